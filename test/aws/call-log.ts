@@ -23,7 +23,7 @@ export interface CallRecord {
   readonly region?: string;
   readonly userAgent: string;
   /** The resource names, ARNs and tokens in the input of the AWS call, by the names of the input members. */
-  readonly nouns: Readonly<Record<string, string>>;
+  readonly identifiers: Readonly<Record<string, string>>;
   /** The kind of the injected fault that hit the AWS call; undefined: no fault hit the call. */
   readonly fault?: string;
   /** The HTTP status of the answer; undefined: the AWS emulator has not answered the call yet. */
@@ -32,7 +32,7 @@ export interface CallRecord {
   readonly errorMessage?: string;
 }
 
-const nounMembers = [
+const identifierMembers = [
   'clusterName',
   'name',
   'fargateProfileName',
@@ -78,7 +78,7 @@ export class CallLog {
       mutates,
       applied: false,
       userAgent: request.headers['user-agent'] ?? '',
-      nouns: presentStrings(received.input, nounMembers),
+      identifiers: presentStrings(received.input, identifierMembers),
       ...(principal === undefined
         ? {}
         : { accessKeyId: principal.accessKeyId, principalArn: principal.arn, account: principal.account }),

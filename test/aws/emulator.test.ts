@@ -156,7 +156,7 @@ for (const { way, overHttp } of transports) {
         applied: true,
         status: 200,
       });
-      expect(made?.nouns).to.deep.equal({ RoleName: 'r' });
+      expect(made?.identifiers).to.deep.equal({ RoleName: 'r' });
       expect(made?.userAgent).to.contain('aws-sdk-js');
       const refused = await errorOf(createRole());
       expect(refused.name).to.equal('EntityAlreadyExistsException');

@@ -109,7 +109,7 @@ export class Emulator {
   ): Promise<ClientOutcome | undefined> {
     if (strike?.when !== when) return undefined;
     if (strike.delayMs > 0) await this.clock.sleep(strike.delayMs);
-    return strike.exchange(received, answered);
+    return strike.replaceAnswer(received, answered);
   }
 
   /**

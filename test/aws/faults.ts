@@ -75,7 +75,7 @@ export interface FaultEffect {
    */
   readonly delayMs: number;
   /** Returns the outcome that replaces the AWS emulator's answer; undefined: the client gets the answer unchanged. */
-  readonly exchange: (received: ReceivedCall, answered: WireAnswer | undefined) => ClientOutcome | undefined;
+  readonly replaceAnswer: (received: ReceivedCall, answered: WireAnswer | undefined) => ClientOutcome | undefined;
 }
 
 interface ArmedFault {
@@ -178,7 +178,7 @@ function answer(answered: WireAnswer): ClientOutcome {
 }
 
 function errorStrike(kind: FaultKind, when: 'before' | 'after', error: (service: Service) => AwsError): FaultEffect {
-  return { kind, when, delayMs: 0, exchange: (received) => answer(refuse(received, error(received.service))) };
+  return { kind, when, delayMs: 0, replaceAnswer: (received) => answer(refuse(received, error(received.service))) };
 }
 
 function garbled({ requestId }: ReceivedCall): WireAnswer {
@@ -191,11 +191,11 @@ function htmlPage(): WireAnswer {
 }
 
 function strikeOf(kind: FaultKind): FaultEffect {
-  const plain = (when: 'before' | 'after', exchange: FaultEffect['exchange']): FaultEffect => ({
+  const plain = (when: 'before' | 'after', replaceAnswer: FaultEffect['replaceAnswer']): FaultEffect => ({
     kind,
     when,
     delayMs: 0,
-    exchange,
+    replaceAnswer,
   });
   switch (kind) {
     case '500-before':
@@ -235,6 +235,6 @@ function parameterised(kind: `slow:${number}` | `slow-before:${number}` | `error
     kind,
     when: slow[1] === undefined ? 'after' : 'before',
     delayMs: Number(slow[2]),
-    exchange: () => undefined,
+    replaceAnswer: () => undefined,
   };
 }

@@ -53,7 +53,7 @@ export type Costs = Readonly<Record<string, number>>;
  * The duration, the AWS calls and the resource use of one measured part of a benchmark, e.g. of the creation of all
  * profiles.
  */
-export interface Phase {
+export interface MeasuredPhase {
   readonly seconds: number;
   readonly calls: readonly CallRecord[];
   readonly usage: ManagerUsage;
@@ -119,7 +119,7 @@ export class BenchWorld {
   }
 
   /** Runs `work` and measures it: its duration, the AWS calls, and the resource use of the manager in that time. */
-  async measure(manager: RunningManager, work: () => Promise<void>): Promise<Phase> {
+  async measure(manager: RunningManager, work: () => Promise<void>): Promise<MeasuredPhase> {
     await this.aws.clearCalls();
     const [costsBefore, electionWrites, before] = [await this.#costs(), this.#electionWrites, await usageOf(manager)];
     const from = performance.now();

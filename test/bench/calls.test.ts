@@ -13,7 +13,7 @@ const call = (operation: string, change: Partial<CallRecord> = {}): CallRecord =
   mutates: false,
   applied: false,
   userAgent: '',
-  nouns: { clusterName: 'c', fargateProfileName: 'p' },
+  identifiers: { clusterName: 'c', fargateProfileName: 'p' },
   status: 200,
   ...change,
 });
@@ -26,7 +26,7 @@ describe('the counts of AWS calls', () => {
       call('DescribeFargateProfile', { status: 404, errorCode: 'ResourceNotFoundException' }),
       change('CreateFargateProfile'),
       call('DescribeFargateProfile'),
-      call('DescribeFargateProfile', { nouns: { clusterName: 'c', fargateProfileName: 'another' } }),
+      call('DescribeFargateProfile', { identifiers: { clusterName: 'c', fargateProfileName: 'another' } }),
       call('DescribeFargateProfile'),
     ]);
     expect(counts).to.include({ total: 5, polls: 2, mutations: 1 });
@@ -81,7 +81,7 @@ describe('the comparisons of profiles with AWS', () => {
 
 describe('the time until EKS has a change in every cluster', () => {
   const create = (clusterName: string, at: number, fields: Partial<CallRecord> = {}): CallRecord =>
-    call('CreateFargateProfile', { nouns: { clusterName }, at, mutates: true, applied: true, ...fields });
+    call('CreateFargateProfile', { identifiers: { clusterName }, at, mutates: true, applied: true, ...fields });
 
   it('ends with the first accepted create of the last cluster', () => {
     const calls = [

@@ -27,7 +27,7 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
     const outcome = call.errorCode ?? String(call.status ?? 'unanswered');
     const outcomes = (byOperation[operation] ??= {});
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    const profile = `${call.nouns['clusterName']}/${call.nouns['fargateProfileName']}`;
+    const profile = `${call.identifiers['clusterName']}/${call.identifiers['fargateProfileName']}`;
     if (call.applied && PROFILE_MUTATIONS.has(call.operation)) changing.add(profile);
     else if (call.operation === 'DescribeFargateProfile' && changing.has(profile)) polls += 1;
   }
@@ -36,7 +36,7 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
     polls,
     mutations: calls.filter(({ mutates }) => mutates).length,
     throttled: calls.filter(isThrottled).length,
-    failed: calls.filter((call) => call.status !== 200 && !isThrottled(call) && !isAnswered(call)).length,
+    failed: calls.filter((call) => call.status !== 200 && !isThrottled(call) && !isReadOfMissingResource(call)).length,
     byOperation,
   };
 }
@@ -47,8 +47,8 @@ export function countCalls(calls: readonly CallRecord[]): CallCounts {
  */
 export function spanOfFirstChanges(calls: readonly CallRecord[]): number {
   const firsts = new Map<string | undefined, number>();
-  for (const { operation, applied, nouns, at } of calls) {
-    const cluster = nouns['clusterName'];
+  for (const { operation, applied, identifiers, at } of calls) {
+    const cluster = identifiers['clusterName'];
     if (applied && PROFILE_MUTATIONS.has(operation) && !firsts.has(cluster)) firsts.set(cluster, at);
   }
   return Math.max(0, ...firsts.values()) - Math.min(...calls.map(({ at }) => at));
@@ -80,6 +80,6 @@ const isThrottled = ({ errorCode }: CallRecord): boolean =>
   errorCode === 'ThrottlingException' || errorCode === 'Throttling';
 
 /** Whether the call is a read of a missing AWS resource, which counts as a success. */
-const isAnswered = ({ operation, errorCode }: CallRecord): boolean =>
+const isReadOfMissingResource = ({ operation, errorCode }: CallRecord): boolean =>
   (NAMED_READS.has(operation) && errorCode === 'ResourceNotFoundException') ||
   (operation === 'GetRole' && errorCode === 'NoSuchEntity');

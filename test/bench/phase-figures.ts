@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import { CALL_MS, type Phase } from './bench-world.ts';
+import { CALL_MS, type MeasuredPhase } from './bench-world.ts';
 import { latenessOf } from './calls.ts';
 import type { Figure } from './figures.ts';
 
@@ -13,7 +13,7 @@ const EMULATOR_SHARE_PERCENT = 50;
  * Returns the processor time of each process in a measurement, and figures that show whether the AWS emulator slowed
  * the manager down. The entry `machine` includes programs that do not belong to the benchmark.
  */
-export function costFigures({ seconds, calls, usage, costs }: Phase, phase: string): readonly Figure[] {
+export function costFigures({ seconds, calls, usage, costs }: MeasuredPhase, phase: string): readonly Figure[] {
   const { machine = 0, ...others } = costs;
   const used = Object.entries({ manager: usage.cpuSeconds, ...others });
   return [

@@ -1,4 +1,4 @@
-/** The signals and promises that end a demo with a single Kubernetes object. */
+/** The signals and promises that end a demo. */
 export interface StopConditions {
   /** This signal is aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
   readonly signal: AbortSignal;

@@ -7,6 +7,7 @@ import { startOtherControllers } from './other-controllers.ts';
 import type { Printer } from './output/printer.ts';
 import { CLUSTER_MANIFEST, relativePath, withManagerLog, runKubectl } from './profile-demo.ts';
 import type { DemoEnvironment } from './environment.ts';
+import type { StopConditions } from './stop-conditions.ts';
 import { createEksClusters, startEnvironment } from './environment.ts';
 
 const PROFILES = fileURLToPath(new URL('three-profiles.yaml', import.meta.url));
@@ -18,13 +19,6 @@ const EKS = { createMs: 1_000, deleteMs: 2_000, clusterDeleteMs: 1_500 };
  * The time limit of each wait in the demo. A wait usually takes seconds, but can take much longer on a busy machine.
  */
 const TIMEOUT_MS = 120_000;
-
-interface StopConditions {
-  /** This signal is aborted at the end of the demo, so that the demo stops watching Kubernetes objects. */
-  readonly signal: AbortSignal;
-  /** This promise rejects when the user interrupts the demo. */
-  readonly interrupt: Promise<never>;
-}
 
 interface TeardownContext {
   readonly printer: Printer;
@@ -39,7 +33,7 @@ interface TeardownContext {
 export async function runTeardownDemo(
   printer: Printer,
   controlPlane: ControlPlane,
-  { signal, interrupt }: StopConditions,
+  { signal, interrupt }: Pick<StopConditions, 'signal' | 'interrupt'>,
 ): Promise<void> {
   const progress = new ClusterProgress(controlPlane.api, printer);
   const onDeleteAttempt = reportDeleteAttempts(progress);

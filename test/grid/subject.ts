@@ -277,7 +277,7 @@ export class GridSubject {
     }
     this.#calls.push(call);
     const name = CREATE_OPERATIONS.has(call.operation)
-      ? (call.nouns['RoleName'] ?? call.nouns['fargateProfileName'])
+      ? (call.identifiers['RoleName'] ?? call.identifiers['fargateProfileName'])
       : undefined;
     if (call.applied && name !== undefined) this.createCounts.set(name, (this.createCounts.get(name) ?? 0) + 1);
     this.#recordSnapshot();
@@ -314,9 +314,9 @@ export class GridSubject {
    * Called before each read of the Fargate profile from EKS. Before the second read of a Fargate profile that is
    * CREATING or DELETING, completes the creation or deletion.
    */
-  #finishTransition({ nouns }: CallRecord): void {
+  #finishTransition({ identifiers }: CallRecord): void {
     const { account, eksCluster: cluster, profileName: name } = this;
-    if (nouns['fargateProfileName'] !== name) return;
+    if (identifiers['fargateProfileName'] !== name) return;
     const profile = this.ownResources().profiles.find((each) => each.name === name);
     const transition = profile?.status === 'CREATING' || profile?.status === 'DELETING' ? profile : undefined;
     const key = transition === undefined ? '' : `${transition.arn} ${transition.status}`;
@@ -372,7 +372,7 @@ export class GridSubject {
    * describes. The AWSFargateProfile must record a create call (write-ahead), so that a new manager finds the created
    * resource after a crash. At CreateFargateProfile and DeleteFargateProfile, the Ready condition must not be True.
    */
-  async #checkBeforeChange({ operation, nouns }: CallRecord): Promise<void> {
+  async #checkBeforeChange({ operation, identifiers }: CallRecord): Promise<void> {
     const object = await this.#world.profile(NAME, this.id);
     await this.until('the watch event of the newest version', () => this.#hasSeen(object), LONGEST_LAG_MS).catch(
       ({ message }: Error) => this.#violations.push(message),
@@ -385,7 +385,7 @@ export class GridSubject {
       this.#violations.push(`${operation} was sent while Ready was True`);
     }
     if (!CREATE_OPERATIONS.has(operation)) return;
-    const missing = findMissingRecords({ operation, nouns }, object, this);
+    const missing = findMissingRecords({ operation, identifiers }, object, this);
     if (missing.length > 0)
       this.#violations.push(`${operation} was sent without ${missing.join(', ')} recorded in the object`);
   }

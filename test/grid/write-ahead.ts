@@ -14,7 +14,7 @@ interface ExpectedLocation {
  * have. Without these fields, a new manager would not find the created resource after a crash.
  */
 export function findMissingRecords(
-  { operation, nouns }: Pick<CallRecord, 'operation' | 'nouns'>,
+  { operation, identifiers }: Pick<CallRecord, 'operation' | 'identifiers'>,
   object: RawObject | undefined,
   expected: ExpectedLocation,
 ): readonly string[] {
@@ -26,7 +26,7 @@ export function findMissingRecords(
     ...(region === REGION ? [] : ['status.region']),
     ...(eksClusterName === expected.eksCluster ? [] : ['status.eksClusterName']),
     ...(profileName === expected.profileName ? [] : ['status.profileName']),
-    ...(operation === 'CreateRole' && roleName !== nouns['RoleName'] ? ['status.role.name'] : []),
+    ...(operation === 'CreateRole' && roleName !== identifiers['RoleName'] ? ['status.role.name'] : []),
     ...(operation === 'CreateFargateProfile' && createRequestedAt === undefined ? ['status.createRequestedAt'] : []),
   ];
 }

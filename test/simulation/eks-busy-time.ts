@@ -13,13 +13,13 @@ export interface EksBusyTime {
 
 export function measureEksBusyTime(aws: Emulator, clusterName: string): EksBusyTime {
   const spent: EksBusyTime = { creating: 0, deleting: 0 };
-  aws.onCall(({ operation, applied, nouns }, phase) => {
+  aws.onCall(({ operation, applied, identifiers }, phase) => {
     const isLifecycle = operation === 'CreateFargateProfile' || operation === 'DeleteFargateProfile';
     if (phase !== 'after' || !applied || !isLifecycle) return;
     const { state } = aws.model;
     const region = state.region(state.account(defaultAccount, 'aws'), defaultRegion);
     const now = aws.clock.now();
-    const profile = state.cluster(region, clusterName, now)?.profiles.get(nouns['fargateProfileName'] ?? '');
+    const profile = state.cluster(region, clusterName, now)?.profiles.get(identifiers['fargateProfileName'] ?? '');
     const span = (profile?.transition?.at ?? now) - now;
     spent[operation === 'CreateFargateProfile' ? 'creating' : 'deleting'] += span;
   });

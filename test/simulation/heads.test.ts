@@ -35,8 +35,8 @@ async function timeOfFirstCreates(world: SimulatedWorld, clusters: readonly Tena
     world.aws.admin
       .calls()
       .some(
-        ({ operation, nouns }) =>
-          operation === 'CreateFargateProfile' && nouns['clusterName'] === `${namespace}_${name}`,
+        ({ operation, identifiers }) =>
+          operation === 'CreateFargateProfile' && identifiers['clusterName'] === `${namespace}_${name}`,
       );
   await world.until('the first creates', () => clusters.every(isCreated), MINUTE);
   return world.elapsed - since;
@@ -63,7 +63,9 @@ describe('40 clusters with five new profiles each', () => {
       world.aws.admin.calls().filter(({ operation }) => operation === 'CreateFargateProfile');
     await world.until('the first creates', () => creates().length >= 2 * CLUSTERS.length, MINUTE);
     const gaps = CLUSTERS.map(({ namespace, name }) => {
-      const [first, second] = creates().filter(({ nouns }) => nouns['clusterName'] === `${namespace}_${name}`);
+      const [first, second] = creates().filter(
+        ({ identifiers }) => identifiers['clusterName'] === `${namespace}_${name}`,
+      );
       return (second?.at ?? Infinity) - (first?.at ?? 0);
     });
     expect(Math.max(...gaps), gaps.join(', ')).to.be.at.most(3 * SECOND);

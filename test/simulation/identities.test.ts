@@ -63,7 +63,9 @@ describe('an identity', () => {
     expect(world.problems()).to.deep.equal([]);
     const calls = world.aws.admin.calls();
     const sessionsOf = (role: string): readonly CallRecord[] =>
-      calls.filter(({ operation, nouns }) => operation === 'AssumeRole' && nouns['RoleArn']?.endsWith(`/${role}`));
+      calls.filter(
+        ({ operation, identifiers }) => operation === 'AssumeRole' && identifiers['RoleArn']?.endsWith(`/${role}`),
+      );
     for (const role of ['first', 'second']) expect(sessionsOf(role).length, `sessions of ${role}`).to.be.within(24, 28);
     expect(new Set(sessionsOf('second').map(({ principalArn }) => principalArn))).to.deep.equal(
       new Set([`arn:aws:sts::${ACCOUNT}:assumed-role/first/capaf-first`]),

@@ -17,7 +17,7 @@ const eksChanges = (world: SimulatedWorld): readonly string[] =>
   world
     .mutations()
     .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, nouns }) => `${operation} ${nouns['fargateProfileName']}`);
+    .map(({ operation, identifiers }) => `${operation} ${identifiers['fargateProfileName']}`);
 
 const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));

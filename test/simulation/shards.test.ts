@@ -128,7 +128,7 @@ describe('two managers with different watch filters', () => {
       for (const operation of ['CreateFargateProfile', 'DeleteFargateProfile']) {
         const calls = world.mutations().filter((call) => call.operation === operation);
         const accepted = calls.filter(({ errorCode }) => errorCode === undefined);
-        expect(accepted.map(({ nouns }) => nouns['fargateProfileName'])).to.have.members(
+        expect(accepted.map(({ identifiers }) => identifiers['fargateProfileName'])).to.have.members(
           NAMES.map((name) => `default_${name}`),
         );
         const refusals = calls.filter((call) => !accepted.includes(call)).map(({ errorCode }) => errorCode);

@@ -16,7 +16,7 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     await world.ready(...NAMES);
     const calls = world.aws.admin.calls().filter(({ operation }) => operation.endsWith('FargateProfile'));
     const readsBeforeCreate = NAMES.map((name) => {
-      const about = calls.filter(({ nouns }) => nouns['fargateProfileName'] === `default_${name}`);
+      const about = calls.filter(({ identifiers }) => identifiers['fargateProfileName'] === `default_${name}`);
       return about.findIndex(({ operation }) => operation === 'CreateFargateProfile');
     });
     expect(readsBeforeCreate).to.have.members([1, 2, 2, 2, 2]);
@@ -59,7 +59,7 @@ function changes(
   const calls = world.aws.admin.calls();
   const begun = calls.filter((call) => call.operation === operation);
   const isAboutSame = (one: CallRecord, other: CallRecord): boolean =>
-    one.nouns['fargateProfileName'] === other.nouns['fargateProfileName'];
+    one.identifiers['fargateProfileName'] === other.identifiers['fargateProfileName'];
   const isPollOf = (change: CallRecord, call: CallRecord): boolean =>
     call.operation === 'DescribeFargateProfile' &&
     isAboutSame(change, call) &&

@@ -76,12 +76,12 @@ function messagesToApiServer(
 function messagesToAws(calls: readonly CallRecord[], { keys, named }: DiagramParticipants): readonly TimedMessage[] {
   const goneFor = new Set<string>();
   return calls.flatMap((call): readonly TimedMessage[] => {
-    const { operation, mutates, nouns, errorCode, errorMessage = '', actedAt: at } = call;
-    const noun = nouns['fargateProfileName'] ?? nouns['RoleName'] ?? nouns['name'] ?? '';
+    const { operation, mutates, identifiers, errorCode, errorMessage = '', actedAt: at } = call;
+    const identifier = identifiers['fargateProfileName'] ?? identifiers['RoleName'] ?? identifiers['name'] ?? '';
     const who = keys[call.accessKeyId ?? ''];
     if (who === undefined || at === undefined) return [];
     const service = SERVICES[call.service];
-    const what = named[noun] ?? noun;
+    const what = named[identifier] ?? identifier;
     const answer = (text: string): TimedMessage => ({ at, message: { from: service, to: who, text } });
     if (mutates) {
       const asked = {
@@ -89,7 +89,7 @@ function messagesToAws(calls: readonly CallRecord[], { keys, named }: DiagramPar
         message: {
           from: who,
           to: service,
-          text: `${operation} ${noun in named && nouns['RoleName'] === noun ? 'of ' : ''}${what}`,
+          text: `${operation} ${identifier in named && identifiers['RoleName'] === identifier ? 'of ' : ''}${what}`,
         },
       };
       return errorCode === undefined ? [asked] : [asked, answer(`refused: ${errorMessage}`)];

@@ -224,7 +224,7 @@ export class TeardownSubject {
     return this.#killing;
   }
 
-  #finishDeletion({ nouns: { clusterName, fargateProfileName } }: CallRecord): void {
+  #finishDeletion({ identifiers: { clusterName, fargateProfileName } }: CallRecord): void {
     const { account, cluster } = this;
     const deleted = this.#profiles().find(({ name, status }) => name === fargateProfileName && status === 'DELETING');
     if (deleted === undefined || clusterName !== cluster.eksName || this.#managerState === 'ending') return;
@@ -241,9 +241,9 @@ export class TeardownSubject {
    * Records a violation when an AWS call changes an IAM role that a Fargate profile still uses, or a resource that the
    * manager does not own.
    */
-  #checkMutation({ operation, nouns }: CallRecord): void {
-    const { fargateProfileName: profile, clusterName, principalArn } = nouns;
-    const role = nouns['RoleName'] ?? principalArn?.split('/').at(-1);
+  #checkMutation({ operation, identifiers }: CallRecord): void {
+    const { fargateProfileName: profile, clusterName, principalArn } = identifiers;
+    const role = identifiers['RoleName'] ?? principalArn?.split('/').at(-1);
     const users = this.#profiles().filter(
       ({ podExecutionRoleArn: arn }) => role !== undefined && arn.endsWith(`/${role}`),
     );
@@ -269,8 +269,8 @@ export class TeardownSubject {
    * Records the state of AWS after an AWS call. For the creation or deletion of a Fargate profile, first records the
    * status CREATING or DELETING, because on a busy machine EKS may already have finished the creation or deletion.
    */
-  #recordAfterCall({ operation, applied, nouns }: CallRecord, before: AccountSnapshot | undefined): void {
-    const name = nouns['fargateProfileName'] ?? '';
+  #recordAfterCall({ operation, applied, identifiers }: CallRecord, before: AccountSnapshot | undefined): void {
+    const name = identifiers['fargateProfileName'] ?? '';
     const status = applied ? BEGUN[operation] : undefined;
     const { at, profiles, roles } = this.#recordSnapshot();
     const profile = profiles.get(name) ?? before?.profiles.get(name);

@@ -36,5 +36,5 @@ export function teardownObjects(number: number, namespace: string, cluster: stri
   };
 }
 
-export const formatCall = ({ operation, nouns, errorCode = '' }: CallRecord): string =>
-  [operation, nouns['fargateProfileName'] ?? nouns['RoleName'] ?? '', errorCode].join(' ').trim();
+export const formatCall = ({ operation, identifiers, errorCode = '' }: CallRecord): string =>
+  [operation, identifiers['fargateProfileName'] ?? identifiers['RoleName'] ?? '', errorCode].join(' ').trim();

@@ -2,10 +2,10 @@
 export interface ModelEnv {
   readonly uuid: () => string;
   /**
-   * Returns an id of `length` characters: the prefix, then random upper-case letters and digits, as in the ids of
+   * Returns an id of `totalLength` characters: the prefix, then random upper-case letters and digits, as in the ids of
    * access keys and roles.
    */
-  readonly id: (prefix: string, length: number) => string;
+  readonly id: (prefix: string, totalLength: number) => string;
   /** Returns a random number of at least 0 and less than 1. */
   readonly random: () => number;
 }
@@ -30,7 +30,7 @@ export function seededEnv(seed: number): ModelEnv {
     Array.from({ length }, () => alphabet.charAt(Math.floor(random() * alphabet.length))).join('');
   return {
     random,
-    id: (prefix, length) => prefix + draw(idAlphabet, length - prefix.length),
+    id: (prefix, totalLength) => prefix + draw(idAlphabet, totalLength - prefix.length),
     uuid: () => [8, 4, 4, 4, 12].map((length) => draw(hex, length)).join('-'),
   };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { inBenchWorld, stopManager, type BenchWorld, type Phase } from '../bench-world.ts';
+import { inBenchWorld, stopManager, type BenchWorld, type MeasuredPhase } from '../bench-world.ts';
 import type { Column, Figure } from '../figures.ts';
 import { writesOf } from '../manager-usage.ts';
 import type { BenchOptions } from '../options.ts';
@@ -92,7 +92,7 @@ async function measureChanges(
   ];
 }
 
-const commonFigures = (phase: Phase): readonly Figure[] => [
+const commonFigures = (phase: MeasuredPhase): readonly Figure[] => [
   { label: 'Event loop delay (p99), ms', value: phase.usage.eventLoopDelayMs },
   { label: 'Peak memory of the manager, MiB', value: phase.usage.memory.peakMiB, aim: PEAK_MIB },
   ...costFigures(phase, 'meanwhile'),

@@ -1,5 +1,5 @@
 import { leftovers } from '../../aws/admin/expect-nothing-left.ts';
-import { inBenchWorld, stopManager, type BenchWorld, type EmulatedEks, type Phase } from '../bench-world.ts';
+import { inBenchWorld, stopManager, type BenchWorld, type EmulatedEks, type MeasuredPhase } from '../bench-world.ts';
 import { countCalls, spanOfFirstChanges } from '../calls.ts';
 import type { Column, Figure } from '../figures.ts';
 import { readsOf, writesOf } from '../manager-usage.ts';
@@ -76,8 +76,8 @@ export async function expectNothingLeft({ aws }: BenchWorld): Promise<void> {
 }
 
 interface LifecyclePhases {
-  readonly creation: Phase;
-  readonly deletion: Phase;
+  readonly creation: MeasuredPhase;
+  readonly deletion: MeasuredPhase;
   readonly profiles: number;
 }
 

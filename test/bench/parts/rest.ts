@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { inBenchWorld, stopManager, type BenchWorld, type Phase } from '../bench-world.ts';
+import { inBenchWorld, stopManager, type BenchWorld, type MeasuredPhase } from '../bench-world.ts';
 import { comparisonsIn, countCalls } from '../calls.ts';
 import type { Column, Figure } from '../figures.ts';
 import { writesOf } from '../manager-usage.ts';
@@ -94,7 +94,7 @@ async function measureFleet(world: BenchWorld, fleet: Fleet, options: BenchOptio
   };
 }
 
-const rest = (world: BenchWorld, manager: RunningManager): Promise<Phase> =>
+const rest = (world: BenchWorld, manager: RunningManager): Promise<MeasuredPhase> =>
   world.measure(manager, () => delay(RESTART_MS));
 
 /**
@@ -109,13 +109,13 @@ export async function restWhileComparing(
     settlingPeriods,
     periods,
   }: { readonly syncMs: number; readonly settlingPeriods: number; readonly periods: number },
-): Promise<Phase> {
+): Promise<MeasuredPhase> {
   await delay(settlingPeriods * syncMs);
   return world.measure(manager, () => delay(periods * syncMs));
 }
 
 /** Returns the results of a measurement in which the manager compared objects with AWS and had nothing to change. */
-export function restFigures(phase: Phase, comparisonMs?: number): readonly Figure[] {
+export function restFigures(phase: MeasuredPhase, comparisonMs?: number): readonly Figure[] {
   const calls = countCalls(phase.calls);
   const comparisons = Math.max(1, comparisonsIn(calls));
   return [
@@ -135,5 +135,5 @@ export function restFigures(phase: Phase, comparisonMs?: number): readonly Figur
 /**
  * Returns the processor time of the manager in a measurement, divided by the number of its comparisons with AWS, in ms.
  */
-const cpuMsOfComparison = ({ calls, usage }: Phase): number =>
+const cpuMsOfComparison = ({ calls, usage }: MeasuredPhase): number =>
   (1000 * usage.cpuSeconds) / Math.max(1, comparisonsIn(countCalls(calls)));

@@ -24,12 +24,12 @@ const describeOwners = (finalizers: readonly string[]): string =>
 export function describeObjectChanges(before: RawObject | undefined, after: RawObject | undefined): readonly string[] {
   if (after === undefined) return before === undefined ? [] : ['is gone'];
   const { deletionTimestamp, finalizers = [] } = after.metadata;
-  const isNew = before?.metadata.deletionTimestamp === undefined && deletionTimestamp !== undefined;
+  const isNewlyDeleting = before?.metadata.deletionTimestamp === undefined && deletionTimestamp !== undefined;
   const lost = (before?.metadata.finalizers ?? []).filter((each) => !finalizers.includes(each));
   const type = deletionTimestamp === undefined ? 'Ready' : 'Deleting';
   const words = conditionMessage(after, type);
   return [
-    ...(isNew
+    ...(isNewlyDeleting
       ? [`is being deleted${finalizers.length === 0 ? '' : `; has finalizers of ${describeOwners(finalizers)}`}`]
       : []),
     ...(deletionTimestamp !== undefined && lost.length > 0

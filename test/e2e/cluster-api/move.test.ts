@@ -310,8 +310,8 @@ describe('clusterctl move between two management clusters', function () {
     });
 
     it('is not affected by a create call that reaches EKS after the target has created the profile', async () => {
-      const isIt = ({ operation, nouns }: CallRecord): boolean =>
-        operation === 'CreateFargateProfile' && nouns['fargateProfileName'] === 'default_late';
+      const isIt = ({ operation, identifiers }: CallRecord): boolean =>
+        operation === 'CreateFargateProfile' && identifiers['fargateProfileName'] === 'default_late';
       await beginAt(away);
       const moved = gate('the create of late');
       const forget = home.aws.onCall(async (call, phase) => {
@@ -338,13 +338,13 @@ describe('clusterctl move between two management clusters', function () {
     it('makes nothing twice for an object without a Cluster, which nothing pauses at the source', async () => {
       await beginAt(away);
       const made: string[] = [];
-      const forget = home.aws.onCall(({ operation, nouns, applied }, phase) => {
+      const forget = home.aws.onCall(({ operation, identifiers, applied }, phase) => {
         if (phase === 'after' && applied && operation.startsWith('Create'))
-          made.push(`${operation} ${JSON.stringify(nouns)}`);
+          made.push(`${operation} ${JSON.stringify(identifiers)}`);
       });
       const firstCreate = gate('the first create of both');
-      const isFirst = home.aws.onCall(async ({ operation, nouns }, phase) => {
-        if (phase !== 'before' || operation !== 'CreateRole' || !nouns['RoleName']?.includes('both')) return;
+      const isFirst = home.aws.onCall(async ({ operation, identifiers }, phase) => {
+        if (phase !== 'before' || operation !== 'CreateRole' || !identifiers['RoleName']?.includes('both')) return;
         isFirst();
         await firstCreate.pass();
       });

@@ -279,7 +279,9 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await startManager('second');
       await Promise.all([world.ready('creating'), world.ready('queued'), world.gone('web')]);
       const changes = calls.mutations().filter(({ operation }) => /^(Create|Delete)FargateProfile$/.test(operation));
-      expect(changes.map(({ operation, nouns }) => `${operation} ${nouns['fargateProfileName']}`)).to.have.members([
+      expect(
+        changes.map(({ operation, identifiers }) => `${operation} ${identifiers['fargateProfileName']}`),
+      ).to.have.members([
         'CreateFargateProfile default_creating',
         'CreateFargateProfile default_queued',
         'DeleteFargateProfile default_web',

@@ -124,8 +124,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const spec = { roleName: nameFor('shared-pods') };
         const cluster = await createClusterWithProfiles(world, nameFor('sharing'), profiles, { spec });
         const usersAtDeletion: number[] = [];
-        const forget = world.aws.onCall(({ operation, nouns }, phase) => {
-          if (phase !== 'before' || operation !== 'DeleteRole' || nouns['RoleName'] !== spec.roleName) return;
+        const forget = world.aws.onCall(({ operation, identifiers }, phase) => {
+          if (phase !== 'before' || operation !== 'DeleteRole' || identifiers['RoleName'] !== spec.roleName) return;
           usersAtDeletion.push(world.aws.admin.profiles().filter((each) => each.cluster === cluster.eksName).length);
         });
         await clusterApi.delete(cluster.clusterPath);
@@ -203,11 +203,11 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
       },
     });
     const deletedEarly: string[] = [];
-    const forget = world.aws.onCall(async ({ operation, nouns }, phase) => {
-      if (phase !== 'before' || operation !== 'DeleteFargateProfile' || nouns['clusterName'] !== cluster.eksName)
+    const forget = world.aws.onCall(async ({ operation, identifiers }, phase) => {
+      if (phase !== 'before' || operation !== 'DeleteFargateProfile' || identifiers['clusterName'] !== cluster.eksName)
         return;
       const { metadata } = await world.controlPlane.api.get(cluster.controlPlanePath);
-      if (metadata.deletionTimestamp === undefined) deletedEarly.push(nouns['fargateProfileName'] ?? '');
+      if (metadata.deletionTimestamp === undefined) deletedEarly.push(identifiers['fargateProfileName'] ?? '');
     });
 
     await clusterApi.delete(cluster.clusterPath);

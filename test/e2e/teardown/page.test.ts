@@ -99,7 +99,9 @@ describe('docs/teardown.md', function () {
       expect(last?.metadata.finalizers ?? [], 'the recorded end of the Cluster').to.deep.equal([]);
     });
     const calls = world.aws.log.read();
-    const goesFirst = calls.find(({ operation }) => operation === 'DeleteFargateProfile')?.nouns['fargateProfileName'];
+    const goesFirst = calls.find(({ operation }) => operation === 'DeleteFargateProfile')?.identifiers[
+      'fargateProfileName'
+    ];
     order = goesFirst === 'default_web' ? ['web', 'api'] : ['api', 'web'];
     recorded = messagesOfTeardown(audit, calls, castOf(...order), since);
   });

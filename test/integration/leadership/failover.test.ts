@@ -101,8 +101,8 @@ describe('leader election of two managers', function () {
     world.aws.log
       .read({ mutates: true })
       .filter(({ applied, operation }) => applied && operation.startsWith('Create'))
-      .flatMap(({ operation, nouns }) => {
-        const name = nouns['fargateProfileName'] ?? nouns['RoleName'];
+      .flatMap(({ operation, identifiers }) => {
+        const name = identifiers['fargateProfileName'] ?? identifiers['RoleName'];
         return names.some((each) => name?.includes(each)) ? [`${operation} ${name}`] : [];
       })
       .toSorted();
@@ -113,7 +113,7 @@ describe('leader election of two managers', function () {
   const roleOf = (name: string): string =>
     world.aws.log
       .read({ operation: 'CreateRole' })
-      .map(({ nouns }) => nouns['RoleName'] ?? '')
+      .map(({ identifiers }) => identifiers['RoleName'] ?? '')
       .find((role) => role.includes(name)) ?? `no role of ${name}`;
 
   it('is visible in metrics, health and Events, and the follower makes no AWS call', async () => {

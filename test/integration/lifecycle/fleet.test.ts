@@ -72,7 +72,7 @@ describe('a hundred AWSFargateProfiles on twenty clusters', function () {
   it('each EKS cluster sees one change at a time', () => {
     const changes = new Map<string, CallRecord[]>();
     for (const call of calls.all()) {
-      const { clusterName } = call.nouns;
+      const { clusterName } = call.identifiers;
       if (!call.operation.endsWith('FargateProfile') || !call.mutates || clusterName === undefined) continue;
       changes.set(clusterName, [...(changes.get(clusterName) ?? []), call]);
     }

@@ -20,7 +20,9 @@ const lifecycle = (calls: Calls): readonly string[] =>
   calls
     .mutations()
     .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, nouns, errorCode = '' }) => `${operation} ${nouns['fargateProfileName']}${errorCode}`);
+    .map(
+      ({ operation, identifiers, errorCode = '' }) => `${operation} ${identifiers['fargateProfileName']}${errorCode}`,
+    );
 
 /**
  * EKS cannot change an existing Fargate profile. So the spec fields that define the Fargate profile become immutable
@@ -155,8 +157,8 @@ describe('changes of the spec', () => {
       const calls = callsFromNow(world.aws);
       // The test changes the spec after EKS has executed CreateFargateProfile, and before the controller gets the
       // answer.
-      const forget = world.aws.onCall(async ({ operation, nouns }: CallRecord, phase) => {
-        if (operation !== 'CreateFargateProfile' || phase !== 'after' || nouns['fargateProfileName'] !== 'before')
+      const forget = world.aws.onCall(async ({ operation, identifiers }: CallRecord, phase) => {
+        if (operation !== 'CreateFargateProfile' || phase !== 'after' || identifiers['fargateProfileName'] !== 'before')
           return;
         await world.patch('racer', {
           spec: { profileName: 'after', roleName: 'after-pods', selectors: [{ namespace: 'after' }] },

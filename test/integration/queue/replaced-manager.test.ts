@@ -105,9 +105,9 @@ describe('the cluster queue after the manager is killed', () => {
     const { manager } = world;
     let taken: string | undefined;
     // The test kills the manager after EKS has accepted CreateFargateProfile, and before the manager gets the answer.
-    const forget = world.aws.onCall(async ({ operation, applied, nouns }, phase) => {
+    const forget = world.aws.onCall(async ({ operation, applied, identifiers }, phase) => {
       if (phase !== 'after' || !applied || operation !== 'CreateFargateProfile' || taken !== undefined) return;
-      taken = nouns['fargateProfileName']?.replace('default_', '') ?? '';
+      taken = identifiers['fargateProfileName']?.replace('default_', '') ?? '';
       await manager.stop('SIGKILL');
     });
     await withEndlessChanges('creations', async () => {

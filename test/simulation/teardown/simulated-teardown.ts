@@ -142,9 +142,9 @@ export class SimulatedTeardown {
    * Records a violation if an AWS call changes an IAM role that a Fargate profile still uses, or a resource that the
    * manager does not own.
    */
-  #checkMutation({ operation, nouns }: CallRecord): void {
-    const { fargateProfileName: profile, principalArn } = nouns;
-    const role = nouns['RoleName'] ?? principalArn?.split('/').at(-1);
+  #checkMutation({ operation, identifiers }: CallRecord): void {
+    const { fargateProfileName: profile, principalArn } = identifiers;
+    const role = identifiers['RoleName'] ?? principalArn?.split('/').at(-1);
     const users = this.world.aws.admin.profiles().filter(({ podExecutionRoleArn: arn }) => arn.endsWith(`/${role}`));
     for (const { name } of users) this.#violations.add(`${operation} of ${role} under profile ${name}`);
     const isOurs = OBJECTS.profiles.some((each) => each.profile === profile || (each.isRoleOurs && each.role === role));

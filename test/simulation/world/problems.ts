@@ -29,7 +29,10 @@ function findFailedCalls({ aws }: SimulatedWorld): readonly string[] {
       ({ errorCode, mutates, status }) =>
         status === undefined || (errorCode !== undefined && (mutates || !isAbsence(errorCode))),
     )
-    .map(({ operation, nouns, errorCode = 'no answer' }) => `${operation} ${JSON.stringify(nouns)}: ${errorCode}`);
+    .map(
+      ({ operation, identifiers, errorCode = 'no answer' }) =>
+        `${operation} ${JSON.stringify(identifiers)}: ${errorCode}`,
+    );
 }
 
 const isAbsence = (errorCode: string): boolean =>

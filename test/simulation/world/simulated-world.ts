@@ -105,7 +105,7 @@ export class SimulatedWorld {
     });
     this.aws.onCall((call, phase) => {
       if (phase === 'before' && !isRecorded(call, this.objects(PLURAL)))
-        this.violations.push(`${call.operation} ${JSON.stringify(call.nouns)}`);
+        this.violations.push(`${call.operation} ${JSON.stringify(call.identifiers)}`);
       if (phase === 'after' && call.applied) this.onChange();
     });
     createCluster(this);
@@ -268,10 +268,10 @@ export class SimulatedWorld {
    * calls that AWS refused.
    */
   mutationsFor(name: string): readonly CallRecord[] {
-    const isAbout = ({ nouns }: CallRecord): boolean =>
-      nouns['fargateProfileName'] === `${NAMESPACE}_${name}` ||
-      nouns['RoleName'] === `${CLUSTER}-${NAMESPACE}_${name}_fargate` ||
-      nouns['principalArn']?.endsWith(`/${CLUSTER}-${NAMESPACE}_${name}_fargate`) === true;
+    const isAbout = ({ identifiers }: CallRecord): boolean =>
+      identifiers['fargateProfileName'] === `${NAMESPACE}_${name}` ||
+      identifiers['RoleName'] === `${CLUSTER}-${NAMESPACE}_${name}_fargate` ||
+      identifiers['principalArn']?.endsWith(`/${CLUSTER}-${NAMESPACE}_${name}_fargate`) === true;
     return this.mutations().filter(isAbout);
   }
 

@@ -58,9 +58,9 @@ export function formatTrace(writes: readonly KubeWrite[], calls: readonly CallRe
       at,
       text: `${from} ${method} ${path} ${body} → ${status}`,
     })),
-    ...calls.map(({ at, accessKeyId, service, operation, nouns, status = '-', errorCode = '', applied }) => ({
+    ...calls.map(({ at, accessKeyId, service, operation, identifiers, status = '-', errorCode = '', applied }) => ({
       at,
-      text: `${accessKeyId} ${service}:${operation} ${JSON.stringify(nouns)} → ${status} ${errorCode}${applied ? ' done' : ''}`,
+      text: `${accessKeyId} ${service}:${operation} ${JSON.stringify(identifiers)} → ${status} ${errorCode}${applied ? ' done' : ''}`,
     })),
   ];
   return lines

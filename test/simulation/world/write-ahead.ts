@@ -11,12 +11,12 @@ import { statusOf } from './problems.ts';
  * account and the resource. Returns true for an AWS call that creates neither a role nor a Fargate profile.
  */
 export function isRecorded(
-  { operation, nouns, account = ACCOUNT }: CallRecord,
+  { operation, identifiers, account = ACCOUNT }: CallRecord,
   profiles: readonly KubeObject[],
 ): boolean {
   const names = (status: AWSFargateProfileStatus): boolean => {
-    if (operation === 'CreateRole') return status.role?.name === nouns['RoleName'];
-    return status.profileName === nouns['fargateProfileName'] && status.createRequestedAt !== undefined;
+    if (operation === 'CreateRole') return status.role?.name === identifiers['RoleName'];
+    return status.profileName === identifiers['fargateProfileName'] && status.createRequestedAt !== undefined;
   };
   const isCreate = operation === 'CreateRole' || operation === 'CreateFargateProfile';
   return (

@@ -24,19 +24,19 @@ export interface Calls {
 
 /**
  * Returns the AWS calls that the manager makes after this function is called.
- * @param noun limits the result to AWS calls with this text in a name or ARN of the input, e.g. the name of an EKS
+ * @param identifier limits the result to AWS calls with this text in a name or ARN of the input, e.g. the name of an EKS
  * cluster; default: no limit
  */
-export function callsFromNow({ log }: Emulator, noun = ''): Calls {
+export function callsFromNow({ log }: Emulator, identifier = ''): Calls {
   const afterSeq = log.read().at(-1)?.seq ?? 0;
-  const concerns = ({ nouns }: CallRecord): boolean =>
-    noun === '' || Object.values(nouns).some((each) => each.includes(noun));
+  const concerns = ({ identifiers }: CallRecord): boolean =>
+    identifier === '' || Object.values(identifiers).some((each) => each.includes(identifier));
   const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY }).filter(concerns);
   return {
     all,
     lines: () => all().map(lineOf),
     mutations: () => all().filter(({ mutates }) => mutates),
-    about: (name) => all().filter(({ nouns }) => Object.values(nouns).includes(name)),
+    about: (name) => all().filter(({ identifiers }) => Object.values(identifiers).includes(name)),
     failures: () =>
       all()
         .filter((call) => call.status !== 200 && !isNotFoundOnRead(call))
@@ -48,17 +48,18 @@ export function callsFromNow({ log }: Emulator, noun = ''): Calls {
  * Delays the AWS calls with the given operation and names until the test opens the returned gate. With phase `before`,
  * AWS executes a call when the gate opens. With phase `after`, AWS executes the call at once, and answers when the gate
  * opens.
- * @param nouns names that the input of a delayed AWS call has, e.g. `{ clusterName: 'a' }`
+ * @param identifiers names and ARNs in the input of a delayed AWS call, e.g. `{ clusterName: 'a' }`
  */
 export function holdCall(
   aws: Emulator,
   phase: 'before' | 'after',
   operation: string,
-  nouns: Readonly<Record<string, string>>,
+  identifiers: Readonly<Record<string, string>>,
 ): Gate {
-  const gate = new Gate(`${operation} ${Object.values(nouns).join(' ')}`);
+  const gate = new Gate(`${operation} ${Object.values(identifiers).join(' ')}`);
   const isWanted = (call: CallRecord): boolean =>
-    call.operation === operation && Object.entries(nouns).every(([key, value]) => call.nouns[key] === value);
+    call.operation === operation &&
+    Object.entries(identifiers).every(([key, value]) => call.identifiers[key] === value);
   aws.onCall((call, now) => (now === phase && isWanted(call) ? gate.pass() : undefined));
   return gate;
 }

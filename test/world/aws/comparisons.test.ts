@@ -20,7 +20,7 @@ function callsOf(text: string): readonly CallRecord[] {
     const operation = OPERATIONS[letter];
     if (operation === undefined) return [];
     const call = { seq, at, operation, requestId: '', service: 'eks', mutates: false, applied: false } as const;
-    return [{ ...call, userAgent: '', nouns: {} }];
+    return [{ ...call, userAgent: '', identifiers: {} }];
   });
 }
 

@@ -11,8 +11,8 @@ export const profileMutations = (calls: Calls): readonly string[] =>
   calls
     .mutations()
     .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, nouns, errorCode }) =>
-      [operation.replace('FargateProfile', ''), nouns['fargateProfileName'], errorCode].filter(Boolean).join(' '),
+    .map(({ operation, identifiers, errorCode }) =>
+      [operation.replace('FargateProfile', ''), identifiers['fargateProfileName'], errorCode].filter(Boolean).join(' '),
     );
 
 /**
