@@ -17,7 +17,7 @@ const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofil
  * The duration of creations and deletions in the emulated EKS, in milliseconds. The duration is longer than any test,
  * because the test itself completes creations and deletions (see {@link GridSubject}).
  */
-const NEVER = 3_600_000;
+const HELD_MS = 3_600_000;
 /**
  * How many fault cases run at the same time. A fault case is one AWS call of a scenario together with the fault that
  * hits the call. The number is high, because a fault case spends most of its time waiting.
@@ -74,7 +74,7 @@ export class FaultGrid {
   #baselines: ReadonlyMap<string, Baseline> = new Map();
 
   static async start(): Promise<FaultGrid> {
-    const world = await startWorld({ config: { eks: { createMs: NEVER, deleteMs: NEVER } } });
+    const world = await startWorld({ config: { eks: { createMs: HELD_MS, deleteMs: HELD_MS } } });
     try {
       const grid = new FaultGrid(world);
       await grid.#startManager();

@@ -16,7 +16,7 @@ import { SimulatedWorld } from './world/simulated-world.ts';
  */
 const YAML = { version: '1.1', lineWidth: 0 } as const;
 /** The longest time until the manager sets the condition Stalled for a problem that only a user can solve. */
-const ENOUGH = 5 * MINUTE;
+const MAX_TIME_UNTIL_STALLED = 5 * MINUTE;
 
 /**
  * The health that Argo CD must show for an AWSFargateProfile in each situation. The keys are the names of the
@@ -88,7 +88,12 @@ const CASES: readonly Case[] = [
   ...Object.entries(OF_PHASES).map(([name, wanted]): Case => {
     const phase = PHASES.find((each) => each.name === name);
     if (phase === undefined) throw new Error(`there is no phase ${name}`);
-    return { name, wanted, arrange: (world) => bringIntoPhase(world, phase, ENOUGH), options: phase.options };
+    return {
+      name,
+      wanted,
+      arrange: (world) => bringIntoPhase(world, phase, MAX_TIME_UNTIL_STALLED),
+      options: phase.options,
+    };
   }),
 ];
 

@@ -188,7 +188,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
    * control plane of the same EKS cluster has become ready, and the manager has added its finalizer to the control
    * plane.
    */
-  async function joinedWorld(spec: object = {}): Promise<SimulatedWorld> {
+  async function startWithJoinedProfile(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();
     world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
     world.start(ALLOW_MANAGED);
@@ -285,7 +285,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   });
 
   it('joins the finalizer of the control plane and the teardown', async () => {
-    const world = await joinedWorld();
+    const world = await startWithJoinedProfile();
     expect(world.isReady('web')).to.equal(true);
     world.remove(CONTROL_PLANE, controlPlaneName);
     await world.gone('web');
@@ -295,7 +295,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   });
 
   it('waits with the teardown while the Cluster is paused', async () => {
-    const world = await joinedWorld();
+    const world = await startWithJoinedProfile();
     world.patch('clusters', CLUSTER, { spec: { paused: true } });
     world.remove(CONTROL_PLANE, controlPlaneName);
     await world.clock.advance(10 * MINUTE);
@@ -307,7 +307,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   });
 
   it('says that it blocks the teardown if it retains its profile', async () => {
-    const world = await joinedWorld({ deletionPolicy: 'Retain' });
+    const world = await startWithJoinedProfile({ deletionPolicy: 'Retain' });
     world.remove(CONTROL_PLANE, controlPlaneName);
     await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'RetainBlocksClusterDeletion');
     world.patch(PLURAL, 'web', { spec: { deletionPolicy: 'Delete' } });
@@ -316,7 +316,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   });
 
   it('releases the control plane when it is deleted itself', async () => {
-    const world = await joinedWorld();
+    const world = await startWithJoinedProfile();
     await world.deleteAndFinish('web');
   });
 });

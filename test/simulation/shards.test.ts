@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import { FORBIDDEN, acceptPatches, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { FORBIDDEN, acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -143,11 +143,11 @@ describe('two managers with different watch filters', () => {
       for (const name of NAMES) create(world, name);
       await world.ready(...NAMES);
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-      const hasGuard = (): boolean =>
+      const hasFinalizer = (): boolean =>
         world
           .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
           ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
-      await world.until('no control plane finalizer', () => !hasGuard(), 5 * MINUTE);
+      await world.until('no control plane finalizer', () => !hasFinalizer(), 5 * MINUTE);
       expect(world.objects(PLURAL)).to.deep.equal([]);
       expect(world.aws.admin.profiles()).to.deep.equal([]);
       expect(world.warnings()).to.deep.equal([]);
@@ -171,7 +171,7 @@ describe('a manager with --namespace that may not list the objects of other name
     await world.until('the refusal', () => world.condition('web', 'Deleting')?.reason === 'APIServerRefused');
     expect(world.aws.admin.profiles()).to.deep.equal([]);
     expect(roleOf(world)?.attachedPolicies).to.have.length(1);
-    acceptPatches(world);
+    acceptRequests(world);
     await world.gone('web');
     await world.finish();
   });

@@ -29,10 +29,10 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     world.start();
     world.apply(...NAMES);
     await world.ready(...NAMES);
-    const created = changes(world, 'CreateFargateProfile', span);
+    const created = pollsAndPauses(world, 'CreateFargateProfile', span);
     world.delete(...NAMES);
     await world.gone(...NAMES);
-    const deleted = changes(world, 'DeleteFargateProfile', span);
+    const deleted = pollsAndPauses(world, 'DeleteFargateProfile', span);
     for (const { polls, pauses } of [created, deleted]) {
       // The manager does not know yet how long EKS takes, so it polls the first creation or deletion more often.
       const others = polls.slice(1);
@@ -51,7 +51,7 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
  * Returns the number of polls for each call of the given AWS operation, and the pauses from the end of each creation or
  * deletion in EKS to the beginning of the next one.
  */
-function changes(
+function pollsAndPauses(
   world: SimulatedWorld,
   operation: string,
   span: Ms,

@@ -61,7 +61,7 @@ export function describeTeardownKills(
       const counts = `${outcomes.length} of ${allKillPoints(calls).length} kill points, ${calls.length} calls`;
       const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
       process.stdout.write(`      kill -9 in a teardown: ${counts}: ${failed} failed\n`);
-      expect(outcomes.filter(hasMissed).map(({ killPoint }) => killPointText(killPoint))).to.deep.equal([]);
+      expect(outcomes.filter(hasMissedKillPoint).map(({ killPoint }) => killPointText(killPoint))).to.deep.equal([]);
     });
 
     for (const [lost, failure] of [
@@ -85,7 +85,7 @@ export function describeTeardownKills(
  * Whether a teardown has not reached its kill point, although it should have. A kill point after the n-th AWS call need
  * not be reached if the teardown makes up to two AWS calls less than n, because the number of polls varies.
  */
-const hasMissed = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
+const hasMissedKillPoint = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
   const fewer = killPoint.nth - calls.length;
   const isBeyondEnd = killPoint.of === 'call' && fewer > 0 && fewer <= MOST_FEWER_CALLS;
   return killedAt === undefined && !isBeyondEnd;

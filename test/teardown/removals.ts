@@ -56,11 +56,11 @@ export function removalsIn(
     ({ metadata }: RawObject): boolean =>
       metadata.name === wanted;
   const profiles = of('awsfargateprofiles', ({ spec }) => spec?.['clusterName'] === name).filter(isDeleted);
-  const guard = firstFinalizerRemoval(of('awsmanagedcontrolplanes', named(`${name}-control-plane`)));
+  const finalizerRemoval = firstFinalizerRemoval(of('awsmanagedcontrolplanes', named(`${name}-control-plane`)));
   const cluster = of('clusters', named(name)).find(isDeleted);
   return {
     profiles: new Map(profiles.map((each) => [each.object.metadata.name, removalIn(each)])),
-    ...(guard && { finalizer: removalIn(guard) }),
+    ...(finalizerRemoval && { finalizer: removalIn(finalizerRemoval) }),
     ...(cluster && { cluster: removalIn(cluster) }),
   };
 }

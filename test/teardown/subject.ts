@@ -22,7 +22,7 @@ const BEGUN: Readonly<Record<string, EmulatedProfileStatus>> = {
   CreateFargateProfile: 'CREATING',
   DeleteFargateProfile: 'DELETING',
 };
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * A test subject: one Cluster with four AWSFargateProfiles, its own AWS account and its own credentials, by which the
@@ -93,7 +93,7 @@ export class TeardownSubject {
         fargateProfile(object, { clusterName: name, ...specs[index] }, { namespace }),
       ),
     );
-    await Promise.all(profiles.map(({ object }) => this.#world.ready(object, { namespace, timeoutMs: PATIENCE_MS })));
+    await Promise.all(profiles.map(({ object }) => this.#world.ready(object, { namespace, timeoutMs: TIMEOUT_MS })));
   }
 
   /**
@@ -303,8 +303,8 @@ export class TeardownSubject {
   }
 
   async #until(what: string, isMet: () => Promise<boolean>): Promise<void> {
-    await eventually(isMet, { what, timeoutMs: PATIENCE_MS }).catch(async (error: unknown) => {
-      throw new Error(`not within ${PATIENCE_MS / 1_000} s: ${what}\n${await this.describe()}`, { cause: error });
+    await eventually(isMet, { what, timeoutMs: TIMEOUT_MS }).catch(async (error: unknown) => {
+      throw new Error(`not within ${TIMEOUT_MS / 1_000} s: ${what}\n${await this.describe()}`, { cause: error });
     });
   }
 }

@@ -19,7 +19,7 @@ const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
  * Command line arguments of the manager's Deployments that a test must replace, because two managers on one machine
  * need different ports.
  */
-const OF_THE_POD = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
+const REPLACED_ARGS = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
 
 interface Deployment {
   readonly kind: string;
@@ -67,7 +67,7 @@ describe('the two managers of config/sharding', () => {
 
   function startShard(name: string, { template }: Deployment['spec']): Promise<RunningManager> {
     const args = template.spec.containers.flatMap((container) => container.args);
-    const flags = [...args.filter((arg) => !OF_THE_POD.test(arg)), '--manager-namespace=capaf-system'];
+    const flags = [...args.filter((arg) => !REPLACED_ARGS.test(arg)), '--manager-namespace=capaf-system'];
     return world.startManager({ name, flags });
   }
 

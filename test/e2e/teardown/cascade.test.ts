@@ -36,12 +36,12 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
 
   // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it, as if another
   // controller had removed it. The results must be the same.
-  for (const guard of ['kept', 'stripped'] as const)
-    describe(`with the control plane finalizer ${guard}`, () => {
-      const nameFor = (what: string): string => `${what}-${guard}`;
+  for (const finalizer of ['kept', 'stripped'] as const)
+    describe(`with the control plane finalizer ${finalizer}`, () => {
+      const nameFor = (what: string): string => `${what}-${finalizer}`;
 
-      async function loseGuard({ controlPlanePath }: ManagedCluster): Promise<void> {
-        if (guard === 'kept') return;
+      async function loseFinalizer({ controlPlanePath }: ManagedCluster): Promise<void> {
+        if (finalizer === 'kept') return;
         await waitUntilDeleting(world, controlPlanePath);
         await removeFinalizers(world, controlPlanePath, CONTROL_PLANE_FINALIZER);
       }
@@ -74,7 +74,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         await world.gone(nameFor('late'));
 
         await clusterApi.delete(cluster.clusterPath);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, profiles);
         for (const profile of profiles)
           expect(world.awsView.role(`${cluster.eksName}-default_${profile}_fargate`)).to.equal(undefined);
@@ -85,7 +85,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const cluster = await createClusterWithProfiles(world, nameFor('background'), profiles);
         const calls = callsFromNow(world.aws);
         await clusterApi.delete(cluster.clusterPath);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, profiles);
         expect(calls.failures()).to.deep.equal([]);
         expect(clusterApi.capa.outcomesOf(`${cluster.name}-control-plane`)).to.include(
@@ -104,7 +104,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
           '--wait=false',
         ]);
         expect(code, stderr).to.equal(0);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, profiles);
       });
 
@@ -114,7 +114,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const profiles = ['six', 'seven'];
         const cluster = await createClusterWithProfiles(world, nameFor('in-namespace'), profiles, { namespace });
         await clusterApi.delete(`/api/v1/namespaces/${namespace}`);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, profiles);
         await clusterApi.gone(`/api/v1/namespaces/${namespace}`);
       });
@@ -129,7 +129,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
           usersAtDeletion.push(world.aws.admin.profiles().filter((each) => each.cluster === cluster.eksName).length);
         });
         await clusterApi.delete(cluster.clusterPath);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, profiles);
         forget();
         expect(usersAtDeletion).to.deep.equal([0]);
@@ -145,7 +145,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
           async () => (await world.controlPlane.api.get(cluster.controlPlanePath)).status?.['ready'] === false,
         );
         await clusterApi.delete(cluster.clusterPath);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         await expectAllGone(world, clusterApi, cluster, [profile]);
       });
 
@@ -158,14 +158,14 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         // removed, the Cluster disappears before the role.
         world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
         await clusterApi.delete(cluster.clusterPath);
-        await loseGuard(cluster);
+        await loseFinalizer(cluster);
         const roleAtItsEnd = clusterApi
           .gone(cluster.clusterPath)
           .then(() => world.aws.admin.roles().some(({ name }) => name.includes(profile)));
         await world.gone(profile, { timeoutMs: 60_000 });
         await clusterApi.clusterGone(cluster);
         expectNothingInAws(world, cluster);
-        expect(await roleAtItsEnd, 'the Cluster was gone before the role').to.equal(guard === 'stripped');
+        expect(await roleAtItsEnd, 'the Cluster was gone before the role').to.equal(finalizer === 'stripped');
         expect(operationsOf(calls)).to.deep.equal(['DetachRolePolicy', 'DeleteRole']);
       });
     });

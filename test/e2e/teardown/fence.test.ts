@@ -63,24 +63,24 @@ describe('a create that coincides with a cluster teardown', function () {
     profile: string,
     ended: () => Promise<unknown>,
   ): Promise<void> {
-    const guard = holdRequest('PATCH', cluster.controlPlanePath);
+    const finalizerPatch = holdRequest('PATCH', cluster.controlPlanePath);
     // The test holds the request with which the controller deletes the AWSFargateProfile. Otherwise the deletion would
     // change the object, and this change alone would stop the reconcile that is about to create the Fargate profile.
     const deletion = holdRequest('DELETE', pathOf(profile, cluster.namespace));
     const calls = callsFromNow(world.aws);
     try {
       await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
-      await guard.waitForArrival();
+      await finalizerPatch.waitForArrival();
       await clusterApi.delete(cluster.clusterPath);
       await ended();
-      guard.open();
+      finalizerPatch.open();
       const late = await history.waitForCondition(profile, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
       expect(messageOf(late, 'Ready')).to.match(
         / is being deleted, so the controller creates no Fargate profile for it$/,
       );
       await deletion.waitForArrival();
     } finally {
-      guard.open();
+      finalizerPatch.open();
       deletion.open();
     }
     await world.gone(profile);
@@ -98,9 +98,9 @@ describe('a create that coincides with a cluster teardown', function () {
       await addFinalizer(world, cluster.controlPlanePath, TEST_FINALIZER);
       // The test holds the DeleteCluster call, so that EKS itself would still accept the creation of the Fargate
       // profile. Only the controller's check of the control plane can then prevent the creation.
-      const end = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
+      const clusterDeletion = holdCall(world.aws, 'before', 'DeleteCluster', { name: cluster.eksName });
       await expectNoCreate(cluster, 'too-late', () => waitUntilDeleting(world, cluster.controlPlanePath)).finally(() =>
-        end.open(),
+        clusterDeletion.open(),
       );
       expect(await finalizersOf(world, cluster.controlPlanePath))
         .to.include(TEST_FINALIZER)
@@ -123,10 +123,10 @@ describe('a create that coincides with a cluster teardown', function () {
   describe('while EKS receives the create', () => {
     // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it. In both
     // cases, nothing is left in AWS.
-    for (const guard of ['kept', 'stripped'] as const) {
-      it(`carried out by EKS but unanswered, is undone before the cluster is deleted (finalizer ${guard})`, async () => {
-        const cluster = await createManagedCluster(world, `answered-late-${guard}`);
-        const profile = `unanswered-${guard}`;
+    for (const finalizer of ['kept', 'stripped'] as const) {
+      it(`carried out by EKS but unanswered, is undone before the cluster is deleted (finalizer ${finalizer})`, async () => {
+        const cluster = await createManagedCluster(world, `answered-late-${finalizer}`);
+        const profile = `unanswered-${finalizer}`;
         const answer = holdCall(world.aws, 'after', 'CreateFargateProfile', { clusterName: cluster.eksName });
         const calls = callsFromNow(world.aws, cluster.eksName);
         await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
@@ -134,22 +134,22 @@ describe('a create that coincides with a cluster teardown', function () {
         await clusterApi.delete(cluster.clusterPath);
         await waitUntilDeleting(world, pathOf(profile, cluster.namespace));
         expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
-        if (guard === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
+        if (finalizer === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
         answer.open();
         await expectAllGone(world, clusterApi, cluster, [profile]);
         expect(operationsOf(calls)).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile']);
       });
 
-      it(`that has not reached EKS yet, leaves nothing behind (finalizer ${guard})`, async () => {
-        const cluster = await createManagedCluster(world, `asked-late-${guard}`);
-        const profile = `unseen-${guard}`;
+      it(`that has not reached EKS yet, leaves nothing behind (finalizer ${finalizer})`, async () => {
+        const cluster = await createManagedCluster(world, `asked-late-${finalizer}`);
+        const profile = `unseen-${finalizer}`;
         const request = holdCall(world.aws, 'before', 'CreateFargateProfile', { clusterName: cluster.eksName });
         await world.apply(fargateProfile(profile, { clusterName: cluster.name }));
         await request.waitForArrival();
         await clusterApi.delete(cluster.clusterPath);
         await waitUntilDeleting(world, pathOf(profile, cluster.namespace));
         expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
-        if (guard === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
+        if (finalizer === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
         request.open();
         await world.gone(profile, { timeoutMs: 60_000 });
         await clusterApi.clusterGone(cluster);

@@ -168,14 +168,14 @@ async function kubernetesDirectories(root: string): Promise<string[]> {
 }
 
 function directoryOf(root: string, name: BinaryName): string {
-  return join(root, `${cacheKeyOf(name)}-${PLATFORM}`);
+  return join(root, `${sourceVersionOf(name)}-${PLATFORM}`);
 }
 
 /**
  * Returns the first part of the name of a binary's cache folder. It identifies the version of the sources of the
  * binary.
  */
-function cacheKeyOf(name: BinaryName): string {
+function sourceVersionOf(name: BinaryName): string {
   if (isIn(CLUSTER_API_BINARIES, name)) return `cluster-api-${CLUSTER_API_VERSION}`;
   if (isIn(OPERATOR_BINARIES, name)) return `cluster-api-operator-${CLUSTER_API_OPERATOR_VERSION}`;
   if (isIn(GITOPS_BINARIES, name)) return `gitops-${gitopsSourcesHash()}`;

@@ -57,7 +57,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     });
   const get = (path: string): Promise<RawObject> => world.controlPlane.api.get(path);
   const providerOf = ({ metadata }: RawObject): string | undefined => metadata.labels?.['cluster.x-k8s.io/provider'];
-  const others = (): readonly string[] => capa.released.filter((name) => !OURS.test(name));
+  const others = (): readonly string[] => capa.releasedWebhooks.filter((name) => !OURS.test(name));
 
   /** Returns the restorations of the CRD that the manager has recorded in a ConfigMap, oldest first. */
   const restorations = async (): Promise<
@@ -100,7 +100,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       'capa-validating-webhook-configuration',
       'Normal CAPAWebhookRemoved: The manager has removed the webhook validation.awsfargateprofile',
     );
-    expect(capa.released.length - others().length, 'the removed webhooks').to.equal(2);
+    expect(capa.releasedWebhooks.length - others().length, 'the removed webhooks').to.equal(2);
 
     await world.createEksCluster('prod');
     await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));

@@ -10,7 +10,7 @@ const CRD =
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team/awsfargateprofiles';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
-const PHASES = ['mutating', 'validating'] as const;
+const WEBHOOK_TYPES = ['mutating', 'validating'] as const;
 
 /**
  * Creates an object of each kind that tests create, and also changes an object that the API server has created itself:
@@ -49,7 +49,7 @@ async function mayListPods({ api }: ControlPlane, user: string): Promise<boolean
  * Creates a webhook for all new Secrets. No server listens at the URL of the webhook, so the API server refuses each
  * new Secret.
  */
-async function refuseSecrets({ api }: ControlPlane, phase: (typeof PHASES)[number], name: string): Promise<void> {
+async function refuseSecrets({ api }: ControlPlane, type: (typeof WEBHOOK_TYPES)[number], name: string): Promise<void> {
   const webhook = {
     name: 'left.example.org',
     clientConfig: { url: 'https://127.0.0.1:1/' },
@@ -58,7 +58,7 @@ async function refuseSecrets({ api }: ControlPlane, phase: (typeof PHASES)[numbe
     sideEffects: 'None',
     admissionReviewVersions: ['v1'],
   };
-  await api.post(`${WEBHOOKS}/${phase}webhookconfigurations`, { metadata: { name }, webhooks: [webhook] });
+  await api.post(`${WEBHOOKS}/${type}webhookconfigurations`, { metadata: { name }, webhooks: [webhook] });
 }
 
 /** Creates a Secret with dry-run, so that it is not stored. Returns the status of the response. */
@@ -116,7 +116,7 @@ describe('the pool of control planes', function () {
 
   it('reuses a control plane with changed RBAC objects and webhooks when the API server has forgotten them', async () => {
     await grantPods(controlPlane, 'left');
-    for (const phase of PHASES) await refuseSecrets(controlPlane, phase, 'left');
+    for (const type of WEBHOOK_TYPES) await refuseSecrets(controlPlane, type, 'left');
     await waitForAccessCaches(controlPlane.api);
     expect(await mayListPods(controlPlane, 'left')).to.equal(true);
     expect(await stopAndAcquire()).to.deep.equal({ isSame: true });

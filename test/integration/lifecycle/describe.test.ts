@@ -7,7 +7,7 @@ import { HELD_MS } from '../../world/aws/operations.ts';
 
 const ISSUE = { code: 'AccessDenied', message: 'The role may not be assumed', resourceIds: ['eks-fargate'] };
 
-interface Phase {
+interface DescribedCase {
   /** The name of the AWSFargateProfile, of its Cluster and of the golden file. */
   readonly name: string;
   readonly title: string;
@@ -40,7 +40,7 @@ async function createReady(world: World, name: string, spec: object = {}): Promi
   await world.ready(name);
 }
 
-const PHASES: readonly Phase[] = [
+const DESCRIBED_CASES: readonly DescribedCase[] = [
   {
     name: 'waiting-for-cluster',
     title: 'a Cluster that does not exist yet',
@@ -215,7 +215,7 @@ describe('kubectl describe', () => {
   after(async () => {
     const { admin } = world.aws;
     admin.setConfig({ eks: { createMs: 0, deleteMs: 0 } });
-    for (const { name, release } of PHASES) await release?.(world, name);
+    for (const { name, release } of DESCRIBED_CASES) await release?.(world, name);
     for (const { cluster, name, status } of admin.profiles()) {
       if (status === 'CREATING') admin.setProfile({ cluster, name, status: 'ACTIVE' });
       if (status === 'DELETING') admin.removeProfile({ cluster, name });
@@ -223,7 +223,7 @@ describe('kubectl describe', () => {
     await world.finish();
   });
 
-  for (const { name, title, arrange, until, event } of PHASES) {
+  for (const { name, title, arrange, until, event } of DESCRIBED_CASES) {
     it(`shows ${title}`, async () => {
       await arrange(world, name);
       const [type, status, reason] = until;

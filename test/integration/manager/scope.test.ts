@@ -6,7 +6,7 @@ import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
-const GUARD = 'aws-fargate.cluster.x-k8s.io/profiles';
+const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 
 describe('the scope of a manager', () => {
@@ -32,7 +32,9 @@ describe('the scope of a manager', () => {
       await world.createEksCluster('prod', { namespace: 'team-a' });
       await world.createEksCluster('prod', { namespace: 'team-b' });
       for (const namespace of ['team-a', 'team-b'])
-        await world.controlPlane.api.patch(controlPlanePath('prod', namespace), { metadata: { finalizers: [GUARD] } });
+        await world.controlPlane.api.patch(controlPlanePath('prod', namespace), {
+          metadata: { finalizers: [CONTROL_PLANE_FINALIZER] },
+        });
       await world.startManager({ flags: ['--namespace', 'team-a'] });
     });
     after(() => world.stopManager());
@@ -41,7 +43,7 @@ describe('the scope of a manager', () => {
       const finalizersIn = async (namespace: string) =>
         (await world.controlPlane.api.get(controlPlanePath('prod', namespace))).metadata.finalizers;
       await eventually(async () => (await finalizersIn('team-a')) === undefined, { what: 'the removal' });
-      expect(await finalizersIn('team-b')).to.deep.equal([GUARD]);
+      expect(await finalizersIn('team-b')).to.deep.equal([CONTROL_PLANE_FINALIZER]);
       await world.controlPlane.api.patch(controlPlanePath('prod', 'team-b'), { metadata: { finalizers: null } });
     });
 
@@ -131,7 +133,7 @@ describe('the scope of a manager', () => {
       }
       expect(world.awsView.role('filtered-pods')?.attachedPolicies).to.have.length(1);
       expect((await world.controlPlane.api.get(controlPlanePath('filtered'))).metadata.finalizers).to.deep.equal([
-        GUARD,
+        CONTROL_PLANE_FINALIZER,
       ]);
       // The manager now also reconciles `shares-green`, because this AWSFargateProfile gets the manager's watch-filter
       // label.

@@ -14,7 +14,7 @@ import {
   startUntilReady,
   refusePatches,
   serveClusters,
-  acceptPatches,
+  acceptRequests,
 } from './phase.ts';
 
 const named = (controlPlaneRef: object | null) => ({ spec: { controlPlaneRef } });
@@ -142,7 +142,7 @@ export const BEFORE_AWS: readonly Phase[] = [
       startAndApply(world);
     },
     until: ['Ready', 'False', 'GuardRefused'],
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'webhook-of-capa-left-behind',
@@ -152,7 +152,7 @@ export const BEFORE_AWS: readonly Phase[] = [
       startAndApply(world);
     },
     until: ['Ready', 'False', 'APIServerRefused'],
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'permission-lost-while-ready',
@@ -165,7 +165,7 @@ export const BEFORE_AWS: readonly Phase[] = [
     },
     until: ['Stalled', 'True', 'APIServerRefused'],
     readAfter: 5 * MINUTE,
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'permission-lost-to-say-so',
@@ -176,7 +176,7 @@ export const BEFORE_AWS: readonly Phase[] = [
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'changed-all-the-time',
@@ -187,7 +187,7 @@ export const BEFORE_AWS: readonly Phase[] = [
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'paused-by-cluster',

@@ -1,7 +1,7 @@
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CRD_KIND, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
 import type { Phase } from './phase.ts';
-import { WEB, acceptPatches, refusePatches } from './phase.ts';
+import { WEB, acceptRequests, refusePatches } from './phase.ts';
 
 const CONFIG_MAPS = { group: '', plural: 'configmaps', kind: 'ConfigMap', versions: ['v1'], status: false };
 const CONFIGURATIONS = (['Mutating', 'Validating'] as const).map((phase) => ({
@@ -70,7 +70,7 @@ export const BESIDE_CAPA: readonly Phase[] = [
     },
     until: ['Deleting', 'True', 'ForeignSchema'],
     remedy: (world) => {
-      acceptPatches(world);
+      acceptRequests(world);
       removeWebhook(world);
       serveOurSchema(world);
     },

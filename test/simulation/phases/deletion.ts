@@ -20,7 +20,7 @@ import {
   startUntilReady,
   refusePatches,
   serveClusters,
-  acceptPatches,
+  acceptRequests,
 } from './phase.ts';
 
 const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
@@ -80,7 +80,7 @@ export const DELETION: readonly Phase[] = [
       readyAndDeleted(world, () => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
     until: ['Deleting', 'True', 'APIServerRefused'],
     readAfter: AT_ONCE,
-    remedy: acceptPatches,
+    remedy: acceptRequests,
   },
   {
     name: 'deletion-denied',

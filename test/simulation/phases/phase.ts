@@ -133,7 +133,7 @@ export function refusePatches(world: SimulatedWorld, of: RegExp, code: 403 | 409
       : undefined;
 }
 
-export const acceptPatches = (world: SimulatedWorld): void => {
+export const acceptRequests = (world: SimulatedWorld): void => {
   world.api.intercept = () => undefined;
 };
 

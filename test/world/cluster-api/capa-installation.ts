@@ -32,7 +32,7 @@ export interface CapaInstallation {
   /** The names of the webhooks of Cluster API Provider AWS that the API server has now. */
   webhooks(): Promise<readonly string[]>;
   /** The names of the webhooks in the release of Cluster API Provider AWS. */
-  readonly released: readonly string[];
+  readonly releasedWebhooks: readonly string[];
   /** The CRD and the webhook configurations as the API server has them now. */
   objects(): Promise<readonly RawObject[]>;
   /** Changes an annotation of a webhook configuration, so that every watch of webhook configurations gets an event. */
@@ -100,7 +100,7 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   const installation: CapaInstallation = {
     hasGate: false,
     served: serve,
-    released: released.flatMap(({ webhooks }) => webhooks.map(({ name }) => name)),
+    releasedWebhooks: released.flatMap(({ webhooks }) => webhooks.map(({ name }) => name)),
     async apply(fieldManager = 'clusterctl') {
       await applyAs(fieldManager, `${CRDS}/${crd.metadata.name}`, crd);
       await installation.applyWebhooks(fieldManager);

@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const FARGATE_PROFILES = { apiGroups: ['infrastructure.cluster.x-k8s.io'], apiVersions: ['v1beta2'] };
 
-type Phase = 'mutating' | 'validating';
+type WebhookType = 'mutating' | 'validating';
 
 interface Entry {
   readonly name: string;
@@ -63,9 +63,9 @@ export const CAPA_WEBHOOKS = {
  * for AWSFargateProfile, as the README of this project tells the user to do.
  */
 export async function createOrphanedCapaWebhooks(world: World, probe: string): Promise<() => Promise<void>> {
-  const phases = ['mutating', 'validating'] as const;
-  for (const phase of phases) {
-    const path = `/${phase === 'mutating' ? 'mutate' : 'validate'}-infrastructure-cluster-x-k8s-io-v1beta2`;
+  const types = ['mutating', 'validating'] as const;
+  for (const type of types) {
+    const path = `/${type === 'mutating' ? 'mutate' : 'validate'}-infrastructure-cluster-x-k8s-io-v1beta2`;
     const entry = (name: string, kind: string): Entry => ({
       name,
       clientConfig: { service: { name: 'capa-webhook-service', namespace: 'capa-system', path: `${path}-${kind}` } },
@@ -73,18 +73,18 @@ export async function createOrphanedCapaWebhooks(world: World, probe: string): P
     });
     await applyWebhooks(
       world,
-      phase,
-      capaConfiguration(phase),
-      entry(`${phase}.awscluster.infrastructure.cluster.x-k8s.io`, 'awscluster'),
-      entry(CAPA_WEBHOOKS[phase], 'awsfargateprofile'),
+      type,
+      capaConfiguration(type),
+      entry(`${type}.awscluster.infrastructure.cluster.x-k8s.io`, 'awscluster'),
+      entry(CAPA_WEBHOOKS[type], 'awsfargateprofile'),
     );
   }
   await waitUntilEnforced(world, probe, CAPA_WEBHOOKS.mutating);
   return async () => {
     const removal = [{ op: 'remove', path: '/webhooks/1' }];
-    for (const phase of phases)
+    for (const type of types)
       await world.controlPlane.api.patch(
-        `${ADMISSION}/${phase}webhookconfigurations/${capaConfiguration(phase)}`,
+        `${ADMISSION}/${type}webhookconfigurations/${capaConfiguration(type)}`,
         removal,
         'json',
       );
@@ -92,12 +92,12 @@ export async function createOrphanedCapaWebhooks(world: World, probe: string): P
   };
 }
 
-const capaConfiguration = (phase: Phase): string => `capa-${phase}-webhook-configuration`;
+const capaConfiguration = (type: WebhookType): string => `capa-${type}-webhook-configuration`;
 
-const applyWebhooks = (world: World, phase: Phase, name: string, ...entries: readonly Entry[]): Promise<void> =>
+const applyWebhooks = (world: World, type: WebhookType, name: string, ...entries: readonly Entry[]): Promise<void> =>
   world.apply({
     apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: `${phase === 'mutating' ? 'Mutating' : 'Validating'}WebhookConfiguration`,
+    kind: `${type === 'mutating' ? 'Mutating' : 'Validating'}WebhookConfiguration`,
     metadata: { name },
     webhooks: entries.map((entry) => ({
       admissionReviewVersions: ['v1'],
