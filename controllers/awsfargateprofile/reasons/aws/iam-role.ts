@@ -81,15 +81,15 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, id, refusal }) =>
-      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry in the EKS cluster does not belong to this role, so new pods of this Fargate profile cannot join the cluster` +
+      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry of the role in the EKS cluster still belongs to the deleted role, so new pods of this Fargate profile cannot join the cluster` +
       (refusal === undefined
         ? ''
-        : `. AWS does not allow the controller to create the entry again. AWS says: ${refusal}`),
+        : `. AWS does not allow the controller to replace the access entry. AWS says: ${refusal}`),
     remedy: ({ arn, id, cluster, refusal }) =>
       `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
       (refusal === undefined
         ? ''
-        : '. Or allow the request that AWS refuses: then the controller creates the entry again'),
+        : '. Or allow the request that AWS refuses: then the controller replaces the access entry'),
   }),
   /** `detail` says why the controller cannot continue now. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
