@@ -126,8 +126,8 @@ export function markRoleInUse(observed: Observed, name: FoundRole['name'], inUse
 }
 
 /**
- * Records that a live Fargate profile uses the IAM role of an EKS access entry, although the entry is older than the
- * role. This reconcile then does not delete the entry.
+ * Records that a live Fargate profile uses the IAM role of an EKS access entry that is older than the role. So this
+ * reconcile does not delete the entry. `inUseBy` names the profile.
  */
 export function markAccessEntryInUse(observed: Observed, principal: RoleArn, inUseBy: string): Observed {
   return withAccessEntry(observed, principal, (entry) => ({ ...entry, inUseBy }));

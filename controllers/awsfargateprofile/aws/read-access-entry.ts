@@ -20,8 +20,8 @@ export class AccessEntryReader {
   /**
    * Reads the EKS access entry of an IAM role. If AWS refuses the call, the result is still a Right, with the error
    * message in `refusal`, because the controller also works without permission for access entries. Any other failed
-   * call gives a Left, for example a call without an answer. `asksModeAgain` reads the authentication mode of the EKS
-   * cluster from EKS, not from the cache.
+   * call gives a Left, for example a call without an answer. If `asksModeAgain` is true, the authentication mode of the
+   * EKS cluster is read from EKS, not from the cache.
    */
   async read(
     session: Reader,

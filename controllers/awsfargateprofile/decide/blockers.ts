@@ -136,10 +136,9 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // If spec.roleName names a role of another owner and this role was deleted, the controller does not create a role
-    // in its place. The role that Cluster API Provider AWS shares between all its profiles always belongs to another
-    // owner. But if a role of another owner had the computed name and was deleted, the controller creates its own role
-    // under this name.
+    // The controller does not recreate these deleted roles: a role of another owner that spec.roleName names, and the
+    // role that Cluster API Provider AWS shares between all its profiles. But under the computed name the controller
+    // creates its own role, even if a role of another owner had this name before.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
@@ -203,8 +202,9 @@ function findAdoptionObstacles(
 }
 
 /**
- * Returns the value of spec.adoptionPolicy that would let the controller adopt the Fargate profile of another owner.
- * `undefined` if a tag of the profile names this owner, because then no value allows the adoption.
+ * Returns the value of spec.adoptionPolicy with which the controller would adopt a Fargate profile that now counts as a
+ * profile of another owner. `undefined` if a tag of the profile really names another owner, because then no value
+ * allows the adoption.
  */
 function adoptionPolicyFor(
   desired: Desired,

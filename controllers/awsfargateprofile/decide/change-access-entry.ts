@@ -78,8 +78,8 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
  * Returns the next step for the role's access entry before this controller deletes the IAM role: the step reads or
  * deletes the entry. `undefined` if there is no entry to delete.
  *
- * If the EKS cluster is being deleted too, the entry disappears with the cluster. Cluster API Provider AWS deletes the
- * EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.
+ * Also `undefined` if the EKS cluster is being deleted, because the entry disappears with the cluster. Cluster API
+ * Provider AWS deletes the EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.
  */
 export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
   if (observed.cluster === 'gone' || desired.isClusterLeaving) return undefined;

@@ -326,8 +326,8 @@ const isOwnershipRecordRemoved = ({ events }: SimulatedEnvironment): boolean =>
   events.some(({ kind }) => kind === 'statusLost' || kind === 'profileTagged' || kind === 'roleChanged');
 
 /**
- * Whether the manager knows the result of a request to AWS. The manager also knows which requests it did not send, but
- * forgets this when it crashes.
+ * Whether the manager knows the result of a request to AWS: AWS has answered the request, or the manager knows that it
+ * did not send the request. A crash makes the manager forget which requests it did not send.
  */
 const isAnswered = (fault: RecordedMutation['fault'], mutations: readonly RecordedMutation[]): boolean =>
   fault === 'none' || (fault === 'notSent' && mutations.every((each) => each.fault !== 'crash'));

@@ -66,8 +66,9 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
  * Whether the controller has to remove the permissions boundary of an IAM role: the controller set this boundary, and
  * the spec does not name a boundary any more. A boundary that another client set stays.
  *
- * The boundary of a provisioned object stays too. No user can have removed its spec.rolePermissionsBoundary, because
- * the field is immutable. The API server has dropped the field under another CRD, which lacks it.
+ * The boundary also stays if the Fargate profile of the object has once been ACTIVE and equal to the spec, because
+ * spec.rolePermissionsBoundary is immutable from then on. If the field is missing, no user has removed the field: the
+ * API server has dropped it under another CRD, which lacks the field.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

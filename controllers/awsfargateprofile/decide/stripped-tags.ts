@@ -13,14 +13,14 @@ import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
 
-// Every user of the AWS account with the permission to tag can remove tags. The controller neither changes nor deletes
-// a profile or role without its tag, because a record in the Kubernetes object proves no ownership. But an object that
-// records such a profile or role must stay. Otherwise the profile or role would stay in AWS without an owner, and a
-// profile would block the deletion of its cluster.
+// Every user of the AWS account with the permission to tag can remove owner tags. The controller neither changes nor
+// deletes a profile or role without an owner tag, because a record in the Kubernetes object proves no ownership. But an
+// object that records such a profile or role must stay. Otherwise the profile or role would stay in AWS without an
+// owner, and a profile would block the deletion of its EKS cluster.
 
 /**
  * Returns the reason to stop if a Fargate profile of this object lacks the owner tag; `undefined` for any other
- * profile. The profile counts as one of this object in these cases:
+ * profile. The profile counts as a profile of this object in these cases:
  *
  * - The object records the ARN of the profile. The ARN contains a unique id.
  * - Status was dropped, for example by `clusterctl move`. The profile has the name that the object gives its profile,
@@ -48,7 +48,7 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 
 /**
  * Returns the reason to stop if a managed IAM role of this object lacks the tags of this controller; `undefined` for
- * any other role. The role counts as one of this object in these cases:
+ * any other role. The role counts as a role of this object in these cases:
  *
  * - The object records the unique id of the role.
  * - Status was dropped, for example by `clusterctl move`. The role has a name that is computed for this object, and no

@@ -15,7 +15,8 @@ export function transitReason(desired: Desired, profiles: Observed['profiles']):
     if (found === undefined || ownershipOf(desired, found).kind !== 'ours') continue;
     if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== 'CREATING') continue;
-    // With `deletionPolicy: Retain`, the controller does not delete the profile after EKS has created it.
+    // With `deletionPolicy: Retain`, the controller does not delete the profile after EKS has created it. So the reason
+    // must not announce a deletion.
     return isAsWanted(desired, found) || desired.surplus === 'retain'
       ? newReason('Creating', { name: found.name })
       : newReason('WaitingForCreate', replacementFacts(desired, found));

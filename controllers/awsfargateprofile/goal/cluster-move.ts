@@ -8,8 +8,8 @@ import { clusterKey } from './target-eks-cluster.ts';
 
 /**
  * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
- * `clusterctl move` deletes a Cluster and its objects one after the other, within a second or two. So it may be about
- * to delete these objects too, because they have moved to another management cluster.
+ * `clusterctl move` copies a Cluster and its objects to another management cluster, and then deletes all of them here
+ * within a second or two. So after the Cluster has vanished, the move may be about to delete its objects too.
  */
 const MOVE_PATIENCE: Ms = 30_000;
 

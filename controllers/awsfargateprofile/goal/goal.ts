@@ -57,7 +57,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   if (found !== undefined) {
     const { target } = found;
     // If status is empty, an EKS cluster in the annotation `provisioned-in` must be the one that the control plane or
-    // spec.eksCluster names. The annotation alone never decides in which EKS cluster the controller deletes
+    // spec.eksCluster names. The annotation alone never decides in which EKS cluster the controller deletes a profile
     // (docs/adr/0011).
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
     return changed === undefined
@@ -67,8 +67,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const location = locationOf(object);
   // The location `none` means that the controller has created nothing in AWS for the object. So the controller only
-  // removes its finalizer. The control plane may be missing then: the deletion of a Cluster may remove it right after
-  // the object got its finalizer.
+  // removes its finalizer, and needs no control plane for this. There may be no control plane any more: the deletion of
+  // a Cluster can remove the control plane right after the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
   return hold(newReason('TargetUnknown', facts));
@@ -87,8 +87,8 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (retained !== undefined) return retained;
   // `creationBlocker` is a reason for which nothing may be created in the EKS cluster now. An object without AWS
   // resources then only waits, because the controller has nothing to correct. An object without this controller's
-  // finalizer waits too. A user may have applied this object again, and it must not get a new profile in a cluster that
-  // is being deleted.
+  // finalizer waits too: a user may have applied the object again while its cluster is being deleted, and the object
+  // must not get a new profile in this cluster.
   const isBegun = locationOf(object).kind === 'known';
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };

@@ -71,9 +71,9 @@ export interface NamedEksCluster {
   readonly excess: readonly LimitExcess[];
   /**
    * The control planes in the namespace of the object whose EKS clusters have the name and region in spec.eksCluster,
-   * each with its AWS account. A listed control plane manages the EKS cluster if the credentials of the object belong
-   * to the same account. A control plane with the same identity as the object is not listed, because it certainly has
-   * the same account.
+   * and whose identity differs from the identity of the object; each with its AWS account. Such a control plane manages
+   * the EKS cluster in spec.eksCluster only if the credentials of the object belong to the same account. A control
+   * plane with the same identity has the same account, so it needs no comparison and is not listed.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -146,9 +146,10 @@ function controlPlanesOf(
 }
 
 /**
- * Returns the control planes whose EKS cluster has the name and region in spec.eksCluster, if only their AWS account
- * tells whether it is the same EKS cluster. The list is empty for a new object whose EKS cluster the operator's limits
- * do not allow, so that the controller does not ask AWS.
+ * Returns the control planes whose EKS cluster has the name and region in spec.eksCluster, but whose identity differs
+ * from the identity of the object. Only the AWS account then tells whether such a control plane manages the EKS cluster
+ * in spec.eksCluster. The list is empty for a new object whose EKS cluster the operator's limits do not allow, so that
+ * the controller does not ask AWS for accounts.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,

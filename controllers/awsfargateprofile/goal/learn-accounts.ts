@@ -5,9 +5,9 @@ import type { InputCaches } from './inputs.ts';
 import { controlPlanesToCompare } from './inputs.ts';
 
 /**
- * Asks AWS STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster: their EKS cluster
- * has the same name and region. The deletion of such a control plane deletes the object too, but only if both have the
- * same account.
+ * Asks AWS STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster, because their EKS
+ * cluster has the same name and region. Only if the account is the same too, such a control plane manages that EKS
+ * cluster, and its deletion deletes the object too.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

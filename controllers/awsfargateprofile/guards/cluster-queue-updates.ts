@@ -63,7 +63,8 @@ export function updateQueueFromOutcome(
 ): void {
   if (outcome.kind === 'done') {
     const doing = mutation.kind === 'createProfile' ? 'being created' : 'being deleted';
-    // If a deleted profile is to be replaced, its name can differ from the name in the queue entry.
+    // The queue is updated with the name of the changed profile. The queue entry may have another name: the name of a
+    // new profile that replaces the deleted profile.
     clusterQueue.markAccepted({ ...queueEntry, name: subjectOf(mutation) }, doing);
   } else if (outcome.kind === 'siblingBusy') {
     clusterQueue.markInFlight(queueEntry.queue, outcome.by, describeTransit(outcome.doing) ?? outcome.doing, true);

@@ -25,7 +25,9 @@ export interface RoleSharers {
    * there is no such object.
    */
   readonly remover: string | undefined;
-  /** The AWSFargateProfiles of the same cluster that ask for the shared IAM role. */
+  /**
+   * The AWSFargateProfiles that ask for the shared IAM role and belong to the same cluster as the reconciled object.
+   */
   readonly sharers: readonly AWSFargateProfile[];
 }
 

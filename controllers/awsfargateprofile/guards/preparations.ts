@@ -43,9 +43,9 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     markDeletion(services),
     recordEntryDeletion(services),
     takeTurn(services, newDeletionChecks(services)),
-    // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, so that
-    // an object that waits in the queue of its EKS cluster does not ask in each reconcile. Their answers are then also
-    // new when the change is sent.
+    // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, which
+    // stops the reconcile while the object waits in the queue of its EKS cluster. So a waiting object sends no such
+    // requests, and the answers are still new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
     writeAhead(services),
@@ -150,7 +150,7 @@ export function takeTurn(
 
 /**
  * Asks EKS for the status of a Fargate profile, and updates the queue of profile changes of the EKS cluster with the
- * answer. No reconcile of this process has observed the present change of this profile.
+ * answer. EKS is asked because no reconcile of this process has seen yet whether EKS is changing this profile.
  */
 async function refreshQueue(
   clusterQueue: ClusterQueue,

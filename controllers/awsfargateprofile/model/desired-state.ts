@@ -88,9 +88,10 @@ export interface RecordedState {
   /** The ARN of the object's Fargate profile, which contains a unique id. */
   readonly profileARN: string | undefined;
   /**
-   * Names that the object's own profile and roles may have, although status does not record them. The object records an
-   * AWS location, so `clusterctl move` or a restore may have dropped the names. A role name from the spec is left out,
-   * because such a role may belong to another owner.
+   * The names that the profile and roles of the object may have if status has lost these names, for example in
+   * `clusterctl move` or a restore. The list of profiles or roles is empty if status still has the name, or if the
+   * object records no AWS location. A role that the spec names is never listed, because this role may belong to another
+   * owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**

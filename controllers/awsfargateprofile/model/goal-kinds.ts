@@ -6,8 +6,8 @@ import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 
 /**
- * The EKS cluster to which an AWSFargateProfile belongs, and the identity for the calls to AWS. The AWS account is not
- * part of it, because it follows from the credentials of the identity.
+ * The EKS cluster to which an AWSFargateProfile belongs, and the identity for the calls to AWS. The AWS account is left
+ * out, because the account follows from the credentials of the identity.
  */
 export interface Target {
   /** The name of the Cluster; undefined if spec.eksCluster names the EKS cluster instead. */

@@ -22,8 +22,8 @@ export type DroppedPass =
   | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
 
 /**
- * The observed state of AWS. The IAM roles are missing if the reconcile did not read them, because EKS is creating or
- * deleting a Fargate profile.
+ * The observed state of AWS. The IAM roles are missing if the reconcile did not read them, for example because EKS is
+ * creating or deleting a Fargate profile.
  */
 export type PartiallyObserved = Pick<Observed, 'cluster' | 'profiles'> &
   Partial<Pick<Observed, 'roles' | 'accessEntries'>>;

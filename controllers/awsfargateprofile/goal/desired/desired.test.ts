@@ -432,8 +432,8 @@ describe('desiredFor', () => {
       profiles: [],
       roles: [],
     });
-    // A role that spec.roleName names may belong to another owner. So the controller does not count it among its own
-    // roles after status was dropped, and `lostNames` lists no role.
+    // A role that spec.roleName names may belong to another owner. So after status was dropped, this role is not in
+    // `lostNames`, which lists the names that the profile and roles of the object may have.
     const named = { roleName: RoleName.of('shared') };
     expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });

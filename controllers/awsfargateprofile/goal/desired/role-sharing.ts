@@ -52,9 +52,10 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an AWSFargateProfile, which names the same IAM role as `object`, uses roles of the given AWS account for an
- * EKS cluster of the given region. Objects of one namespace may name EKS clusters of the same name in several accounts
- * and regions, and then do not share the role. For an AWSFargateProfile without resources in AWS, its spec decides.
+ * Whether an AWSFargateProfile that names the same IAM role as `object` means the role in the given AWS account, for an
+ * EKS cluster in the given region. Two objects of one namespace may name EKS clusters of the same name in different
+ * accounts or regions, and then do not share the role. If the status of the AWSFargateProfile has no account and
+ * region, the identity and the region in its spec.eksCluster are compared instead.
  */
 export function isInAccountAndRegion(
   { spec: { eksCluster }, status }: AWSFargateProfile,

@@ -9,7 +9,7 @@ import type { ReadRoleUsers, RoleUserSources } from './other-role-users.ts';
 import { newReadRoleUsers } from './other-role-users.ts';
 
 /**
- * Checks whose answer may not be outdated, because an outdated answer could lead to a deletion that cannot be undone.
+ * Checks whose answer must not be outdated, because an outdated answer could lead to a deletion that cannot be undone.
  */
 export interface LiveChecks {
   /** Returns why the controller may now delete nothing in AWS for the object; `undefined` if it may. */

@@ -46,8 +46,8 @@ describe('newReadRoleUsers', () => {
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
   /**
-   * Makes `readRoleUsers` use a cache. Also creates more objects than a page of a list has, because a cache that fits
-   * on one page is not used.
+   * Makes `readRoleUsers` use a cache. `readRoleUsers` ignores a cache whose objects fit on one page of a list, so this
+   * function also creates more objects than that.
    */
   const useCache = (): void => {
     useSources(new TypedStore(store, decodeAWSFargateProfile));

@@ -53,9 +53,9 @@ export interface RoleUserSources {
 }
 
 /**
- * How long the read of the users of an IAM role waits until the watch has brought the cache up to date. While 200
- * AWSFargateProfiles were deleted, the median wait was 29 ms. A quarter of the waits was longer than 100 ms, because
- * the watch showed no change.
+ * The longest time that a read of the users of an IAM role waits for the watch to bring the cache up to date. While 200
+ * AWSFargateProfiles were deleted, the median wait was 29 ms. A quarter of the waits was longer than 100 ms, because no
+ * AWSFargateProfile changed and the watch therefore reported no newer resourceVersion.
  */
 const MAX_WATCH_LAG: Ms = 200;
 
@@ -92,10 +92,11 @@ export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
  *
  * The function returns `undefined` in these cases:
  *
+ * - There is no cache of all AWSFargateProfiles, or the cache is not filled yet.
  * - The cache does not reach this resourceVersion in time.
- * - A list of all objects takes only one request too.
+ * - All objects fit on one page, so that a list of all objects also takes only one request.
  * - Another CRD was installed. The cache may then have objects without the fields that this CRD lacks.
- * - etcd was restored from a backup.
+ * - etcd was restored from a backup, so that the API server has an older resourceVersion than the cache.
  */
 function newCacheReader({
   client,
