@@ -252,7 +252,8 @@ async function inTurn<T>(times: number, call: () => Promise<T>): Promise<T[]> {
 }
 
 /**
- * Waits until the AWS emulator has received an AWS call (`arrived`), or has also executed the newest call (`acted`).
+ * Waits until the AWS emulator has received an AWS call (`arrived`), or until it has executed the AWS call that it
+ * received last (`acted`).
  */
 async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void> {
   for (;;) {

@@ -110,8 +110,8 @@ export class Faults {
 
   /**
    * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. If several
-   * faults apply, only the fault that was added first is injected. For `nth` and `every`, the call counts for all
-   * faults that it matches.
+   * faults apply, only the fault that was added first is injected. The counts for `nth` and `every` include all calls
+   * that match the rule of the fault, even calls that get another fault.
    */
   take(received: ReceivedCall): FaultEffect | undefined {
     let strike: FaultEffect | undefined;

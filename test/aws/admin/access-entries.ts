@@ -32,9 +32,9 @@ export function disownAccessEntries(account: EmulatedAccount, principalArn: stri
 export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Finders) {
   return {
     /**
-     * Returns whether new pods of a Fargate profile can join the EKS cluster. The profile must be ACTIVE, and the
-     * cluster must give access to its pod execution role. The access comes from an access entry that is bound to the
-     * existing role, or from the ConfigMap aws-auth.
+     * Returns whether new pods of a Fargate profile can join the EKS cluster. The profile must be ACTIVE, and its pod
+     * execution role must have access to the cluster. An access entry gives this access only if it is bound to the
+     * current id of the role; the ConfigMap aws-auth can also give it.
      */
     canPodsJoin: (which: AwsLocation & { cluster: string; name: string }): boolean => {
       const cluster = clusterOf(which, which.cluster);

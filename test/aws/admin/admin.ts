@@ -131,7 +131,7 @@ export interface ProfileChange extends AwsLocation {
   readonly next?: ProfileRequest['next'];
 }
 
-/** A request for a new IAM role. Roles are global, so `region` only selects the partition of the account. */
+/** A request for a new IAM role. Roles are global: `region` only says in which AWS partition the account is. */
 export interface RoleRequest extends AwsLocation {
   readonly name: string;
   readonly path?: string;
@@ -246,8 +246,8 @@ export function createAdmin(emulator: Emulator) {
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {
         cluster.authenticationMode = change.authenticationMode;
-        // After a change of the authentication mode, EKS keeps giving access to the pod execution roles of its Fargate
-        // profiles.
+        // When the authentication mode of a cluster changes, EKS keeps giving the pod execution roles of the cluster's
+        // Fargate profiles access to the cluster.
         for (const { podExecutionRoleArn } of cluster.profiles.values()) {
           admitPodExecutionRole(cluster, podExecutionRoleArn, { account, region, state, now: now() });
         }

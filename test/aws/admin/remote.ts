@@ -21,8 +21,8 @@ export function remoteAdmin(url: string): RemoteAdmin {
     if (!response.ok) throw new Error(`emulator refused ${name}: ${JSON.stringify(value)}`);
     return value;
   };
-  // A Proxy object has a function for every name. Its type RemoteAdmin limits the names to those of the emulator's
-  // admin functions.
+  // The Proxy object turns a call of any function name into an HTTP request to the AWS emulator. The TypeScript type
+  // RemoteAdmin allows only the names of the emulator's admin functions.
   return new Proxy({} as RemoteAdmin, {
     get: (_, name) => (typeof name === 'string' && name !== 'then' ? (input: unknown) => call(name, input) : undefined),
   });

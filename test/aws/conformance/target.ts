@@ -62,8 +62,8 @@ export async function emulatorTarget(): Promise<ConformanceTarget> {
       await admin.reset();
       const keys = await admin.registerKey({ account });
       const subnets = await admin.createSubnets({ account, region, subnets: [{}, {}] });
-      // Scenarios of AssumeRole use this role of another account. The role trusts every caller, because moto (an AWS
-      // mock server) lets every caller assume any role.
+      // The scenarios that test AssumeRole need a role of another account. This role trusts every caller, as each role
+      // does in moto (an AWS mock server).
       await admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
       const pool = clientPool(server.url, keys);
       try {

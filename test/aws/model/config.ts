@@ -25,8 +25,9 @@ export interface Config {
     readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
     /**
-     * For how long after a Fargate profile became ACTIVE EKS refuses DeleteFargateProfile and DeleteCluster with "an
-     * update in progress", although DescribeCluster says ACTIVE. Users of EKS report more than ten minutes.
+     * The time for which EKS refuses DeleteFargateProfile and DeleteCluster with "an update in progress" after a
+     * Fargate profile has become ACTIVE. In this time, DescribeCluster says ACTIVE. Users of EKS report more than ten
+     * minutes.
      */
     readonly updateAfterActiveMs: Delay;
     /**
@@ -45,8 +46,8 @@ export interface Config {
     /** The maximum page size of ListFargateProfiles. */
     readonly maxPageSize: number;
     /**
-     * The order in which CreateFargateProfile makes its checks, and so which error EKS reports first. AWS does not
-     * document the order.
+     * The order in which CreateFargateProfile makes its checks. AWS does not document the order. EKS returns the error
+     * of the first check that fails.
      */
     readonly createChecks: readonly ProfileCreateCheck[];
     /** The behaviour of CreateFargateProfile without subnets in its input, which AWS does not document. */

@@ -42,7 +42,8 @@ export class EmulatorRequestHandler {
     const aborted = new Promise<never>((_, reject) => {
       abortSignal?.addEventListener?.('abort', () => reject(abortError(abortSignal.reason)), { once: true });
     });
-    // An abort ends only the client's waiting. The AWS emulator still executes the call, as AWS does.
+    // When the client aborts an AWS call, the client only stops waiting. The AWS emulator still executes the call, as
+    // AWS does.
     const exchange = this.#emulator.handle(toWire(request));
     const received = await Promise.race([exchange, aborted]);
     return { response: await toSdk(received, aborted) };
@@ -70,7 +71,7 @@ async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<
     case 'silence':
       return aborted;
     case 'reset':
-      // The code throws the error that the HTTP handler of the AWS SDK throws when a connection is reset.
+      // The HTTP handler of the AWS SDK throws the same error when a connection is reset.
       throw Object.assign(new Error('read ECONNRESET'), {
         name: 'TimeoutError',
         code: 'ECONNRESET',

@@ -16,7 +16,7 @@ interface Route {
   readonly operation: string;
   /**
    * The names of the input members that a request path contains. The n-th member gets the text of the n-th capture
-   * group of `path`.
+   * group of the regular expression `path`.
    */
   readonly members: readonly string[];
   readonly query?: (query: URLSearchParams) => Input;

@@ -101,7 +101,8 @@ describe('the AWS protocols', () => {
         '&Tags.member.10.Key=j&Tags.member.10.Value=1&Tags.member.2.Key=b&Tags.member.2.Value=%3C%26%3E',
     );
     const { body } = iam('Action=ListRoleTags&RoleName=r');
-    // The CreateRole request has a tag with the value `<&>`, which IAM refuses, so the role does not exist.
+    // The role does not exist: IAM has refused the CreateRole request, because a tag in the request has the value
+    // `<&>`.
     expect(body).to.contain('<Code>NoSuchEntity</Code>');
     iam(
       `Action=CreateRole&RoleName=r&AssumeRolePolicyDocument=${encodeURIComponent('{"Statement":[]}')}` +

@@ -53,7 +53,7 @@ function checkServiceLinkedRole(context: Context, members: Readonly<Record<strin
   const { principals, principal, account, now, state } = context;
   const arn = `arn:${principal.partition}:iam::${account.id}:role${serviceLinkedPath}${serviceLinkedRole}`;
   if (principals.isDenied(principal, 'iam:GetRole', arn)) {
-    // In the real error message of EKS, the closing quote is missing, too.
+    // The closing quote is missing on purpose: it is also missing in the error message of the real EKS.
     throw eksErrors.invalidRequest(
       `Failed to validate if SLR: ${serviceLinkedRole} already exists due to missing permissions for 'iam:GetRole`,
       members,

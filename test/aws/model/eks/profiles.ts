@@ -106,8 +106,8 @@ function createProfile(input: Input, context: Context): Output {
     const alive = cluster.profiles.get(earlier.profile.name) === earlier.profile;
     if (alive || state.config.eks.tokenOutlivesProfile) {
       if (earlier.fingerprint === fingerprint) return { fargateProfile: profileView(cluster, earlier.profile) };
-      // AWS documents that a clientRequestToken is bound to the parameters of its first request. The text of the error
-      // for other parameters is not documented.
+      // AWS documents that a clientRequestToken is bound to the parameters of its first request. AWS does not document
+      // the error for a request with the same token and other parameters.
       throw eksErrors.invalidParameter('The clientRequestToken was already used with other parameters.', {
         clusterName: cluster.name,
         fargateProfileName: request.name,
@@ -213,8 +213,8 @@ function deleteProfile(input: Input, context: Context): Output {
     throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
   }
   const cannot = `Cannot Delete Fargate Profile ${profile.name} because cluster ${cluster.name} currently has`;
-  // A DeleteFargateProfile request can name the profile that is CREATING or DELETING. The error message of EKS then
-  // contains the name of this profile twice.
+  // If the profile to delete is itself CREATING or DELETING, EKS refuses DeleteFargateProfile with an error message
+  // that contains the name of this profile twice.
   const busy = busySibling(cluster);
   if (busy !== undefined) {
     throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);

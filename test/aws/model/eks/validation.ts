@@ -66,7 +66,7 @@ export function readSelectors(input: Input, limits: Config['eks']): readonly Pro
 
 /**
  * Returns the reason why EKS refuses the tags; undefined: EKS accepts them. AWS documents the limits of tags but not
- * the error messages. The manager may therefore rely only on the tag key in a message.
+ * the error messages, so the texts of this function are invented. The manager may rely only on the tag key in them.
  */
 export function tagsFault(tags: TagMap): string | undefined {
   const keys = Object.keys(tags);
