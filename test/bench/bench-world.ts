@@ -97,8 +97,8 @@ export class BenchWorld {
   }
 
   /**
-   * Starts a manager process with the command line of the image and the flags of the Deployment. Node.js gets no
-   * compile cache, because a new container has none either.
+   * Starts a manager process with the command line of the manager's container image and the flags of its Deployment.
+   * Node.js gets no compile cache, because a new container has none either.
    */
   async startManager(
     flags: readonly string[] = [],
@@ -199,7 +199,8 @@ export async function inBenchWorld<T>(
 }
 
 const configOf = ({ throttledTo }: EmulatedEks): ConfigPatch => ({
-  // The part `large` of the benchmark needs 5,000 IAM roles, more than the default quota of IAM.
+  // The emulated IAM gets a quota above the default quota of IAM, because the part `large` of the benchmark needs 5,000
+  // IAM roles.
   iam: { maxRoles: 100_000 },
   ...(throttledTo !== undefined && { throttle: { perSecond: throttledTo, burst: throttledTo } }),
 });

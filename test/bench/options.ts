@@ -7,8 +7,8 @@ export interface BenchOptions {
   /** How often the benchmark runs each part. The tables show the medians of these runs. */
   readonly runs: number;
   /**
-   * The factor by which the benchmark multiplies its numbers of objects. Measurements use 1; a lower value tries out
-   * the benchmark.
+   * The factor by which the benchmark multiplies its numbers of objects. Measurements use 1; a lower value is only for
+   * a quick trial of the benchmark.
    */
   readonly scale: number;
   /** The path of the manager program; undefined: the program that `make build` builds. */

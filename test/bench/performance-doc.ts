@@ -25,7 +25,7 @@ export function describeSetup({ runs, nodeOptions, flags }: BenchOptions): strin
 }
 
 /**
- * Replaces the benchmark results of one part in docs/performance.md with the text. Returns the path of
+ * Replaces the benchmark results of one part in docs/performance.md with `text`. Returns the path of
  * docs/performance.md.
  */
 export async function writePerformanceDoc(part: PartName, text: string): Promise<string> {

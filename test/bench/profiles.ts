@@ -113,8 +113,8 @@ export class BenchProfiles {
   }
 
   /**
-   * Changes the tags of `count` profiles that are evenly spread over all profiles. The changed profiles count as not
-   * Ready until the manager reports their new generation.
+   * Changes the tags of `count` profiles that are evenly spread over all profiles. A changed profile counts as not
+   * Ready until its condition Ready is True for the new generation.
    */
   async changeTags(count: number): Promise<void> {
     const names = this.#names();

@@ -2,7 +2,7 @@ import { missesAim, type Column, type Figure } from './figures.ts';
 
 /**
  * Returns a Markdown table with one row per label, in the order of first appearance, and one column per measurement.
- * The second column shows the highest acceptable values, and a higher figure is bold.
+ * The second column shows the highest acceptable value of each figure. A figure above this value is bold.
  */
 export function figureTable(columns: readonly Column[]): string {
   const labels = [...new Set(columns.flatMap(({ figures }) => figures.map(({ label }) => label)))];
@@ -25,8 +25,8 @@ function cellOf(figure: Figure | undefined): string {
 }
 
 /**
- * Returns a Markdown table of the AWS calls. A row is an operation with one of its answers, and a column is a measured
- * phase.
+ * Returns a Markdown table of the AWS calls. Each row is an operation with one of its answers. Each column is a
+ * measured phase, `create` or `delete`, of one measurement.
  */
 export function callTable(columns: readonly Column[]): string {
   const phases = columns.flatMap(({ name, calls = {} }) =>

@@ -40,7 +40,8 @@ export async function measureLifecycle(wanted: Lifecycle, options: BenchOptions)
   return inBenchWorld(lifecycle.name, { eks: lifecycle, options }, async (world) => {
     const profiles = await world.createClusters({ ...lifecycle, prefix: 'cluster' });
     const manager = await world.startManager();
-    // The time limit of each wait is long, because throttled AWS calls can take longer than the work of EKS.
+    // The time limit of each wait is more than ten times the time that EKS needs, because throttled AWS calls can delay
+    // the manager for longer than the work of EKS takes.
     const limitMs = 60_000 + 10_000 * serialSeconds(lifecycle);
     if (lifecycle.isWarmedUp === true) {
       const trial = await world.createClusters({ prefix: 'trial', clusters: 1, profilesEach: 1 });

@@ -11,7 +11,7 @@ import { createAll } from './lifecycle.ts';
 
 const LIFECYCLE_MS = 2_000;
 const LIMIT_MS = 180_000;
-/** How long the manager can still write Events after the last profile is Ready. */
+/** The time that the manager needs to write its last Events after all profiles are Ready. */
 const SETTLE_MS = 2_000;
 /**
  * The manager's sync period in this measurement. It is short, so that the manager compares each object with AWS several
