@@ -59,13 +59,13 @@ export async function runInstanceGroupDemo(
   }
 }
 
-/** Installs the CRD of InstanceGroups. The manager already runs, and waits until the CRD exists. */
+/** Installs the CRD of keiko's InstanceGroups. The manager already runs, and waits until the CRD exists. */
 async function installCrd({ printer, environment }: GroupDemoContext): Promise<void> {
   printer.heading('Install the CRD of InstanceGroups');
   await runKubectl({ printer, environment }, ['apply', '--server-side', '-k', relativePath(CRD)]);
   const wait = ['wait', '--for=condition=Established', '--timeout=30s', 'crd/instancegroups.instancemgr.keikoproj.io'];
   await runKubectl({ printer, environment }, wait);
-  // The API server answers requests for InstanceGroups with 429 for a moment after the CRD is established.
+  // The API server answers requests for keiko InstanceGroups with 429 for a moment after their CRD is established.
   const isServed = async (): Promise<boolean> =>
     (await environment.controlPlane.api.request('GET', INSTANCE_GROUPS)).status === 200;
   await eventually(isServed, { what: 'InstanceGroups being served', timeoutMs: TIMEOUT_MS });

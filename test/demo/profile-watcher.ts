@@ -58,8 +58,8 @@ export class ProfileWatcher {
   }
 
   /**
-   * Waits until `late` returns an empty list. This function gets all AWSFargateProfiles and returns those for which the
-   * caller still has to wait.
+   * Waits until the callback `late` returns an empty list. The callback gets all AWSFargateProfiles, and returns those
+   * that are not yet in the expected state.
    */
   async #until(
     what: string,

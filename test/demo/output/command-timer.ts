@@ -28,8 +28,8 @@ export class CommandTimer {
   }
 
   /**
-   * Calls the given function, which prints, at once or, while a command runs, after the command has ended. The function
-   * gets the seconds from the start of the last command to this call.
+   * Calls the callback `show`, which prints output. While a command runs, `show` is called only after the command has
+   * ended. The argument of `show` is the time from the start of the last command until this method was called.
    */
   show(show: (seconds: string) => void): void {
     const seconds = `${((performance.now() - this.#startedAt) / 1000).toFixed(1).padStart(6)} s`;

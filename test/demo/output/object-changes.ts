@@ -5,7 +5,7 @@ import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
 import { FINALIZER } from '../../world/aws/capa-resources.ts';
 
-/** The owner of each finalizer, as the demo prints it. */
+/** The owner of each finalizer, in the words that the demo prints. */
 const OWNERS: Readonly<Record<string, string>> = {
   [CONTROL_PLANE_FINALIZER]: 'this provider',
   [FINALIZER]: 'this provider',
@@ -42,7 +42,7 @@ export function describeObjectChanges(before: RawObject | undefined, after: RawO
   ];
 }
 
-/** Returns `status.currentState`, which only an InstanceGroup has. */
+/** Returns the field `status.currentState` of an object. Only a keiko InstanceGroup has this field. */
 const stateOf = ({ status }: RawObject): string | undefined => textAt(status, 'currentState');
 
 /**
