@@ -17,8 +17,8 @@ const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/fargate-boundary`;
 const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 
 /**
- * The IAM permissions that the caller of CreateFargateProfile needs besides eks:CreateFargateProfile, because EKS
- * itself checks them.
+ * The IAM permissions that the manager needs although it makes no AWS call of these names. EKS checks them during
+ * CreateFargateProfile.
  */
 const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 

@@ -7,15 +7,15 @@ import type { Terminal, TerminalOptions } from './terminal.ts';
 import { openTerminal } from './terminal.ts';
 
 /**
- * Folders that the clone contains as copies. The other folders are links, but kustomize resolves links and refuses
- * files outside of its directory.
+ * Folders that the clone contains as copies, because kustomize resolves symbolic links and refuses files outside of its
+ * directory. The other folders of the clone are symbolic links.
  */
 const COPIED = ['config'];
 const ABSENT = ['out', '.git'];
 
 /**
- * Opens a terminal in a temporary directory that looks like a clone of this repository, so that the commands of a page
- * leave no trace in the repository itself. `close` also removes this directory.
+ * Opens a terminal in a temporary directory that looks like a clone of this repository, so that the commands of a
+ * documentation page leave no trace in the repository itself. `close` also removes this directory.
  */
 export async function openTerminalInClone(
   controlPlane: ControlPlane,

@@ -112,8 +112,8 @@ export function findDeviation(run: readonly Message[], diagram: Sequence): strin
 const messageText = ({ from, to, text }: Message): string => `${from} → ${to}: ${text}`;
 
 /**
- * Returns the sequences that remain of `sequence` after its first message `message`: Brzozowski's derivative, with
- * `par` as the shuffle operator.
+ * Returns all sequences with which `sequence` can continue after it has begun with `message`. This is Brzozowski's
+ * derivative, with `par` as the shuffle operator.
  */
 function derivative(sequence: Sequence, message: Message): readonly Sequence[] {
   switch (sequence.kind) {
