@@ -160,8 +160,8 @@ describe('the image of the manager', function () {
     ];
 
     /**
-     * Returns the arguments in the manifest of the Deployment, but with free ports, because other tests may use the
-     * original ones.
+     * Returns the manager's arguments in the manifest of its Deployment, but with free ports, because other tests may
+     * use the original ones.
      */
     async function argumentsOfDeployment(): Promise<readonly string[]> {
       const text = renderKustomization(world.controlPlane.kubectlPath, join(ROOT, 'config/default'));
