@@ -73,8 +73,8 @@ describe('the dashboard', () => {
     const used = new Set([...shown].map((name) => name.replace(/_bucket$/, '')));
     const ours = documentedMetrics().filter(({ name }) => name.startsWith('capaf_') || name.startsWith('aws_api_'));
     const missing = ours.map(({ name }) => name).filter((name) => !used.has(name));
-    // No panel of the dashboard uses these two metrics. The dashboard's variable "instance" takes its values from
-    // capaf_build_info, and an alert uses capaf_foreign_schema.
+    // No panel of the dashboard uses the metrics capaf_build_info and capaf_foreign_schema. The dashboard's variable
+    // "instance" takes its values from capaf_build_info, and an alert uses capaf_foreign_schema.
     expect(missing).to.deep.equal(['capaf_build_info', 'capaf_foreign_schema']);
   });
 
@@ -133,8 +133,8 @@ describe('the alerts', () => {
   });
 
   it('lead to every reason by docs/runbooks.md', () => {
-    // This test checks only that docs/runbooks.md links to each reason. test/docs/links.test.ts checks that the linked
-    // sections exist.
+    // This test checks only that docs/runbooks.md links to the section of each condition reason.
+    // test/docs/links.test.ts checks that these sections exist.
     for (const reason of Object.keys(REASONS))
       expect(runbooks).to.include(`[\`${reason}\`](conditions.md#${reason.toLowerCase()})`);
   });
