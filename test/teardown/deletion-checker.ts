@@ -11,8 +11,9 @@ export type ProfileStatuses = ReadonlyMap<string, string>;
  */
 const AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
 /**
- * The EKS status of a Fargate profile, by the words with which a WaitingForSibling message describes this status. If
- * the message contains none of these words, the test checks only that the Fargate profile in the message has existed.
+ * The EKS status of a Fargate profile, by the words that describe this status in a condition message with the reason
+ * WaitingForSibling. If the message contains none of these words, the test checks only that the Fargate profile in the
+ * message has existed.
  */
 const STATUS_OF: Readonly<Record<string, string>> = { 'being created': 'CREATING', 'being deleted': 'DELETING' };
 /** The reasons that the Deleting condition may have when nothing fails except that the test kills the manager. */
@@ -55,7 +56,7 @@ export class DeletionChecker {
 
   /**
    * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. If
-   * the event is `DELETED`, `now` has only the resources that still exist but should be gone.
+   * the watch event is `DELETED`, `now` has only the resources that the manager should have deleted before.
    */
   checkVersion(event: Pick<RawWatchEvent, 'type' | 'object'>, now: AwsSnapshot): void {
     const before = this.checker.latest;
@@ -103,8 +104,8 @@ export function findDeletionErrors(
     ...(statusOf('Stalled') === 'False' ? [] : [`Stalled is ${statusOf('Stalled')}, but no user action is needed`]),
     ...(statusOf('Reconciling') === 'True' ? [] : [`Reconciling is ${statusOf('Reconciling')} during a deletion`]),
     ...(WAITS.has(reason) ? [] : [`the deletion waits for ${reason}: ${message}`]),
-    // The manager sets the reason DeletingProfile just before it sends the delete call, while the Fargate profile still
-    // exists.
+    // The manager sets the reason DeletingProfile just before it sends DeleteFargateProfile, so the Fargate profile
+    // must have existed since the previous version of the AWSFargateProfile.
     ...(reason === 'DeletingProfile' && !was(since, profileName) ? ['its profile was already deleted'] : []),
     ...(reason === 'WaitingForSibling' && !was(ever, ahead, STATUS_OF[doing])
       ? [`no such profile is ahead: ${message}`]

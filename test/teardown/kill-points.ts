@@ -18,8 +18,8 @@ export const killPointText = ({ lost, of, nth }: KillPoint): string =>
   `${of} ${nth}, ${lost === 'answer' ? 'answer' : 'request'} lost`;
 
 /**
- * Returns one kill point after each AWS call, and one kill point before each AWS call that changes AWS. These kill
- * points cover all states in which a killed manager can leave AWS.
+ * Returns the kill points (the moments at which a test kills the manager): one after each AWS call, and one before each
+ * AWS call that changes AWS. These kill points cover all states in which a killed manager can leave AWS.
  */
 export function allKillPoints(calls: readonly Pick<CallRecord, 'mutates'>[]): readonly KillPoint[] {
   return [

@@ -9,21 +9,21 @@ import { TeardownRunner } from './teardown-runner.ts';
 /** The largest number of failed teardowns whose error messages the test shows. */
 const MOST_TOLD = 3;
 /**
- * How often the test tries a kill point at most. Sometimes the manager does not reach a kill point, because it makes
- * one AWS call less than in the teardown in which the AWS calls were counted.
+ * How often the test tries at most to kill the manager at one AWS call. Sometimes the manager makes one AWS call less
+ * than in the teardown in which the AWS calls were counted, and never makes this call.
  */
 const TRIES = 3;
 /**
- * The number of AWS calls by which a teardown may be shorter than a rehearsal, a teardown without a kill. If EKS
- * deletes a Fargate profile earlier, the manager polls less often.
+ * The number of AWS calls by which a teardown may be shorter than a rehearsal (a teardown in which the manager is not
+ * killed). If EKS deletes a Fargate profile earlier, the manager polls less often.
  */
 const MOST_FEWER_CALLS = 2;
 
 /**
- * Defines the mocha tests that kill the manager at the kill points that `choose` returns. The tests print how many
- * teardowns ran and how many failed.
- * @param rehearsals number of teardowns without a kill. The kill points are chosen from the teardown with the fewest
- * AWS calls, because in some teardowns the manager reads a waiting Fargate profile once more.
+ * Defines the mocha tests that kill the manager at the kill points (AWS calls) that `choose` returns. The tests print
+ * how many teardowns ran and how many failed.
+ * @param rehearsals number of teardowns without a kill. `choose` gets the AWS calls of the teardown with the fewest
+ * calls, because in some teardowns the manager reads a waiting Fargate profile once more.
  */
 export function describeTeardownKills(
   title: string,
@@ -82,8 +82,9 @@ export function describeTeardownKills(
 }
 
 /**
- * Whether a teardown has not reached its kill point, although it should have. A kill point after the n-th AWS call need
- * not be reached if the teardown makes up to two AWS calls less than n, because the number of polls varies.
+ * Whether the test should have killed the manager at an AWS call, but the manager never made this call. The result is
+ * false if the test should have killed after the n-th of all calls, and the manager made only one or two calls less
+ * than n, because the number of polls varies.
  */
 const hasMissedKillPoint = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
   const fewer = killPoint.nth - calls.length;
@@ -92,8 +93,8 @@ const hasMissedKillPoint = ({ killedAt, killPoint, calls }: TeardownOutcome): bo
 };
 
 /**
- * Runs one teardown per kill point. A kill point that the manager does not reach is tried again, up to three times in
- * all.
+ * Runs one teardown per kill point, the AWS call at which the manager is killed. If the manager does not make this
+ * call, the teardown is tried again, up to three times in all.
  */
 async function runKillPoints(
   teardowns: TeardownRunner,

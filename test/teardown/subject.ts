@@ -25,9 +25,9 @@ const BEGUN: Readonly<Record<string, EmulatedProfileStatus>> = {
 const TIMEOUT_MS = 60_000;
 
 /**
- * A test subject: one Cluster with four AWSFargateProfiles, its own AWS account and its own credentials, by which the
- * test recognizes its AWS calls. Two AWSFargateProfiles share an IAM role, one has its own role, and one uses a role
- * that the manager does not own.
+ * A test subject: one Cluster with four AWSFargateProfiles, an AWS account and AWS credentials of its own. The test
+ * recognizes the AWS calls for this Cluster by these credentials. Two AWSFargateProfiles share an IAM role, one has its
+ * own role, and one uses a role that the manager does not own.
  *
  * The emulated EKS finishes the deletion of a Fargate profile after reads, not after a time: each manager process reads
  * DELETING once, and its next read finds the Fargate profile gone. So the manager makes the same AWS calls on a busy
@@ -97,8 +97,8 @@ export class TeardownSubject {
   }
 
   /**
-   * Deletes the Cluster as a user does. When the AWS calls of the manager reach the kill point, `kill` is called. The
-   * promise of `kill` must resolve when the manager is dead.
+   * Deletes the Cluster as a user does. When the manager makes the AWS call that `killPoint` selects, the callback
+   * `kill` is called. The promise of `kill` must resolve when the manager is dead.
    */
   async deleteCluster(killPoint: KillPoint, kill: () => Promise<void>): Promise<void> {
     this.#killPoint = killPoint;
@@ -108,7 +108,10 @@ export class TeardownSubject {
     await this.#world.controlPlane.api.delete(this.cluster.clusterPath);
   }
 
-  /** Waits until the manager has been killed, or until the teardown has ended without reaching the kill point. */
+  /**
+   * Waits until the manager has been killed, or until the teardown has ended without the AWS call at which the test
+   * would kill the manager.
+   */
   async untilKilledOrGone(): Promise<void> {
     const isDeadOrOver = async (): Promise<boolean> => this.#killedAt !== undefined || this.#isGone();
     await this.#until('the kill point', isDeadOrOver);

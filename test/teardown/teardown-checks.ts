@@ -86,8 +86,8 @@ function findUnrecordedRemovals(
 }
 
 /**
- * Returns a violation for each AWSFargateProfile that still exists, or that was still there when the Cluster was gone
- * or when the manager removed its finalizer from the control plane.
+ * Returns a violation for each AWSFargateProfile that still exists. Also returns a violation for each AWSFargateProfile
+ * that was removed after the Cluster, or after the manager's finalizer on the control plane.
  */
 function findOrderViolations({ profiles }: TeardownObjects, removals: Removals): readonly string[] {
   return profiles.flatMap(({ object }) => {

@@ -36,15 +36,16 @@ export interface TeardownOutcome {
   readonly killPoint: KillPoint;
   /** The AWS calls of this teardown that reached AWS, in order. */
   readonly calls: readonly CallRecord[];
-  /** The AWS call at which the manager was killed; undefined: the teardown did not reach its kill point. */
+  /** The AWS call at which the manager was killed; undefined: the manager was not killed. */
   readonly killedAt?: CallRecord;
   /** The error message of the teardown; undefined: the teardown succeeded. */
   readonly failure?: string;
 }
 
 /**
- * Runs teardowns of clusters with four AWSFargateProfiles in one management cluster, with one new Cluster per kill
- * point. Several teardowns run in parallel, each in its own namespace with its own manager.
+ * Runs teardowns of clusters with four AWSFargateProfiles in one management cluster. Each kill point (the AWS call at
+ * which the manager is killed) gets a new Cluster. Several teardowns run in parallel, each in its own namespace with
+ * its own manager.
  */
 export class TeardownRunner {
   readonly #world: World;
@@ -81,7 +82,7 @@ export class TeardownRunner {
     await this.#world.finish();
   }
 
-  /** Runs one teardown per kill point and returns the outcomes. */
+  /** Runs one teardown for each kill point (the AWS call at which the manager is killed), and returns the outcomes. */
   async run(killPoints: readonly KillPoint[]): Promise<readonly TeardownOutcome[]> {
     const rest = killPoints[Symbol.iterator]();
     const workers = Array.from({ length: Math.min(WORKERS, killPoints.length) }, async (_, index) => {
