@@ -22,7 +22,10 @@ export interface ClusterCondition extends ConditionValue {
   readonly lastTransitionTime: string;
 }
 
-/** Returns the condition of the given type from the status of an object, not decoded; `undefined` if there is none. */
+/**
+ * Returns the condition of the given type from the status of an object, without checking its fields; `undefined` if the
+ * status has no such condition.
+ */
 export function findCondition({ status }: KubeObject, type: string): UnknownRecord | undefined {
   return itemsAt(status, 'conditions').find((each) => each['type'] === type);
 }

@@ -35,8 +35,8 @@ export function clusterConditionController(options: ClusterConditionControllerOp
     for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
   });
   clusters.onChange(({ object }) => queue.add(keyOf(object)));
-  // While the API server does not serve Clusters, a reconcile does nothing. So all Clusters are enqueued once they are
-  // listed.
+  // While the API server does not serve Clusters, a reconcile that an AWSFargateProfile has started does nothing. So
+  // all Clusters are enqueued once they are listed.
   clusters.onSync((isSynced) => {
     const listing = clusters.list();
     if (isSynced && listing.kind === 'listed') for (const cluster of listing.objects) queue.add(keyOf(cluster));

@@ -8,7 +8,8 @@ import { FARGATE_PROFILES_READY, findCondition, hasAvailabilityGate } from './co
 import { summarizeProfiles } from './summarize.ts';
 
 /**
- * The API version in which `status.conditions` of a Cluster holds the conditions that Cluster API's core summarizes.
+ * The API version of Clusters in whose `status.conditions` Cluster API's core looks for the conditions that
+ * `spec.availabilityGates` lists.
  */
 const VERSION_WITH_CONDITIONS = `${CLUSTER_GROUP}/v1beta2`;
 

@@ -16,13 +16,15 @@ interface AwaitedProfile {
 }
 
 /**
- * How long a manager waits for an AWSFargateProfile that another manager is deleting before it records an event. EKS
- * deletes the Fargate profiles of a cluster one after the other, each in about two minutes.
+ * The time after which a manager records an event, because a control plane still waits for an AWSFargateProfile that
+ * another manager is deleting. EKS deletes the Fargate profiles of a cluster one after the other, each in about two
+ * minutes.
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /**
- * How long a manager waits for an AWSFargateProfile that is not being deleted before it records an event. The cache of
- * this manager may be behind the API server, or another manager may begin the deletion a moment later.
+ * The time after which a manager records an event, because a control plane still waits for an AWSFargateProfile that is
+ * not being deleted. Before that time, the cache of this manager may be behind the API server, or another manager may
+ * begin the deletion.
  */
 const PATIENCE: Ms = 25_000;
 

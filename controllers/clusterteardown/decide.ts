@@ -52,7 +52,7 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
  * being deleted, paused, being moved or retained are left out.
  *
  * AWSFargateProfiles without the finalizer of their own controller are left out too, because they have nothing in AWS.
- * A GitOps tool may have created them during the deletion of the cluster, and would create them again.
+ * If a GitOps tool created them during the deletion of the cluster, it would create them again after each deletion.
  */
 export function profilesToDelete(
   state: ClusterState,

@@ -49,8 +49,8 @@ interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
   readonly lastTried: string;
   /**
-   * The requeue for the end of the round, when all AWSFargateProfiles of the Cluster were tried. If a deletion has
-   * failed, the delay is only seconds.
+   * The requeue that the round needs when it ends: `done` if every deletion has succeeded so far, otherwise a delay of
+   * seconds.
    */
   readonly requeue: Requeue;
 }
@@ -89,8 +89,9 @@ export class ProfileDeleter {
       this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
-    // If the installed CRD comes from another provider, the API server drops spec.deletionPolicy. An AWSFargateProfile
-    // with deletionPolicy Retain would then be deleted. A CRD that cannot be read may come from another provider too.
+    // Nothing is deleted if the installed CRD comes from another provider or cannot be read. The reason: with another
+    // provider's CRD, the API server drops spec.deletionPolicy, and an AWSFargateProfile with deletionPolicy Retain
+    // would be deleted.
     const schema = await this.options.schema.check(context.signal);
     if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));

@@ -71,9 +71,10 @@ export class TeardownReconciler {
   };
 
   /**
-   * Looks up the AWS account of the control plane if the account is needed to tell whether an AWSFargateProfile is in
-   * the control plane's EKS cluster. It is needed if spec.eksCluster names the EKS cluster and another identity than
-   * the control plane. Returns whether the account was looked up, so that the caller reads the caches again.
+   * Looks up the AWS account of the control plane if this account decides whether an AWSFargateProfile is in the
+   * control plane's EKS cluster. The account decides if spec.eksCluster gives the name and the region of this EKS
+   * cluster, but spec.eksCluster.identityRef and the control plane's spec.identityRef name different identities. If the
+   * account was looked up, returns true, and the caller must read the caches again.
    */
   private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -126,7 +127,10 @@ export class TeardownReconciler {
     return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
-  /** Returns the AWSFargateProfiles whose spec.eksCluster names the EKS cluster of the control plane. */
+  /**
+   * Returns the AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and for which
+   * the function `joins` returns true.
+   */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
     joins: typeof joinsControlPlane,

@@ -32,7 +32,7 @@ export interface FinalizerSyncOptions extends JoinFacts {
 /** Adds or removes this controller's finalizer on a control plane, as `planFinalizers` has decided. */
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
-  /** Counts errors that last over several attempts to change a control plane. */
+  /** For each control plane: since when all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
   private readonly awaited: AwaitedProfiles;
 
@@ -80,8 +80,8 @@ export class FinalizerSync {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
-    // As long as the control plane is not being deleted, its finalizer does no harm. The deletion starts another
-    // reconcile.
+    // While the control plane is not being deleted, this controller's finalizer on it blocks nothing, so no requeue is
+    // needed. The deletion of the control plane starts another reconcile.
     if (user !== undefined && isDeleting(controlPlane)) {
       this.awaited.wait(controlPlane, user, context.logger);
       return PROFILE_LEFT;

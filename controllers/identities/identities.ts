@@ -49,7 +49,8 @@ export interface Identities {
   /** The caches of the identities, by kind. */
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
   /**
-   * The caches of identities and Namespaces, and the polling of Secrets. They must be started before `sources` is used.
+   * The parts of the manager that must be started before `sources` gives credentials: the caches of identities and
+   * Namespaces, and the polling of Secrets.
    */
   readonly runnables: readonly Runnable[];
   /**

@@ -52,9 +52,9 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
  * the namespace, and no identity may occur twice.
  *
- * If `reference` is undefined, the result stands for the credentials of the manager. If the identity `MANAGER_IDENTITY`
- * exists, it must allow the namespace. So a client gains no credentials when it removes the reference from the status
- * of an object.
+ * Without the parameter `reference`, the chain gives the manager's own credentials. The AWSClusterControllerIdentity
+ * `default` must then allow the namespace, if this identity exists. Without this check, a client could gain the
+ * manager's credentials by removing the identity reference from the status of an object.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,

@@ -67,7 +67,7 @@ export interface SecretsOptions {
   readonly clock: Clock;
   /** The namespace of the Secrets with AWS access keys. */
   readonly namespace: string;
-  /** The interval at which an object uses its Secret again while nothing changes. */
+  /** The interval at which an AWSFargateProfile is compared with AWS, and so uses its Secret, while nothing changes. */
   readonly resync: Ms;
 }
 

@@ -38,7 +38,8 @@ export class Conflict extends Error {
 }
 
 /**
- * The error of a creation that failed, because an AWSFargateProfile of another owner has the name of the InstanceGroup.
+ * The error of a creation that failed, because an AWSFargateProfile of another owner has the name of the keiko
+ * InstanceGroup.
  */
 export class NameTaken extends Error {
   override readonly name = 'NameTaken';
@@ -51,7 +52,7 @@ export class NameTaken extends Error {
 }
 
 /**
- * Carries out the actions that `decide` has chosen for an InstanceGroup. The answers of the API server go into the
+ * Carries out the actions that `decide` has chosen for a keiko InstanceGroup. The answers of the API server go into the
  * caches at once.
  */
 export class Actions {
@@ -97,8 +98,8 @@ export class Actions {
     const metadata = {
       namespace,
       name,
-      // A manager with --watch-filter caches only objects with the watch-filter label, so the InstanceGroup's label is
-      // copied.
+      // A manager with --watch-filter caches only objects with the watch-filter label, so the AWSFargateProfile gets
+      // the label of its InstanceGroup.
       ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
       ownerReferences: [ownerReference(group)],
     };
@@ -116,9 +117,9 @@ export class Actions {
   }
 
   /**
-   * Deletes the AWSFargateProfile of an InstanceGroup. Throws {@link Conflict} if the InstanceGroup was paused or moved
-   * meanwhile, or does not own the AWSFargateProfile any more. The API server is asked about this, because the caches
-   * may not show it yet.
+   * Deletes the AWSFargateProfile of a keiko InstanceGroup. Throws {@link Conflict} if the InstanceGroup was paused or
+   * moved meanwhile, or does not own the AWSFargateProfile any more. The API server is asked about this, because the
+   * caches may not show it yet.
    */
   private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.options;

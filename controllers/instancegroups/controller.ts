@@ -25,8 +25,8 @@ import { InstanceGroupReconciler } from './reconcile.ts';
 
 const NAME = 'instancegroups';
 /**
- * How many InstanceGroups are reconciled at the same time. A reconcile sends a few requests to the API server, and none
- * to AWS.
+ * How many keiko InstanceGroups are reconciled at the same time. A reconcile sends a few requests to the API server,
+ * and none to AWS.
  */
 const CONCURRENCY = 2;
 
@@ -34,10 +34,13 @@ export interface InstanceGroupControllerOptions {
   readonly client: KubeClient;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly schema: ServedSchema;
-  /** The only namespace whose InstanceGroups this manager reconciles; undefined if it reconciles all namespaces. */
+  /**
+   * The only namespace whose keiko InstanceGroups this manager reconciles; undefined if it reconciles all namespaces.
+   */
   readonly namespace?: string;
   /**
-   * The value of the watch-filter label that InstanceGroups must have; undefined if all InstanceGroups are reconciled.
+   * The value of the watch-filter label that keiko InstanceGroups must have; undefined if all InstanceGroups are
+   * reconciled.
    */
   readonly watchFilter?: string;
   readonly leadership: Leadership;

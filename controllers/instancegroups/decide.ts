@@ -14,7 +14,7 @@ import type { GroupState } from './group-state.ts';
 import { describeProfile, errorState, mirroredState, nameTaken } from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
-/** The change that one reconcile makes, besides the status of the InstanceGroup. */
+/** The change that one reconcile makes, besides the status of the keiko InstanceGroup. */
 export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
@@ -33,7 +33,7 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** An InstanceGroup and its AWSFargateProfile, which has the namespace and the name of the InstanceGroup. */
+/** A keiko InstanceGroup and its AWSFargateProfile, which has the namespace and the name of the InstanceGroup. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
@@ -52,8 +52,9 @@ const CREATING: GroupState = {
 };
 
 /**
- * Decides the next step for one InstanceGroup. Returns `undefined` if this controller must leave the InstanceGroup
- * unchanged: the InstanceGroup has another provisioner, is paused, or is being moved to another management cluster.
+ * Decides the next step for one keiko InstanceGroup. Returns `undefined` if this controller must leave the
+ * InstanceGroup unchanged: the InstanceGroup has another provisioner, is paused, or is being moved to another
+ * management cluster.
  */
 export function decide({ group, profile }: GroupInputs): Decision | undefined {
   if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;
@@ -68,8 +69,8 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
-    // keiko's finalizer keeps the InstanceGroup too, so with that finalizer the AWSFargateProfile is created at once. A
-    // later reconcile adds this controller's finalizer, which shows that this controller has taken over the
+    // The AWSFargateProfile is created only after a finalizer keeps the InstanceGroup, and keiko's finalizer suffices.
+    // A later reconcile adds this controller's finalizer, which shows that this controller has taken over the
     // InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
@@ -123,9 +124,9 @@ function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullab
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };
   }
-  // AWS may still have a Fargate profile that keiko created and that this controller has not taken over. So this
-  // controller removes its own finalizer first. The finalizer of keiko then keeps the InstanceGroup even after the
-  // AWSFargateProfile is gone.
+  // AWS may still have a Fargate profile that keiko created and that this controller has not taken over. So keiko's
+  // finalizer must keep the InstanceGroup even after the AWSFargateProfile is gone. This controller removes only its
+  // own finalizer, before it deletes the AWSFargateProfile.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
   return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };

@@ -1,5 +1,6 @@
 /**
- * The finalizer of this controller on an InstanceGroup. It keeps the InstanceGroup until its AWSFargateProfile is gone.
+ * The finalizer of this controller on a keiko InstanceGroup. It keeps the InstanceGroup until its AWSFargateProfile is
+ * gone.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
 /**

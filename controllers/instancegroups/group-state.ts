@@ -43,7 +43,7 @@ export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
       'InstanceGroup another name',
   );
 
-/** Returns the state of an InstanceGroup according to the conditions of its AWSFargateProfile. */
+/** Returns the state of a keiko InstanceGroup according to the conditions of its AWSFargateProfile. */
 export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
   const { metadata, status = {} } = profile;
   const conditionOf = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
@@ -77,8 +77,8 @@ function messageOf(
 }
 
 /**
- * A hint for users about a bug of keiko: all selectors got the namespace of the last one, because keiko stored the
- * address of a loop variable. Since Go 1.22, each iteration of a loop has its own variable:
+ * A hint for users about a bug of keiko: every selector got the namespace of the last selector, because keiko stored
+ * the address of a loop variable. Go 1.22 ended such bugs: each iteration of a loop has its own variable.
  * https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =

@@ -33,14 +33,14 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
 });
 
 /**
- * The fields of the AWSFargateProfile's spec that follow from the InstanceGroup. Users may set the other fields on the
- * AWSFargateProfile.
+ * The fields of the AWSFargateProfile's spec that follow from the keiko InstanceGroup. Users may set the other fields
+ * on the AWSFargateProfile.
  */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * Returns the merge patch that makes the spec of an existing AWSFargateProfile follow its InstanceGroup; `undefined` if
- * nothing differs. Region and identity in spec.eksCluster stay, because users may set them.
+ * Returns the merge patch that makes the spec of an existing AWSFargateProfile follow its keiko InstanceGroup;
+ * `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
@@ -53,9 +53,9 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Pairs of a field of AWSFargateProfiles and the field of InstanceGroups from which it comes. A message about the first
- * field is shown on the InstanceGroup with the name of the second field. The name of the Fargate profile comes from the
- * name of the InstanceGroup.
+ * Pairs of a field of AWSFargateProfiles and the field of keiko InstanceGroups from which it comes. A message about the
+ * first field is shown on the InstanceGroup with the name of the second field. The name of the Fargate profile comes
+ * from the name of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],

@@ -30,8 +30,8 @@ export interface InstanceGroupOptions extends ActionsOptions {
 }
 
 /**
- * Reconciles one InstanceGroup: it reads the caches, makes one change of the InstanceGroup or its AWSFargateProfile,
- * and writes the status of the InstanceGroup.
+ * Reconciles one keiko InstanceGroup: it reads the caches, makes one change of the InstanceGroup or its
+ * AWSFargateProfile, and writes the status of the InstanceGroup.
  */
 export class InstanceGroupReconciler {
   private readonly options: InstanceGroupOptions;
@@ -98,7 +98,7 @@ export class InstanceGroupReconciler {
   }
 
   /**
-   * Reads the InstanceGroup and its AWSFargateProfile from the caches. Returns Left with the requeue if the
+   * Reads the keiko InstanceGroup and its AWSFargateProfile from the caches. Returns Left with the requeue if the
    * InstanceGroup is gone or a kind has not been listed yet.
    */
   private readInputs(key: ObjectKey): Either<Requeue, GroupInputs> {

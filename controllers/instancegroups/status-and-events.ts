@@ -30,7 +30,7 @@ interface ReportedError {
   readonly at: Ms;
 }
 
-/** Writes the status of InstanceGroups and records events about them. */
+/** Writes the status of keiko InstanceGroups and records events about them. */
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
   /** For each key of an InstanceGroup with an error: the message of the last event about this error, and its time. */
@@ -49,7 +49,7 @@ export class GroupReporter {
     context: ReconcileContext,
   ): Promise<void> {
     const before = currentStateOf(group);
-    // The event is recorded first, because the API server may refuse the status.
+    // The event is recorded before the status is written, because the API server may refuse the status.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);

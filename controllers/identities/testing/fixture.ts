@@ -153,8 +153,8 @@ export class IdentitiesFixture {
 }
 
 /**
- * Returns which identities of the tests a change affects, and for objects of which of the two namespaces. Each element
- * is `kind/name from namespace`.
+ * Returns the pairs of an identity and a namespace in the tests for which a change affects the credentials. Each
+ * element is `kind/name from namespace`.
  */
 const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
   [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
