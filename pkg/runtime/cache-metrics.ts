@@ -3,7 +3,10 @@ import type { Registry } from 'prom-client';
 import type { Runnable } from './runnable.ts';
 
 export interface CacheMetrics {
-  /** Adds caches to the metric, which reports for how long the watch of each cache has not worked. */
+  /**
+   * Adds caches to the metric `capaf_cache_age_seconds`, which reports for how long the watch of each cache has not
+   * worked.
+   */
   watch(caches: readonly Runnable[]): void;
 }
 

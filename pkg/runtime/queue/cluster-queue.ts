@@ -25,7 +25,7 @@ export type TurnDecision =
       readonly kind: 'wait';
       /** The name of the Fargate profile whose change must finish before this entry may start its change. */
       readonly ahead: string;
-      /** The change of the profile `ahead`, in words, e.g. `starting`. */
+      /** The state of the change of the profile `ahead`, in words, e.g. `being created` or `next in turn`. */
       readonly doing: string;
       /**
        * True: the reconcile of the profile `ahead` has not observed its change. So the reconcile that waits must check
@@ -149,8 +149,8 @@ export class ClusterQueue {
     const now = this.clock.monotonic();
     const waitsSince = queue.waiting.get(entry.id)?.waitsSince ?? now;
     if (decision.kind === 'granted') {
-      // An entry may call `requestTurn` again after it was granted the turn. Its waiting time was recorded at the first
-      // grant.
+      // An entry that already has the turn may call `requestTurn` again. Its waiting time was recorded at the first
+      // grant, and is not recorded twice.
       if (queue.turnHolder?.id !== entry.id) this.metrics?.recordWait(now - waitsSince);
       queue.waiting.delete(entry.id);
       queue.reservation = undefined;
@@ -229,8 +229,9 @@ export class ClusterQueue {
 
   /**
    * Removes the entry with this ID, because this process reconciles its object no longer: the object is deleted, paused
-   * or moved to another management cluster. A change that only this entry observed becomes unverified, and the waiting
-   * entries request their turn again. The caller need not know the EKS cluster of the queue.
+   * or moved to another management cluster. A change that only this entry observed becomes unverified (no reconcile
+   * checks it any more), and the waiting entries request their turn again. The caller need not know the EKS cluster of
+   * the queue.
    */
   removeEntry(id: string): void {
     for (const queue of this.queues.values()) {
@@ -242,8 +243,8 @@ export class ClusterQueue {
   }
 
   /**
-   * Ends the wait of the entry with this ID. A change that this entry observes stays verified, because this process
-   * goes on to reconcile its object.
+   * Ends the wait of the entry with this ID. This process goes on to reconcile the object of the entry. So a change in
+   * EKS that this entry observes does not become unverified, i.e. a reconcile still checks it.
    */
   endWait(id: string): void {
     for (const queue of this.queues.values()) {

@@ -9,9 +9,9 @@ import { WorkerShares } from './worker-shares.ts';
  *
  * - `low` is for the objects of a watch's initial list and for resyncs, so that changed objects are reconciled before
  *   them, as in controller-runtime.
- * - `head` is for a key that may be the first of its cluster. The workqueue checks this only when a worker could take
- *   the key, because until then another key may become the first. A key that is not the first gets the priority
- *   `normal`.
+ * - `head` is for a key that may be the first key of its cluster with work to do. The workqueue checks this only when a
+ *   worker could take the key, because until then another key may become the first. A key that is not the first gets
+ *   the priority `normal`.
  * - `high` is for a key whose reconcile other keys wait for.
  */
 export type QueuePriority = 'low' | 'normal' | 'head' | 'high';
@@ -27,7 +27,10 @@ export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
 const HAND_OUTS_PER_LONGEST_WAITING_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {
-  /** {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first of its cluster. */
+  /**
+   * {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first key of its cluster with work
+   * to do.
+   */
   priority: QueuePriority;
   readonly backend: Backend;
 }
@@ -35,7 +38,10 @@ export interface ReadyItem extends RoundRobinItem {
 export interface ReadyKeysOptions<Item> {
   /** The number of workers; undefined: any number of keys may be processed at the same time. */
   readonly workers: number | undefined;
-  /** Whether the item is now the first of its cluster. Without this function, every item counts as the first. */
+  /**
+   * Whether the item is now the first of its cluster with work to do. Without this function, every item counts as the
+   * first.
+   */
   readonly isHead?: ((item: Item) => boolean) | undefined;
 }
 
@@ -104,8 +110,9 @@ export class ReadyKeys<Item extends ReadyItem> {
   }
 
   /**
-   * Returns the item that has been ready for the longest time, if it has been ready for at least ten seconds and if the
-   * latest three items were chosen by priority; otherwise undefined.
+   * Returns the item that has been ready for the longest time, among the items within their shares of the workers.
+   * Returns undefined if this item has been ready for less than ten seconds, or if fewer than three items were chosen
+   * by priority since the last item that was chosen by its waiting time.
    */
   private longestWaitingItem(now: Ms): Item | undefined {
     if (this.handOutsSinceLongestWaitingKey < HAND_OUTS_PER_LONGEST_WAITING_KEY - 1) return undefined;

@@ -2,8 +2,8 @@ import type { Ms } from '../../env/clock.ts';
 import type { Claim } from './worker-shares.ts';
 
 /**
- * An item that has been ready for this long is old, and goes before the other items of its group. A reconcile that
- * waits for AWS ends after about this time, any other reconcile in well under a second.
+ * An item that has been ready for this long goes before the other items of its group (cluster, region and identity).
+ * The time is about the longest time of a reconcile that waits for AWS; other reconciles end in well under a second.
  */
 const OLD_AFTER: Ms = 10_000;
 
@@ -13,7 +13,10 @@ export interface RoundRobinItem {
   readonly namespace: string;
   /** The cluster, region and identity of the item. */
   readonly group: string;
-  /** Sorts the items of one group; lower first. Items with the same order are taken in the order in which they came. */
+  /**
+   * The place of the item in its group (its cluster, region and identity); the lowest goes first. Items with the same
+   * order are taken in the order in which they came.
+   */
   readonly order: string;
   /** The monotonic time, in ms, at which the item became ready. */
   readonly readySince: Ms;
@@ -57,7 +60,10 @@ export class RoundRobin<Item extends RoundRobinItem> {
     return true;
   }
 
-  /** Removes the item, and moves the group and the namespace of the item to the end of the round robin. */
+  /**
+   * Removes the item, and moves its namespace and its group (its cluster, region and identity) to the end of the round
+   * robin.
+   */
   take(item: Item): void {
     this.delete(item);
     moveToEnd(this.namespaces, item.namespace);
@@ -66,8 +72,8 @@ export class RoundRobin<Item extends RoundRobinItem> {
   }
 
   /**
-   * Yields the first item of each group, in the round-robin order of the namespaces and of their groups. If the caller
-   * deletes the item, the next item of the same group follows.
+   * Yields the first item of each group (cluster, region and identity), in the round-robin order of the namespaces and
+   * of their groups. If the caller deletes the item, the next item of the same group follows.
    *
    * An item that has been ready for ten seconds is the first of its group, whatever its `order`. Otherwise objects that
    * fail again and again would keep objects with a later `order` waiting.

@@ -22,8 +22,8 @@ const MOST_IN_TOTAL = 3;
 const MOST_OF_A_REGION = 2;
 
 /**
- * Urgent keys get additional workers while fewer keys than this multiple of the number of workers are being processed.
- * The workers between this limit and {@link MOST_IN_TOTAL} are kept for regions below their shares.
+ * Urgent keys get additional workers until the number of keys that are being processed is this many times the number of
+ * workers. The workers between this limit and {@link MOST_IN_TOTAL} are kept for regions below their shares.
  */
 const MOST_WITH_URGENT = 2;
 
@@ -37,8 +37,8 @@ interface RegionShares {
   readonly perIdentity: number;
   readonly running: number;
   /**
-   * The number of the region's running keys that the division of the workers counts. Running keys beyond the share of
-   * their identity or of the region are not counted.
+   * How many running keys of the region count against the total number of workers. Running keys beyond the share of
+   * their identity or of the region do not count.
    */
   readonly counted: number;
 }
@@ -65,7 +65,9 @@ export class WorkerShares {
   /** Region → identity → the numbers of ready and running keys of the workqueue that call AWS there. */
   private readonly regions = new Map<string, Map<string, Use>>();
   private running = 0;
-  /** The shares, computed from `regions` when they are needed; undefined after each change of `regions`. */
+  /**
+   * The division of the workers, computed from `regions` when it is needed; undefined after each change of `regions`.
+   */
   private shares: Shares | undefined;
 
   constructor(workers: number) {
@@ -92,9 +94,10 @@ export class WorkerShares {
   }
 
   /**
-   * Returns whether a ready key with this region and identity may be processed now, and whether within its shares. An
-   * urgent key may get an additional worker: other keys wait for its reconcile, and all workers may wait for the rate
-   * limit of AWS calls.
+   * Returns whether a ready key with this region and identity may be processed now. The result also tells whether the
+   * key is within the worker shares of its region and identity. If all workers are busy, an urgent key may get an
+   * additional worker: other keys wait for its reconcile, and the busy workers may all wait for the rate limit of AWS
+   * calls.
    */
   claim({ region, identity }: Backend, isUrgent = false): Claim {
     if (this.running >= this.most) return 'none';
