@@ -1,6 +1,6 @@
 /**
- * The `identityRef` of a control plane or of `spec.eksCluster`, which names an AWSCluster…Identity. Without an
- * `identityRef` the manager's own credentials are used.
+ * The field `spec.identityRef` of a control plane, or `spec.eksCluster.identityRef` of an AWSFargateProfile. It names
+ * an AWSCluster…Identity. Without this field the manager's own credentials are used.
  */
 export interface IdentityRef {
   readonly kind: string;
@@ -9,6 +9,6 @@ export interface IdentityRef {
 
 /**
  * The field in which a user names the identity: `spec.identityRef` of the control plane, or
- * `spec.eksCluster.identityRef`.
+ * `spec.eksCluster.identityRef` of the AWSFargateProfile.
  */
 export type IdentityField = 'controlPlane' | 'eksCluster';

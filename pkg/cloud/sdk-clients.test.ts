@@ -116,8 +116,8 @@ describe('The SDK clients', () => {
     await harness.clock.settle();
     const hook = createHook({
       init: (_id, type) => {
-        // The test ignores promises and microtasks. It also ignores random bytes, because the SDK uses them only for
-        // the invocation ID in a header.
+        // The test does not count promises and microtasks, which are no files, timers or sockets. It also does not
+        // count requests for random bytes, because the SDK uses them only for the invocation ID in a header.
         if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
       },
     }).enable();

@@ -62,8 +62,8 @@ describe('An AWS call is not sent and not counted', () => {
     const call = harness.newCalls('eks', { mutationBudget: () => budget })(
       requestOf('mutation', async ({ beforeSend }) => {
         beforeSend();
-        // The time that `mutationBudget` allows is over, but the timer of the deadline has not fired yet. This happens
-        // when the process was suspended.
+        // The mutation has used up the time that `mutationBudget` allowed, but the timer of its deadline has not fired
+        // yet. This happens when the process was suspended.
         budget = -1;
         beforeSend();
         return respondNamed();

@@ -27,8 +27,9 @@ export interface CallEnv {
 /** The settings that the AWS calls of one reconcile share. */
 export interface CallContext {
   /**
-   * The calls with the same text here, of the same service and kind, share one rate limit. For EKS the text names the
-   * account and the region; for IAM, which has one endpoint for all regions, it names the account only.
+   * Names a rate limit. The calls of one AWS service with the same `limiterScope` share one rate limit for their reads
+   * and another for their mutations. For EKS the text names the account and the region; for IAM, which has one endpoint
+   * for all regions, it names the account only; for STS it names the credential source and the region.
    */
   readonly limiterScope: string;
   readonly signal: AbortSignal;
@@ -135,8 +136,8 @@ function acquirePermit(
 }
 
 /**
- * The reason with which each AWS call aborts its own AbortController at its end. Without a reason, `abort` would create
- * an exception with a stack trace for each call.
+ * When an AWS call ends, it aborts its own AbortController with this reason. Without a reason, `abort` would create an
+ * exception with a stack trace for each call.
  */
 const CALL_ENDED = new Error('the call of AWS is over');
 
@@ -216,7 +217,8 @@ class CallAttempt {
   }
 
   /**
-   * Returns how long the AWS call may take from now. Throws if the call must not be sent, or must no longer be sent.
+   * Returns how long the AWS call may take from now. Throws if the call was stopped or its deadline is over, and also
+   * if the manager's lease leaves no time for a mutation.
    */
   private requireTimeToSend(): Ms {
     this.wasTooLate = true;
@@ -249,8 +251,8 @@ function decodeResponse<A>(
     ...(statusCode === undefined ? {} : { statusCode }),
     ...(requestId === undefined ? {} : { requestId }),
   });
-  // The SDK accepts the HTML page of a proxy as the empty response of most IAM mutations. Every response of AWS has a
-  // request ID, and the page of a proxy has none.
+  // A response without a request ID is a failure: every response of AWS has a request ID, and the HTML page of a proxy
+  // has none. Without this check, the SDK accepts such a page as the empty response of most IAM mutations.
   return requestId === undefined
     ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
     : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>

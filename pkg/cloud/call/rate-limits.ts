@@ -5,9 +5,10 @@ import type { RateLimit } from './limiter.ts';
 export type CallKind = 'read' | 'mutation';
 
 /**
- * The upper bounds, per account, of the rates at which the manager sends AWS calls. AWS publishes no limits for these
- * calls, so the rate limiter lowers a rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the
- * manager of a large installation at once when it starts.
+ * The upper bounds of the rates at which the manager sends AWS calls: per account for IAM, per account and region for
+ * EKS, per credential source and region for STS. AWS publishes no limits for these calls, so the rate limiter lowers a
+ * rate when AWS throttles. Thanks to the upper bounds, AWS does not throttle the manager of a large installation as
+ * soon as the manager starts.
  */
 const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },

@@ -24,7 +24,8 @@ export interface CallerAccountsConfig extends AwsConfig {
 }
 
 /**
- * Whether AWS accepts credentials in a region that is certainly enabled for them. `unknown`: STS gave no usable answer.
+ * Whether AWS accepts credentials in a region that is certainly enabled in the account of the credentials. `unknown`:
+ * STS gave no usable answer.
  */
 export type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
@@ -40,8 +41,8 @@ export interface Rejection {
 type Lookup = E.Either<AwsFailure, AccountId>;
 
 /**
- * How long the result of a verification of credentials is used again for the same credentials. Without this time, each
- * of a thousand objects with rejected credentials would ask STS and read the credentials again.
+ * How long the result of a verification of credentials is cached. Without this cache, each of a thousand objects with
+ * rejected credentials would ask STS and read the credentials again.
  */
 const RESULT_TTL: Ms = 5_000;
 /** The STS clients and the partition of a credential source are forgotten when they were not used for this long. */
@@ -66,7 +67,7 @@ interface SourceFacts {
  *
  * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
  * region in a spec. So after a rejection the credentials are verified in a region that is enabled in every account of
- * their partition. The credentials are removed from the pool only if AWS rejects them there too.
+ * their partition. The credentials are removed from the manager's cache only if AWS rejects them in that region too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -80,8 +81,8 @@ export class CallerAccounts {
   }
 
   /**
-   * Finds the AWS account of credentials that are used in `region`. Concurrent callers for the same STS endpoint share
-   * one call.
+   * Finds the AWS account of credentials that are used in `region`. Concurrent callers with the same credentials and
+   * the same STS endpoint share one call.
    */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentResult(source, credentials);
@@ -95,8 +96,8 @@ export class CallerAccounts {
 
   /**
    * Verifies credentials that AWS has rejected in one region: asks STS in a region that is enabled in every account of
-   * their partition. Removes the credentials from the pool if AWS rejects them there too. Concurrent callers share one
-   * STS call.
+   * their partition. Removes the credentials from the manager's cache if AWS rejects them in that region too.
+   * Concurrent callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;

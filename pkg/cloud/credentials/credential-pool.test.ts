@@ -264,7 +264,8 @@ describe('The credential pool', () => {
     const source = named('a');
     await pool.get(source);
     await clock.advance(65 * MINUTE);
-    // The pool drops unused credentials only when some source is used, so the test uses another source.
+    // The pool removes unused credentials only during a call of `get`, so the test calls `get` for another source
+    // first.
     await pool.get(named('other'));
     await pool.get(source);
     expect(source.fetched).to.equal(1);

@@ -35,7 +35,7 @@ export interface AwsCredentialSource {
   onRejected?(): void;
 }
 
-/** Finds the source of an AWS identity's credentials. Fails when the namespace may not use the identity. */
+/** Finds the source of an AWS identity's credentials. Fails when objects in `namespace` may not use the identity. */
 export interface AwsCredentialSources {
   find(
     identity: IdentityRef | undefined,
@@ -130,8 +130,8 @@ export class CachedCredentials {
       );
       return this.store(credentials, credentials.expiresAt === undefined ? REREAD_INTERVAL : RETRY_INTERVAL);
     } catch (cause) {
-      // Sources of credentials wrap the errors of the SDK. So a TypeError or another panic that a source throws is a
-      // bug of the manager.
+      // A source of credentials wraps the errors of the SDK in errors of its own. So a TypeError or another panic that
+      // a source throws is a bug of the manager.
       if (isPanic(cause)) throw cause;
       // The cached credentials stay in use during a short outage of their source, unless AWS has rejected them
       // meanwhile.
@@ -165,8 +165,8 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
   );
 
 /**
- * Credentials that were not used for this long are removed from the cache. If the resync interval is so long that the
- * reconciles of an object can be further apart, the credentials are kept for that longer time.
+ * Credentials that were not used for this long are removed from the cache. If the longest pause between two reconciles
+ * of an object is longer than this time, the credentials are kept for that pause instead.
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
@@ -200,8 +200,8 @@ export class CredentialPool {
   }
 
   /**
-   * Returns when the cached credentials expire, by the key of their source; `undefined` for credentials that never
-   * expire.
+   * Returns the key of each source that has cached credentials, and the time at which these credentials expire;
+   * `undefined` for credentials that never expire.
    */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {

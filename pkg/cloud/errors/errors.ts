@@ -75,8 +75,8 @@ export function busySibling(failure: AwsFailure): BusySibling | undefined {
 }
 
 /**
- * True if EKS rejects a change because EKS is updating the cluster. DescribeCluster may report ACTIVE for more than ten
- * minutes of the update.
+ * True if EKS rejects a change because EKS is updating the cluster. During more than ten minutes of such an update
+ * DescribeCluster may report the status ACTIVE.
  */
 export const isClusterUpdating = allOf(hasCode('ResourceInUse', 'InvalidRequest'), hasMessage(/update in progress/i));
 

@@ -91,8 +91,8 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
             ),
           response: RoleResponse,
         }),
-        // The requested tags and permissions boundary are added to the role in the response of CreateRole, because
-        // IAM's documentation does not promise that the response contains them.
+        // IAM's documentation does not promise that the response of CreateRole contains the tags and the permissions
+        // boundary. So the result gets those of the request.
         TE.map((role) => ({
           ...role,
           tags,

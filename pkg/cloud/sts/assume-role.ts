@@ -47,8 +47,8 @@ const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput
   Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
 });
 
-// The error messages of this decoder contain no secret. The SDK passes each field as text or not at all, so a wrong
-// field can only be an absent field.
+// The error messages of this decoder contain no secret. The SDK gives each secret field as text or omits it, so the
+// decoder rejects a secret field only when the field is absent.
 const AssumeRoleResponse = s.view(
   s.object({
     Credentials: s.object({

@@ -26,6 +26,6 @@ export function requestOf(
   };
 }
 
-/** Returns a response that the decoder of the requests of {@link requestOf} accepts. */
+/** Returns a response that the decoder of a request from {@link requestOf} accepts. */
 export const respondNamed = async (): Promise<unknown> => ({ name: 'x', ...RESPONSE_METADATA });
 export const neverSettle = (): Promise<unknown> => new Promise(() => {});

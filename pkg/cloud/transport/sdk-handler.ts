@@ -20,7 +20,7 @@ const dispatchOptions = new AsyncLocalStorage<DispatchOptions>();
 export const withDispatchOptions = <A>(options: DispatchOptions, call: () => A): A =>
   dispatchOptions.run(options, call);
 
-/** @throws TypeError outside of {@link withDispatchOptions} */
+/** @throws TypeError if called outside of {@link withDispatchOptions} */
 export function currentDispatchOptions(): DispatchOptions {
   const options = dispatchOptions.getStore();
   if (options === undefined) throw new TypeError('an AWS call without its dispatch options');
