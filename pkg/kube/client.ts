@@ -119,8 +119,8 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
         const left = await requests.sendForJson({ doing, method: 'DELETE', path, body, signal });
         if (isStatus(left)) return undefined;
         const object = decodeObject(doing, left);
-        // For some built-in kinds the API server answers a DELETE with the deleted object and not with a Status. Only
-        // an object that finalizers keep has a deletionTimestamp.
+        // For some built-in kinds the API server answers a DELETE with the deleted object and not with a Status. If
+        // finalizers keep the object, it has a deletionTimestamp; otherwise it was removed.
         return object.metadata.deletionTimestamp === undefined ? undefined : object;
       });
     },

@@ -24,8 +24,8 @@ describe('diffMergePatch', () => {
   for (const [what, before, after, patch] of cases)
     it(what, () => expect(diffMergePatch({ ...before }, { ...after })).to.deep.equal(patch));
 
-  // The generated values have no null, which a merge patch cannot write, and no field `__proto__`, which JavaScript
-  // cannot write.
+  // The generated values have no null, because a merge patch cannot set a field to null. They have no field
+  // `__proto__`, because an assignment to it in JavaScript sets the prototype of the object.
   const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean());
   const { tree } = fc.letrec<{ tree: unknown; node: Record<string, unknown> }>((tie) => ({
     node: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('tree'), { maxKeys: 3 }),

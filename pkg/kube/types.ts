@@ -95,8 +95,8 @@ export interface DeleteOptions {
  *
  * - Every method throws {@link KubeError} for a response other than 2xx, and when there is no response within 30 s (60
  *   s for a list).
- * - `get` and `delete` return `undefined` for an object that does not exist. They throw `NotServed` when the API server
- *   does not serve the kind.
+ * - `get` and `delete` return `undefined` for an object that does not exist. They throw a KubeError with the reason
+ *   `NotServed` when the API server does not serve the kind.
  * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline. A
  *   watch is not retried.
  */
@@ -104,14 +104,14 @@ export interface KubeClient {
   get(resource: Resource, key: ObjectKey, options: { readonly signal: AbortSignal }): Promise<KubeObject | undefined>;
   list(resource: Resource, options: ListOptions): Promise<KubeList>;
   /**
-   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws `Interrupted`
-   * when the connection breaks.
+   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws a KubeError
+   * with the reason `Interrupted` when the connection breaks.
    */
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject>;
   /**
-   * Creates an object that the API server answers but does not store, such as a TokenReview. Returns the answer
-   * unchanged.
+   * Sends an object to which the API server responds without storing the object, such as a TokenReview. Returns the
+   * response unchanged.
    */
   review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
   /**
@@ -131,9 +131,9 @@ export interface KubeClient {
     options: { readonly signal: AbortSignal },
   ): Promise<KubeObject>;
   /**
-   * Creates an object, or sets the fields of `object` and takes them from other field managers, as
-   * `kubectl apply --server-side --force-conflicts` does. Fields that `object` does not have stay, unless only an earlier
-   * call with the same field manager has set them: the API server removes such fields.
+   * Creates an object, or sets the fields of `object` and takes them from other field managers, as `kubectl apply
+   * --server-side --force-conflicts` does. The API server keeps the stored fields that `object` does not have, but
+   * removes a field that only earlier calls with the same field manager have set.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
   /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */

@@ -15,7 +15,7 @@ export const HEALTHY_AFTER: Ms = 120_000;
  * client-go.
  */
 export const SHORTEST_SILENT_WATCH: Ms = 1_000;
-/** The upper limit for the Retry-After of a response. The reflector waits this time if the Retry-After is longer. */
+/** The longest time that the reflector waits because of a Retry-After. A longer Retry-After counts as this time. */
 const LONGEST_RETRY_AFTER: Ms = 60_000;
 
 /** Returns the delay after `attempts` failed operations in a row. */

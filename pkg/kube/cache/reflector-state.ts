@@ -228,8 +228,8 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   if (mustRelist(error)) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
   const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
   // Like client-go, the reflector does not back off after an interrupted watch. Some load balancers cut a silent
-  // connection before HEALTHY_AFTER, the time after which the number of failures is reset. So the number of failures,
-  // and with it the backoff, would only grow.
+  // connection before HEALTHY_AFTER, the time after which a watch resets the number of failures. If such a cut counted
+  // as a failure, the number of failures, and with it the backoff, would only grow.
   return { state: isInterrupted(error) && !isTooShort(state, now) ? next : toBackingOff(counts, error, next) };
 }
 
@@ -237,8 +237,8 @@ const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
 /**
- * Whether the API server answered 404 for a collection, with or without a Status in the body: it does not serve the
- * kind.
+ * Whether the API server answered 404 for a collection, with or without a Status in the body. The API server then
+ * probably does not serve the kind.
  */
 const isKindNotServed = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 

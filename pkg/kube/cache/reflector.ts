@@ -239,8 +239,8 @@ export class Reflector {
       const remedy = remedyOf(after.error);
       this.problem = remedy === undefined ? error : `${error}. ${remedy}`;
       const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
-      // After a watch was interrupted for some minutes an expired resourceVersion is normal, so the log line is no
-      // warning.
+      // An expired resourceVersion is normal after a watch was interrupted for some minutes, so this failure is logged
+      // at debug level and not as a warning.
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }

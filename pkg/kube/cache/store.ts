@@ -204,9 +204,9 @@ export class Store implements StoreReader {
 
   /**
    * Replaces the content of the store with a complete list from the API server. Stored objects that are newer than the
-   * list stay. If the list itself is older than an earlier list or watch event, these objects are replaced or removed
-   * too. A listed object also replaces a stored object of the same resourceVersion: after etcd was restored from a
-   * backup, their contents can differ.
+   * list stay, unless the list itself is older than an earlier list or watch event: then the newer objects are replaced
+   * or removed too. A listed object also replaces a stored object of the same resourceVersion: after etcd was restored
+   * from a backup, their contents can differ.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
@@ -220,9 +220,9 @@ export class Store implements StoreReader {
     }
     for (const key of this.failed.keys()) if (!listed.has(key)) this.failed.delete(key);
     for (const item of items) {
-      // The stored version of an object can be newer than the listed version although the list is newer than both. Then
-      // etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision), and lost the
-      // stored version.
+      // The list can be newer than the stored version of an object, and yet contain an older version of this object.
+      // Then etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision). The
+      // stored version is lost in etcd, so the older version replaces it.
       const stored = this.objects.get(keyText(keyOf(item)));
       const isLost = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
       this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isLost });

@@ -41,7 +41,7 @@ export interface TypedStoreReader<A> {
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
-  /** `version`, `whenIncludes` and `synced` are the same as in the {@link StoreReader} of the store. */
+  /** The members `version`, `whenIncludes` and `synced` are those of the underlying store: see {@link StoreReader}. */
   readonly version: string | undefined;
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
@@ -76,7 +76,8 @@ export class TypedStore<A> implements TypedStoreReader<A> {
   }
 
   /**
-   * The number of objects that the store failed to store, or that a reader has asked for and that cannot be decoded.
+   * The number of unreadable objects: the store failed to store them, or a reader has asked for them and they cannot be
+   * decoded.
    */
   get unreadable(): number {
     const isStored = ([key, version]: readonly [string, string]): boolean => this.isStored(key, version);

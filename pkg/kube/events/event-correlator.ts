@@ -114,7 +114,8 @@ export class EventCorrelator {
       this.similar.set(id, { messages, lastAt: now });
       return { id: idOf(objectId, type, reason, message), message };
     }
-    // The correlator needs only the number of different messages. So it may remove any digest to limit the memory.
+    // The correlator needs only the number of different messages. So it removes one digest, no matter which, and the
+    // list of digests stays short.
     this.similar.set(id, { messages: messages.slice(1), lastAt: now });
     return { id, message: `(combined from similar events): ${message}` };
   }

@@ -150,8 +150,8 @@ export class EventWriter implements EventRecorder {
     const { object, type, reason, message } = queued;
     const result = this.correlator.correlate({ objectId: idOf(object), type, reason, message });
     if (result.kind === 'skip') return;
-    // Every attempt to write an Event uses the same name: if only the response to an attempt was lost, the Event
-    // already exists.
+    // Every attempt to write an Event uses the same name. If the API server has stored the Event but its response was
+    // lost, the API server answers AlreadyExists to the next attempt, and does not store a second Event.
     let eventName: string | undefined;
     const name = (): string => (eventName ??= this.newName(queued));
     for (let attempt = 1; ; attempt++) {
@@ -269,6 +269,7 @@ function truncateMessage(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   const ellipsis = '…';
   const kept = Buffer.from(message).subarray(0, MAX_MESSAGE - Buffer.byteLength(ellipsis));
-  // If the limit cuts a character in half, the half is decoded to a replacement character (U+FFFD), which is removed.
+  // The limit counts bytes, and can cut a character in two. The bytes of this character that are left are decoded to a
+  // replacement character (U+FFFD), which is removed.
   return kept.toString('utf8').replace(/\uFFFD$/, '') + ellipsis;
 }

@@ -25,8 +25,8 @@ export class TokenFile implements Authenticator {
   }
 
   /**
-   * Reads the token file at each call. Throws when the file has no token, no earlier call found one, and the kubeconfig
-   * has none.
+   * Reads the token file at each call. Throws when the file has no token, no earlier call has found one, and the
+   * kubeconfig user has no field `token`.
    */
   async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
     const provider: unknown = user.authProvider;

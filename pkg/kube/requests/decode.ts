@@ -35,7 +35,8 @@ export function decodeObject(
   defaults?: Pick<KubeObject, 'apiVersion' | 'kind'>,
 ): KubeObject {
   if (!isRecord(value)) throw undecodable(doing, 'not an object');
-  // In a list of a built-in kind the API server sends the items without kind and apiVersion, so the list provides them.
+  // In a list of a built-in kind the API server sends the items without kind and apiVersion. The parameter `defaults`
+  // has both, taken from the list.
   const object: UnknownRecord = { ...defaults, ...value };
   if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
   return object;

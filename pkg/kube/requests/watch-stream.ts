@@ -20,9 +20,9 @@ export interface WatchStreamOptions {
 }
 
 /**
- * Opens a watch and yields its events. Ends when the API server closes the watch or the signal aborts. Throws
- * `NoAnswer` when there are no response headers within 30 s, the error of the API server when the status is not 200,
- * and `Interrupted` when the connection breaks.
+ * Opens a watch and yields its events. Ends when the API server closes the watch or the signal aborts. Throws a
+ * KubeError: with the reason `NoAnswer` when there are no response headers within 30 s, with the reason of the response
+ * when its status is not 200, and with the reason `Interrupted` when the connection breaks.
  */
 export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<WatchEvent> {
   const { doing, signal } = options;

@@ -63,7 +63,7 @@ export class FakeApiServer implements Transport {
   private readonly random: Random;
   private readonly watches = new Set<FakeWatch>();
   private kinds: readonly FakeKind[];
-  /** The key is a continue token. The value has the items that the next pages of the list return. */
+  /** Maps a continue token to the items of the remaining pages of a list, and to the resourceVersion of this list. */
   private readonly pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
 
   constructor({ clock, random, kinds = [] }: FakeApiServerOptions) {

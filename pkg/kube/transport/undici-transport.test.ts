@@ -133,8 +133,8 @@ describe('connect', () => {
   it('reuses its connections for later requests', async () => {
     open({ token: 'secret' });
     for (let i = 0; i < 50; i++) await ask();
-    // The test allows two connections. The pool sometimes gets the first connection back only after the test has read
-    // the response and has sent the next request.
+    // The test allows two connections, because the pool sometimes gets the first connection back only after the test
+    // has read the response and has sent the next request.
     expect(connections).to.be.at.most(2);
   });
 
