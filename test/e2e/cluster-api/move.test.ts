@@ -145,8 +145,8 @@ describe('clusterctl move between two management clusters', function () {
   describe('there and back', () => {
     const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked', 'in-eks'];
     /**
-     * The AWSFargateProfiles that get no owner reference: `tracked`, because Argo CD tracks it, and `in-eks`, because
-     * it names no Cluster.
+     * The AWSFargateProfiles that get no owner reference. Argo CD tracks `tracked`, and never prunes an object that has
+     * an owner reference. `in-eks` names no Cluster that could be its owner.
      */
     const ownerless = ['tracked', 'in-eks'];
     let initial: readonly object[];

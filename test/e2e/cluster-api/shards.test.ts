@@ -48,8 +48,8 @@ describe('the two managers of config/sharding', () => {
   before(async () => {
     world = await startWorld({ config: QUICK_EKS });
     terminal = await openTerminal(world.controlPlane, { directory: ROOT });
-    // These AWSFargateProfiles are older than the managers and have no watch-filter label. A later test checks that the
-    // managers ignore them until a user adds the label.
+    // The AWSFargateProfiles `orphan` and `old` are older than the managers and have no watch-filter label. A later
+    // test checks that the managers ignore them until a user adds the label.
     await world.createNamespace('team-a');
     await world.apply(fargateProfile('orphan'), fargateProfile('old', {}, { namespace: 'team-a' }));
     await terminal.run(page.next('kubectl apply'));
@@ -139,7 +139,8 @@ describe('the two managers of config/sharding', () => {
     const { api } = world.controlPlane;
     const path = controlPlanePath('shared');
     const finalizersOf = async () => (await api.get(path)).metadata.finalizers ?? [];
-    // Cluster API and Cluster API Provider AWS, which do not run in this test, would set these finalizers.
+    // In a real cluster, Cluster API sets the finalizer of the Cluster, and Cluster API Provider AWS sets its finalizer
+    // on the control plane. Neither of them runs in this test, so the test sets both finalizers.
     await api.patch(clusterPath('shared'), { metadata: { finalizers: ['cluster.cluster.x-k8s.io'] } });
     await api.patch(path, { metadata: { finalizers: [...(await finalizersOf()), CAPA_FINALIZER] } });
     await api.delete(clusterPath('shared'));

@@ -196,8 +196,8 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
 
   /**
    * Writes what Cluster API Provider AWS writes at the end of the creation of the cluster. Afterwards, only the
-   * condition of this provider can keep Cluster API's core from reporting the Cluster as available. The API server of
-   * the test stands in for that of the EKS cluster.
+   * condition FargateProfilesReady, which this provider sets on the Cluster, can keep Cluster API's core from reporting
+   * the Cluster as available. The API server of the test stands in for that of the EKS cluster.
    */
   async function completeCluster(): Promise<void> {
     const { api, kubeconfigPath } = world.controlPlane;

@@ -115,8 +115,8 @@ describe('docs/keiko.md', function () {
   });
 
   /**
-   * Creates an InstanceGroup, and in AWS the role and the Fargate profile that keiko's instance-manager would create
-   * for it.
+   * Creates a keiko InstanceGroup, and in AWS the role and the Fargate profile that keiko's instance-manager would
+   * create for it.
    */
   async function createAsKeiko(name: string, profileName: string): Promise<void> {
     const { admin } = world.aws;

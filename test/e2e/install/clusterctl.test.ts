@@ -85,8 +85,9 @@ const BASE_PERMISSIONS = permissionsOf(rulesInFiles('rbac/role.yaml'));
 const OPTIONAL_PERMISSIONS = permissionsOf(OPTIONAL_RULES).filter((each) => !BASE_PERMISSIONS.includes(each));
 
 /**
- * Returns the RBAC rules that have an effect. A variable that is off turns the API group or the resource of its rules
- * into an invalid name, e.g. the API group `.k8s.io` or the resource `falsemaps`.
+ * Returns the RBAC rules that have an effect. While the clusterctl variable of an optional feature is off, the API
+ * group or the resource in the RBAC rules of this feature is an invalid name, e.g. the API group `.k8s.io` or the
+ * resource `falsemaps`.
  */
 const effectiveRules = (text: string): readonly Rule[] =>
   rulesIn(text).filter(

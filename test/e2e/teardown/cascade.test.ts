@@ -154,8 +154,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
         world.aws.admin.removeCluster({ name: cluster.eksName });
         const calls = callsFromNow(world.aws);
-        // IAM executes the first request for the deletion of the role late. So, if the control plane finalizer has been
-        // removed, the Cluster disappears before the role.
+        // The AWS emulator delays the first IAM call for the deletion of the role. If the control plane finalizer has
+        // been removed, nothing keeps the Cluster until the role is gone, so the Cluster disappears first.
         world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
         await clusterApi.delete(cluster.clusterPath);
         await loseFinalizer(cluster);

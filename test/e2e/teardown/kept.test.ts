@@ -40,8 +40,8 @@ describe('objects that block a cluster teardown', function () {
 
   describe('a profile with deletionPolicy Retain', () => {
     /**
-     * Deletes a Cluster with two AWSFargateProfiles, one of which has deletionPolicy Retain. Waits until only this one
-     * is left.
+     * Deletes a Cluster with two AWSFargateProfiles, one of which has deletionPolicy Retain. Waits until only the
+     * AWSFargateProfile with deletionPolicy Retain is left.
      */
     async function blockTeardown(name: string): Promise<{ cluster: ManagedCluster; object: RawObject; calls: Calls }> {
       const cluster = await createClusterWithProfiles(world, name, [`${name}-other`]);
@@ -194,8 +194,8 @@ describe('objects that block a cluster teardown', function () {
       const finalizersIn = (cluster: ManagedCluster | undefined): Promise<readonly string[]> =>
         finalizersOf(world, String(cluster?.controlPlanePath));
       await eventually(async () => expect(await finalizersIn(living)).not.to.include(CONTROL_PLANE_FINALIZER));
-      // The control plane may already be gone: if the simulated Cluster API Provider AWS saw its deletion while the
-      // Cluster still existed, it has removed the control plane.
+      // The control plane may already be gone: the simulated Cluster API Provider AWS removes it if the Cluster still
+      // exists when the simulator sees the deletion of the control plane.
       const { api } = world.controlPlane;
       await eventually(
         async () =>
