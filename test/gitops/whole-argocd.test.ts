@@ -23,7 +23,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
   /**
    * Waits until the sync engine has seen that the named AWSFargateProfiles are being deleted. Without this wait, the
    * next step of the engine would treat them as already deleted, and would delete the objects of the next wave. Argo CD
-   * itself leaves a second between two steps.
+   * itself leaves a second between two steps, and normally sees the deletions in this second.
    */
   async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
     for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });

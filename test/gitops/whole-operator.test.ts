@@ -86,8 +86,8 @@ interface Installed {
 }
 
 /**
- * Removes the webhooks from the components of Cluster API's core, because no pod serves them in this test: the webhook
- * configurations, and the conversions of its CRDs.
+ * Removes the webhook configurations and the conversion webhooks of the CRDs from the components of Cluster API's core,
+ * because no pod serves these webhooks in this test.
  */
 const withoutWebhooks = (components: string): string =>
   parseAllDocuments(components)

@@ -18,8 +18,8 @@ const ENDLESS_MS = 3_600_000;
 const TIMEOUT_MS = 60_000;
 
 /**
- * A management cluster with the real core manager of Cluster API, the garbage collector, the built manager, and a
- * simulated Cluster API Provider AWS. A GitOps tool creates the objects.
+ * A management cluster with the real core manager of Cluster API, the garbage collector, the manager of this project,
+ * and a simulated Cluster API Provider AWS. A GitOps tool creates the objects.
  */
 export interface GitopsWorld {
   readonly world: World;
