@@ -5,15 +5,15 @@ import type { FaultCaseFailure } from './fault-grid.ts';
 import { FaultGrid } from './fault-grid.ts';
 
 /**
- * For each fault, the tests show the whole error message of this number of failed fault cases. The tests show only the
- * first line of the error message of every further failed fault case.
+ * For each fault, the tests show the whole error message of at most this many failed fault cases. Of the other failed
+ * fault cases, the tests show only the first line of the error message.
  */
 const MOST_TOLD = 2;
 
 /**
  * Defines the mocha tests for the fault cases that `choose` returns, with one test per fault. The tests print how many
  * fault cases ran and how many failed.
- * @param faults only fault cases with these faults run, and each of these faults must occur in at least one of them
+ * @param faults the faults of the fault cases that run; `choose` must return a fault case for each of these faults
  */
 export function describeGrid(
   title: string,

@@ -34,7 +34,9 @@ const PER_KILL = 24;
  */
 const MOST_KILLS = 4;
 const FLAGS = ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'];
-/** The manager counts as idle after this time without an AWS call and without a new version of the object. */
+/**
+ * The manager counts as idle after this time without an AWS call and without a new version of the AWSFargateProfile.
+ */
 const QUIET_MS = 1_500;
 
 /** The result of a test scenario without faults. Each fault case of the scenario must end in the same state. */

@@ -15,7 +15,7 @@ const BOUNDARY = 'arn:aws:iam::aws:policy/PowerUserAccess';
 
 /**
  * A part of the life of an AWSFargateProfile, for example its creation. The test injects faults only into AWS calls
- * that the manager makes after the test has called `trigger`.
+ * that the manager makes after the test has called the scenario's function `trigger`.
  */
 export interface GridScenario {
   readonly name: string;

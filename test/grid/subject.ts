@@ -212,8 +212,8 @@ export class GridSubject {
   }
 
   /**
-   * Contradictions between the status of the AWSFargateProfile and AWS, and AWS calls that the manager sent before the
-   * AWSFargateProfile had the necessary status.
+   * Contradictions between the status of the AWSFargateProfile and AWS. Also AWS calls that the manager sent too early:
+   * while the status did not yet record the resource to be created, or while Ready was still True.
    */
   get violations(): readonly string[] {
     return [...this.#violations, ...this.checker.violations];
