@@ -21,8 +21,8 @@ const WORDS =
   'ClusterUnreachable: The API server does not answer';
 
 /**
- * The time between the failure of a creation or deletion that EKS had accepted, and the retry by the controller; equal
- * to the controller's `FIRST_RECOVERY`.
+ * The time between the failure of a creation or deletion that EKS had accepted, and the retry by the controller, in
+ * milliseconds. It equals the constant `FIRST_RECOVERY` of the controller.
  */
 const FIRST_BACKOFF_MS = 10_000;
 

@@ -145,8 +145,9 @@ describe('an AWS outage', () => {
     world.aws.admin.clearFaults();
     const answered = looks(200);
     await eventually(() => looks(200) > answered, { what: 'a look that succeeds' });
-    // A resync makes either three reads at the same time, even if one of them fails, or only DescribeFargateProfile.
-    // `comparisonsIn` relies on this when it groups the AWS calls by resync.
+    // A resync either calls DescribeFargateProfile, GetRole and ListAttachedRolePolicies at the same time, even if one
+    // of them fails, or calls only DescribeFargateProfile. Otherwise `comparisonsIn`, which groups the AWS calls by
+    // resync, throws an error.
     expect(comparisonsIn(meanwhile, SYNC_PERIOD_MS)).to.have.length.of.at.least(3);
     expect(about().filter(({ mutates }) => mutates)).to.deep.equal([]);
     expect(history.of(name)).to.have.length(versions);

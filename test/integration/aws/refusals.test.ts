@@ -62,9 +62,9 @@ describe('refusals by AWS', () => {
     name: string,
     { reason, part, words, event }: { reason: string; part: string; words: string; event: string },
   ): Promise<void> {
-    // `waitForCondition` returns the first version of the AWSFargateProfile in which Ready has this reason. If a
-    // permission is missing, Stalled is not True in that version, because the controller sets it only after two
-    // minutes.
+    // `waitForCondition` returns the first version of the AWSFargateProfile in which the Ready condition has the
+    // expected reason. If a permission is missing, the Stalled condition is not True in that version, because the
+    // controller sets it to True only after two minutes.
     const object = await history.waitForCondition(name, 'Ready', { status: 'False', reason });
     const isStalled = reason !== 'AccessDenied';
     expect(summaryOf(object)).to.deep.equal(isStalled ? stalled(reason) : waiting(reason));
@@ -77,8 +77,8 @@ describe('refusals by AWS', () => {
   }
 
   /**
-   * Expects that EKS refuses only one AWSFargateProfile, by creating a second one in the same EKS cluster and waiting
-   * until it is Ready.
+   * Expects that the refusal affects only one AWSFargateProfile of an EKS cluster. Creates a second one in the same EKS
+   * cluster, and waits until the second one is Ready.
    */
   async function expectOtherObjectReady(name: string): Promise<void> {
     await world.apply(fargateProfile(`${name}-neighbour`, { clusterName: name }));

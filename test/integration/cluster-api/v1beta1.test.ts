@@ -9,8 +9,8 @@ import { OUR_CRD, clusterObject, clusterPath, fargateProfile, startWorld } from 
 const isCluster = (crd: CrdManifest): boolean => crd.metadata.name === 'clusters.cluster.x-k8s.io';
 
 /**
- * The CRD of Cluster after an upgrade of Cluster API: the API server serves v1beta2, and also v1beta1 if `isOldServed`
- * is true.
+ * The CRD of the kind Cluster after an upgrade of Cluster API: the API server serves v1beta2, and also v1beta1 if
+ * `isOldServed` is true.
  */
 const withServedVersions = (crd: CrdManifest, isOldServed: boolean): CrdManifest => ({
   ...crd,

@@ -176,7 +176,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     });
     await applyCrds(api, OUR_CRD);
     // The API server enforces the changed schema of a CRD only some time after it has accepted the CRD. So the test
-    // waits until the API server refuses an object.
+    // waits until the API server refuses an invalid object.
     await eventually(
       async () => {
         return causesOf(await create(profile('probe', { selectors: [] }))).length > 0;
@@ -290,7 +290,8 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
   });
 
   it('are documented by kubectl explain', async () => {
-    // The API server publishes the changed schema of a CRD only some time after it has begun to enforce the schema.
+    // The API server begins to enforce the changed schema of a CRD first, and publishes it for `kubectl explain` only
+    // some time later.
     await eventually(
       async () => {
         const { stdout } = await kubectl(controlPlane, ['explain', 'awsfp.spec.deletionPolicy']);

@@ -127,8 +127,8 @@ describe('identities', () => {
       expect(status).to.deep.include({ account: THIRD, identityRef: { kind: ROLE_IDENTITY, name: 'third' } });
       expect([first, second, third].map(({ arn }) => sessionsOf(arn).length)).to.deep.equal([1, 1, 1]);
 
-      // New keys in the Secret of the AWSClusterStaticIdentity `root` make the controller renew the session of each
-      // role in the chain.
+      // The controller assumes the role `first` with the keys of the AWSClusterStaticIdentity `root`, and from there
+      // the roles `second` and `third` in turn. So new keys in the Secret of `root` make it renew all three sessions.
       await world.apply(keysSecret('root', world.aws.admin.registerKey({ account: ACCOUNT, userName: 'root' })));
       await eventually(() => sessionsOf(third.arn).length === 2, { timeoutMs: 30_000, what: 'a new session' });
       await remove('chained');

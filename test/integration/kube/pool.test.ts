@@ -13,8 +13,8 @@ const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOK_TYPES = ['mutating', 'validating'] as const;
 
 /**
- * Creates an object of each kind that tests create, and also changes an object that the API server has created itself:
- * the namespace `default`.
+ * Creates objects such as a test leaves behind in the API server, and also changes an object that the API server has
+ * created itself: the namespace `default`.
  */
 async function leaveObjects({ api }: ControlPlane): Promise<void> {
   const metadata = { name: 'left', namespace: 'team' };

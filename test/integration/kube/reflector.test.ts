@@ -217,7 +217,7 @@ describe('a Reflector with a real API server', function () {
     const { shows, logger, changes } = startReflector('widgets', newerClient);
     await shows('a');
     // The test cuts the connection only after the response of the watch has begun. If it cut the connection earlier,
-    // the reflector would list all objects at once, without first asking for the newest version.
+    // the reflector would list the objects again without first asking for the newest version.
     await eventually(() => expect(connected.answered.filter(isWatch)).to.have.length(1));
     await create('widgets', 'b');
     connected.proxy.cut();

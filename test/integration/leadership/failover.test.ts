@@ -201,7 +201,7 @@ describe('leader election of two managers', function () {
       '"Manager failed" err="leader election lost: the lease could not be renewed in time',
     );
     // After SIGCONT, the former leader may still read from AWS before it exits, depending on which of its timers fires
-    // first. So the test checks only that it changes nothing.
+    // first. So the test checks only that the former leader changes nothing in AWS.
     expect(mutations(thawed.calls(since))).to.deep.equal([]);
     expect(world.awsView.profile('default_stale')?.tags).to.include({ team: 'after' });
   });

@@ -62,8 +62,8 @@ describe('a leader whose writes all hang, as in a webhook without an answer', fu
     );
     expect(lease.versions.at(-1)?.transitions).to.equal(0);
 
-    // The test still holds the requests that add the finalizers. So the AWSFargateProfiles have no finalizer, and are
-    // gone at once.
+    // The test still holds the requests that add the finalizers. So the AWSFargateProfiles have no finalizer, and the
+    // API server removes them as soon as the test deletes them.
     for (const name of names) await world.delete(name);
     gate.open();
   });

@@ -34,8 +34,7 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     ((await world.profile(name)) as RawObject).metadata;
 
   /**
-   * Waits until the controller has restored the metadata of the AWSFargateProfile, and checks that it has changed
-   * nothing in AWS meanwhile.
+   * Waits until the controller has restored the owner reference, the finalizer and the label of the AWSFargateProfile.
    */
   async function expectRestored(name = 'web'): Promise<void> {
     await eventually(async () => {

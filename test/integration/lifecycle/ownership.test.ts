@@ -350,8 +350,9 @@ describe('ownership of Fargate profiles and roles', () => {
             expect(status?.['initialization']).to.deep.equal({ provisioned: true });
             return true;
           });
-          // The controller adds its tags. It also adds the confused-deputy condition to the trust policy, because
-          // Cluster API Provider AWS creates trust policies without this condition.
+          // The controller adds its tags to the role and to the Fargate profile. It also adds the confused-deputy
+          // condition to the trust policy of the role, because Cluster API Provider AWS creates trust policies without
+          // this condition.
           expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
           const found = world.awsView.profile(profile.name);
           expect(found).to.deep.equal({

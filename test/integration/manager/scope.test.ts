@@ -62,9 +62,9 @@ describe('the scope of a manager', () => {
     it('keeps a role that an object of another namespace uses, although its cache has no objects of other namespaces', async () => {
       const share = { roleName: 'team-pods' };
       await world.apply(fargateProfile('theirs', share, { namespace: 'team-b', finalizers: [FINALIZER] }));
-      // If the namespace team-b had a control plane for the same EKS cluster, a manager of team-b would record the
-      // account, region and name of the EKS cluster in the status. No such manager runs, so the test writes this
-      // status.
+      // No manager reconciles the namespace team-b in this test. So the test itself writes the status of the
+      // AWSFargateProfile `theirs`. According to this status, `theirs` belongs to the EKS cluster of the namespace
+      // team-a.
       const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: 'team-a_prod-control-plane' };
       await world.controlPlane.api.patch(`${pathOf('theirs', 'team-b')}/status`, { status });
       await world.apply(fargateProfile('ours', share, { namespace: 'team-a' }));
