@@ -68,8 +68,8 @@ let before: ReadonlyMap<string, number> = new Map();
  */
 export const mochaHooks: RootHookObject = {
   async beforeAll() {
-    // Mocha removes all listeners after each test file, and with --parallel a worker process loads this module only
-    // once. So this hook, which runs for each test file, adds the listener again.
+    // With --parallel, a worker process of Mocha removes all listeners for unhandled rejections after each test file,
+    // but loads this module only once. So this hook, which runs for each test file, adds the listener again.
     process.off('unhandledRejection', failOnUnhandled).on('unhandledRejection', failOnUnhandled);
     // stdout and stderr open when they are first used, and stay open. They belong to the process, not to a test, so
     // they must be open before the handles are counted.
