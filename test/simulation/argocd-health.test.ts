@@ -38,8 +38,8 @@ const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
 };
 
 /**
- * Returns the YAML of an object with only its name and the fields that Argo CD's health script reads. A constant
- * replaces every timestamp, because timestamps change whenever the manager writes or calls AWS at another moment.
+ * Returns the YAML of an object with only its name and the fields that Argo CD's health script reads. The same constant
+ * replaces every timestamp, so that the YAML does not depend on the moments at which the manager acts.
  */
 function essentialsOf({ apiVersion, kind, metadata, ...object }: KubeObject): string {
   const { name, namespace, generation } = metadata;

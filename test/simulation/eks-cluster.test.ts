@@ -184,9 +184,9 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     world.object(CONTROL_PLANE, controlPlaneName)?.metadata.finalizers ?? [];
 
   /**
-   * Returns a simulation with a Ready AWSFargateProfile that names its EKS cluster in spec.eksCluster. Afterwards the
-   * control plane of the same EKS cluster has become ready, and the manager has added its finalizer to the control
-   * plane.
+   * Returns a simulation with a Ready AWSFargateProfile that names an EKS cluster in spec.eksCluster. After the
+   * AWSFargateProfile has become Ready, the control plane of this EKS cluster becomes ready too, and the manager adds
+   * its finalizer to the control plane.
    */
   async function startWithJoinedProfile(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();

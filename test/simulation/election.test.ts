@@ -8,8 +8,8 @@ import { MINUTE, SECOND } from './world/cluster.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /**
- * LEASE is the default of --leader-elect-lease-duration. LONGEST_RETRY is 2 s, the default of
- * --leader-elect-retry-period, plus the largest random addition, 1.2 times this period.
+ * LEASE is the default of --leader-elect-lease-duration. LONGEST_RETRY is 4.4 s: the default of
+ * --leader-elect-retry-period (2 s), plus the largest random addition (1.2 times this default).
  */
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
@@ -71,7 +71,7 @@ describe('leader election', () => {
     it(`stops a leader without API server from changing AWS after its lease (seed ${seed})`, async () => {
       const world = new SimulatedWorld({ seed, aws: { latencyMs: [SECOND, 4 * SECOND] } });
       // With a renew deadline that is longer than the default, the leader still runs when its lease is about to expire.
-      // Then only the check of the lease before each AWS mutation stops the leader.
+      // Then only the check of the lease before each AWS mutation prevents further mutations.
       const flags = ['--leader-elect', '--leader-elect-renew-deadline', '14s'];
       const leader = world.start(...flags);
       await world.clock.advance(SECOND);

@@ -95,8 +95,8 @@ describe('500 objects of one tenant in a region that does not answer', () => {
     world.start();
     applyDeadObjects(world);
     const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
-    // Each of the manager's ten workers waits ten seconds for an answer of AWS, so 500 AWSFargateProfiles take 500
-    // seconds.
+    // The manager's ten workers reconcile at the same time, and each reconcile waits ten seconds for an answer of AWS.
+    // So 500 AWSFargateProfiles take 500 seconds.
     expect(told).to.be.at.most(600 * SECOND);
   }).timeout(60_000);
 });

@@ -250,8 +250,9 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     remove(world);
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    // The garbage collector of Kubernetes would remove the owner reference from the AWSFargateProfile, and its own
-    // finalizer `orphan` from the InstanceGroup. The simulation has no garbage collector, so the test removes both.
+    // After `kubectl delete --cascade=orphan`, the garbage collector of Kubernetes removes the owner reference from the
+    // AWSFargateProfile, and its own finalizer `orphan` from the InstanceGroup. The simulation has no garbage
+    // collector, so the test removes both.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);
@@ -391,8 +392,8 @@ describe('an InstanceGroup that keiko has begun', () => {
 });
 
 /**
- * Some of the AWS faults that the fault grid (test/grid) injects for AWSFargateProfiles. For an InstanceGroup a sample
- * is enough, because its controller calls only the API server.
+ * A sample of the AWS faults that the fault grid (test/grid) injects for AWSFargateProfiles. A sample is enough,
+ * because the InstanceGroup controller does not call AWS: a fault reaches it only through the AWSFargateProfile.
  */
 describe('faults while an InstanceGroup is created and deleted', () => {
   const rows: readonly (readonly [operation: string, kind: FaultKind])[] = [

@@ -65,9 +65,9 @@ describe('the manager in a simulation', () => {
 
 describe('an object that is deleted during its first pass', () => {
   /**
-   * The moments in the first reconcile of an AWSFargateProfile at which the test deletes it. The function of a moment
-   * returns true for the version of the object that the manager writes at this moment. The test deletes the object
-   * before the manager continues.
+   * The moments in the first reconcile of an AWSFargateProfile at which the test deletes the object. Each moment is a
+   * write of the manager, and its function returns true for the version of the object that this write creates. The test
+   * deletes the object before the manager continues.
    */
   const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
     ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],

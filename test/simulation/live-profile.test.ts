@@ -23,8 +23,9 @@ const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
 
 describe('a live profile', () => {
-  // spec.profileName is immutable. But the API server accepts the removal of a name that ends in `_<metadata.name>`,
-  // because Cluster API Provider AWS writes its computed default name, which has this form, into the spec.
+  // spec.profileName is immutable, but the API server accepts the removal of a name that ends in `_<metadata.name>`.
+  // Cluster API Provider AWS writes such a default name into the spec, and a user who applies a manifest without the
+  // field removes the name.
   it('is kept under its name when spec.profileName is removed', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { profileName: `shared_${WEB}` });

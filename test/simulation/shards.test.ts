@@ -10,8 +10,8 @@ const FILTER = 'cluster.x-k8s.io/watch-filter';
 const ROLE = 'shared-pods';
 
 /**
- * Creates an AWSFargateProfile for one of the two managers. The part of `name` before the hyphen becomes the
- * watch-filter label, by which each manager selects its objects.
+ * Creates an AWSFargateProfile for one of the two managers. The part of `name` before the hyphen becomes the value of
+ * the watch-filter label, by which each manager selects its objects.
  */
 function create(world: SimulatedWorld, name: string, spec: object = {}): void {
   const labels = { [FILTER]: name.split('-')[0] };
@@ -22,8 +22,8 @@ function create(world: SimulatedWorld, name: string, spec: object = {}): void {
 }
 
 /**
- * Returns a simulation with two managers. One reconciles the objects with the watch-filter label `blue`, the other
- * those with the label `green`.
+ * Returns a simulation with two managers. One reconciles the objects whose watch-filter label has the value `blue`, the
+ * other those with the value `green`.
  */
 function newShards(): SimulatedWorld {
   const world = new SimulatedWorld({ aws: { latencyMs: 20, eks: { createMs: 2 * SECOND, deleteMs: 2 * SECOND } } });
@@ -34,7 +34,8 @@ function newShards(): SimulatedWorld {
 const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
 
 /**
- * Records a description whenever EKS has a Fargate profile whose pod execution role is missing or has lost its policy.
+ * Checks the shared IAM role after every change in the simulation. Adds a description to the returned set if a Fargate
+ * profile uses the role, but the role is missing or has lost its policy.
  */
 function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
   const broken = new Set<string>();

@@ -10,9 +10,9 @@ describe('a role shared by two objects', () => {
   it('is deleted when both objects are deleted, even if the first finalizer removal takes long', async () => {
     const names = ['a', 'b'];
     const world = new SimulatedWorld({ aws: { latencyMs: 5 } });
-    // While EKS creates a foreign Fargate profile, both AWSFargateProfiles wait and have no Fargate profile yet. So the
-    // manager deletes both objects at the same time. If both had Fargate profiles, EKS would delete one after the
-    // other.
+    // While EKS creates a Fargate profile of another client, both AWSFargateProfiles wait and have no Fargate profile
+    // yet. So the manager can delete both objects at the same time, because EKS need not delete two Fargate profiles
+    // one after the other.
     world.aws.admin.putProfile({
       cluster: EKS_CLUSTER,
       name: 'theirs',
@@ -45,7 +45,8 @@ describe('a role shared by two objects', () => {
     const world = new SimulatedWorld({
       aws: { latencyMs: 5, eks: { createMs: 5 * SECOND, deleteMs: 10 * SECOND } },
     });
-    // The manager uses its cache to find the users of a role only if more than 50 AWSFargateProfiles exist.
+    // The manager reads the AWSFargateProfiles that use a role from its cache only if the cache has more than 50
+    // AWSFargateProfiles. Otherwise the manager lists them from the API server.
     for (let index = 0; index < 50; index++) {
       world.create(PLURAL, {
         metadata: { name: `paused-${index}`, annotations: { [PAUSED_ANNOTATION]: '' } },

@@ -7,10 +7,13 @@ import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 const NAMES = ['a', 'b', 'c'];
 const HOUR: Ms = 60 * MINUTE;
 const DAY: Ms = 24 * HOUR;
-/** The interval between two resyncs of an AWSFargateProfile: the default of --sync-period. */
+/** The interval at which the manager compares an AWSFargateProfile with AWS (resync): the default of --sync-period. */
 const RESYNC: Ms = 10 * MINUTE;
 
-/** Starts a manager, creates AWSFargateProfiles, and waits until they are Ready and have been resynced once. */
+/**
+ * Starts a manager, creates AWSFargateProfiles, and waits until they are Ready and the manager has then compared each
+ * of them with AWS once.
+ */
 async function atRest(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
   world.start(...flags);
   world.apply(...NAMES);
@@ -72,8 +75,8 @@ describe('a change that another client makes in AWS', () => {
     it(what, async () => {
       const world = new SimulatedWorld();
       await atRest(world);
-      // At every second resync the manager compares the Fargate profile with AWS, but not the role. The test makes
-      // three changes, so that at least one of them comes before such a resync.
+      // At every second resync, the manager compares the Fargate profile with AWS but not the IAM role. The test makes
+      // the change three times, so that at least once the next resync leaves out the role.
       for (let round = 0; round < 3; round += 1) {
         await world.clock.advance(RESYNC);
         const { length } = world.mutations();

@@ -48,8 +48,8 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
 });
 
 /**
- * Returns the number of polls for each call of the given AWS operation, and the pauses from the end of each creation or
- * deletion in EKS to the beginning of the next one.
+ * Returns the number of DescribeFargateProfile polls that follow each call of the given AWS operation, and the pauses
+ * from the end of each creation or deletion in EKS to the beginning of the next one.
  */
 function pollsAndPauses(
   world: SimulatedWorld,

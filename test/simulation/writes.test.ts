@@ -68,7 +68,8 @@ describe('the writes to the API server', () => {
       'status account, eksClusterName, profileName, region, role, tagKeys',
       // The manager records the time of the CreateFargateProfile call in the status before it makes the call.
       'status createRequestedAt',
-      // The following writes tell the user about the progress of the creation.
+      // After the CreateFargateProfile call, the manager writes only conditions and Events, which tell the user about
+      // the progress of the creation.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',

@@ -9,8 +9,8 @@ import type { ChangeSubscription } from '../support/eventually.ts';
  */
 const WATCHING_INTERVAL_MS = 1_000;
 /**
- * The interval at which a waiting test reads the object while the watch is not connected. This is so while the API
- * server is down or does not serve the kind.
+ * The interval at which a waiting test reads the object while the watch is not connected. The watch is not connected
+ * while the API server is down or does not serve the kind.
  */
 const DISCONNECTED_INTERVAL_MS = 100;
 

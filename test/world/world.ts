@@ -146,7 +146,10 @@ export interface World {
    * a failure.
    */
   finish(): Promise<void>;
-  /** Stops the managers, the API server and the AWS emulator, without the checks of `finish`. */
+  /**
+   * Stops the managers, the API server and the AWS emulator. Unlike `finish`, does not check whether AWS still has
+   * resources or whether a manager had a panic.
+   */
   stop(): Promise<void>;
   /** Adds a function that `stop` calls before it stops the API server and the AWS emulator. */
   addCleanup(end: () => Promise<void>): void;

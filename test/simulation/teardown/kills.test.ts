@@ -16,8 +16,9 @@ interface TeardownRun {
    */
   readonly duration: Ms;
   /**
-   * The number of moments at which the test can kill the manager: `answer` counts the moments at which the manager
-   * loses the answer to a change, `request` those at which its request for a change gets lost.
+   * The number of moments at which the test can kill the manager: `answer` counts the moments after AWS or the API
+   * server has executed a change and before the manager gets the answer, `request` the moments before AWS executes a
+   * change.
    */
   readonly killPoints: Readonly<Record<SimulatedKillPoint['lost'], number>>;
 }

@@ -18,8 +18,9 @@ describe('a second manager with another watch filter', () => {
       .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
       ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
 
-  // The list request of the first manager finds no AWSFargateProfile, so the manager removes the finalizer from the
-  // control plane. Between the list request and the removal, the second manager sees the finalizer and relies on it.
+  // The list request of the first manager finds no AWSFargateProfile, so this manager removes the finalizer from the
+  // control plane. Between the list request and the removal, the second manager sees the finalizer and therefore does
+  // not add it.
   it('gets the control plane finalizer back that the first one removes while the second one begins', async () => {
     const world = new SimulatedWorld();
     world.start('--watch-filter', 'blue');

@@ -65,8 +65,9 @@ export class SimulatedTeardown {
   readonly #snapshots: AccountSnapshot[] = [];
   readonly #violations = new Set<string>();
   /**
-   * The number of moments so far at which the test could kill the manager: `answer` counts the moments at which the
-   * manager would lose the answer to a change, `request` those at which its request for a change would get lost.
+   * The number of moments so far at which the test could kill the manager: `answer` counts the moments after AWS or the
+   * API server has executed a change and before the manager gets the answer, `request` the moments before AWS executes
+   * a change.
    */
   readonly killPoints = { answer: 0, request: 0 };
   readonly #killPoint: SimulatedKillPoint | undefined;

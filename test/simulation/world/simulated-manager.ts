@@ -188,7 +188,8 @@ function awsThrough(transport: AwsTransport, line: Connection): AwsTransport {
   return {
     async handle(request, options) {
       await line.untilOpen(options.abortSignal);
-      // Tells the manager's AWS client that the connection is established and that it sends the request.
+      // Tells the manager's AWS client that the connection is established, and that the transport now sends the
+      // request.
       options.beforeSend?.();
       try {
         return await transport.handle(request, options);

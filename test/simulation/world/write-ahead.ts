@@ -7,8 +7,9 @@ import { statusOf } from './problems.ts';
 
 /**
  * Whether, if the manager crashed now, a new manager would find the resource that this AWS call creates. It finds the
- * resource if an AWSFargateProfile has the manager's finalizer and location annotation, and its status names the
- * account and the resource. Returns true for an AWS call that creates neither a role nor a Fargate profile.
+ * resource if an AWSFargateProfile has the manager's finalizer and the annotation that names the AWS account, and its
+ * status names the account and the resource. Returns true for an AWS call that creates neither a role nor a Fargate
+ * profile.
  */
 export function isRecorded(
   { operation, identifiers, account = ACCOUNT }: CallRecord,

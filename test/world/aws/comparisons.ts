@@ -7,7 +7,8 @@ import type { CallRecord } from '../../aws/call-log.ts';
 const READS: readonly string[] = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
 /**
  * The shortest pause between two resyncs of an AWSFargateProfile, as a fraction of `--sync-period`. The manager varies
- * the sync period by up to 10%, and then shortens it by up to 5%, so that resyncs begin together.
+ * the sync period by up to 10%. The manager then shortens the result by up to 5%, so that resyncs of several objects
+ * begin together.
  */
 const MIN_PAUSE_FRACTION = 0.85;
 /**

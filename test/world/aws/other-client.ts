@@ -3,7 +3,10 @@ import { IAMClient } from '@aws-sdk/client-iam';
 import type { World } from '../world.ts';
 import { ACCOUNT, REGION } from '../world.ts';
 
-/** An EKS client and an IAM client of another AWS user than the manager, in the AWS account of the manager. */
+/**
+ * An EKS client and an IAM client with the credentials of an AWS user that is not the manager. The user belongs to the
+ * AWS account of the manager.
+ */
 export interface OtherClient {
   readonly eks: EKSClient;
   readonly iam: IAMClient;

@@ -24,7 +24,10 @@ const pathOfConfiguration = ({ kind, metadata }: Pick<CapaConfiguration, 'kind' 
 export interface CapaInstallation {
   /** Whether the feature gate EKSFargate of Cluster API Provider AWS is on; false at first. */
   hasGate: boolean;
-  /** Applies the CRD and the webhook configurations as the given field manager, with server-side apply and `force`. */
+  /**
+   * Applies the CRD and the webhook configurations of Cluster API Provider AWS as the given field manager, with
+   * server-side apply and `force`.
+   */
   apply(fieldManager?: string): Promise<void>;
   applyWebhooks(fieldManager?: string): Promise<void>;
   /** Returns the given webhook configuration, with the URL of the simulated webhook server in each of its webhooks. */
@@ -33,11 +36,11 @@ export interface CapaInstallation {
   webhooks(): Promise<readonly string[]>;
   /** The names of the webhooks in the release of Cluster API Provider AWS. */
   readonly releasedWebhooks: readonly string[];
-  /** The CRD and the webhook configurations as the API server has them now. */
+  /** The CRD and the webhook configurations of Cluster API Provider AWS as the API server has them now. */
   objects(): Promise<readonly RawObject[]>;
   /** Changes an annotation of a webhook configuration, so that every watch of webhook configurations gets an event. */
   touch(): Promise<void>;
-  /** Deletes the webhook configurations, as `clusterctl delete` does. */
+  /** Deletes the webhook configurations of Cluster API Provider AWS, as `clusterctl delete` does. */
   removeWebhooks(): Promise<void>;
 }
 

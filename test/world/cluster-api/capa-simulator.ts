@@ -41,8 +41,8 @@ export interface CapaSimulatorOptions {
   /** Returns an EKS client for the AWS account and the region of an AWSManagedControlPlane. */
   readonly eksFor: (controlPlane: RawObject) => EKSClient;
   /**
-   * Receives the result of each reconcile that fails or deletes an AWSManagedControlPlane: the error message, or
-   * `deleted`.
+   * Called after each reconcile that fails or that completes the deletion of an AWSManagedControlPlane. The argument is
+   * the error message or `deleted`.
    */
   readonly onOutcome?: (outcome: string) => void;
 }

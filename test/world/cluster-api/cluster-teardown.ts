@@ -13,8 +13,8 @@ import { fargateProfile } from '../world.ts';
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * How many milliseconds after its last AWSFargateProfile a Cluster must be gone. The emulated deletion of the EKS
- * cluster takes 300 ms of this time.
+ * The longest time in milliseconds from the end of the last AWSFargateProfile of a Cluster until the Cluster is gone.
+ * It includes 300 ms for the emulated deletion of the EKS cluster.
  */
 const MAX_DELAY_MS = 5_000;
 

@@ -12,7 +12,7 @@ export interface ManagedClusterOptions {
   /** The AWS account that has the EKS cluster; default: the account of the manager. */
   readonly account?: string;
   readonly identityRef?: { readonly kind: string; readonly name: string };
-  /** The EKS cluster, if the test has already created it. */
+  /** The EKS cluster, if the test has already created it; default: `createManagedCluster` creates the EKS cluster. */
   readonly existing?: Pick<ClusterView, 'subnets'>;
   /**
    * Whether `createManagedCluster` also writes the fields that the core manager of Cluster API would write. True in

@@ -20,7 +20,8 @@ export interface ManagerProcessOptions {
   /** Additional command line flags of the manager. They take precedence over the flags that `startManager` sets. */
   readonly flags?: readonly string[];
   /**
-   * The command line flags in an installed Deployment. The flags that `startManager` sets take precedence over them.
+   * The command line flags of the manager in a Deployment that clusterctl has installed. The flags that `startManager`
+   * sets take precedence over them.
    */
   readonly installedArgs?: readonly string[];
   readonly accessKeyId?: string;

@@ -15,8 +15,8 @@ const FORBIDDEN = `is forbidden: User \\"${MANAGER_ACCOUNT}\\"`;
 
 export interface ManagerOptions extends ManagerProcessOptions {
   /**
-   * Whether the test takes permissions away from the manager, so that the API server may forbid its requests; default:
-   * a forbidden request fails the test.
+   * Whether the API server may forbid requests of the manager, because the test takes permissions away from it;
+   * default: false. If false, a forbidden request fails the test.
    */
   readonly mayBeForbidden?: boolean;
 }
@@ -72,7 +72,7 @@ export class Managers {
 
   /**
    * Stops all running managers. Fails if a manager exited unexpectedly, if the log of a manager shows a defect, or if
-   * the API server has forbidden a request of a manager.
+   * the API server has forbidden a request of a manager without the option `mayBeForbidden`.
    */
   async finish(): Promise<void> {
     for (const manager of this.#started.filter((each) => !this.#exited.has(each))) {
