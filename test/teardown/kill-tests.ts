@@ -82,9 +82,9 @@ export function describeTeardownKills(
 }
 
 /**
- * Whether the test should have killed the manager at an AWS call, but the manager never made this call. The result is
- * false if the test should have killed after the n-th of all calls, and the manager made only one or two calls less
- * than n, because the number of polls varies.
+ * Whether the test should have killed the manager at an AWS call that the manager never made. If the test should have
+ * killed after the n-th of all calls, the manager may make one or two calls less than n, because the number of polls
+ * varies. The result is then false.
  */
 const hasMissedKillPoint = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
   const fewer = killPoint.nth - calls.length;
