@@ -62,14 +62,17 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     });
 
   it('is restored after kubectl replace with the manifest from Git', async () => {
+    const calls = callsFromNow(world.aws);
     const { code, stderr } = await world.kubectl(['replace', '-f', '-'], JSON.stringify(fargateProfile('web')));
     expect(code, stderr).to.equal(0);
     await expectRestored();
+    expect(calls.mutations()).to.deep.equal([]);
   });
 
   it('is restored after a pause, not during the pause, as in the Cluster API test suite', async () => {
     const pause = async (paused: boolean): Promise<void> =>
       void (await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused } }));
+    const calls = callsFromNow(world.aws);
     await pause(true);
     await world.condition('web', 'Paused', { status: 'True' });
     await world.patch('web', { metadata: { ownerReferences: null, finalizers: null, labels: null } });
@@ -84,6 +87,7 @@ describe('owner reference, finalizer and label of an AWSFargateProfile', () => {
     await world.patch('web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
     await pause(false);
     await expectRestored();
+    expect(calls.mutations()).to.deep.equal([]);
   });
 
   for (const { what, stale } of [
