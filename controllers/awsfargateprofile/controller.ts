@@ -94,8 +94,8 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     profiles: caches.typed.profiles,
     onForeignChange: (key) => queue.add(key),
   });
-  // When an object becomes the first in the queue of its EKS cluster, it is enqueued with high priority, because the
-  // other objects of the cluster wait for it.
+  // When an object becomes the first in the queue of profile changes of its EKS cluster, it is enqueued with high
+  // priority, because the other objects of the cluster wait for it.
   const clusterQueue = new ClusterQueue({
     clock,
     wake: (id) => queue.add(parseKeyText(id), 'high'),

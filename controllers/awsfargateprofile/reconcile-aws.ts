@@ -210,7 +210,7 @@ export class AwsReconciler {
 
   /**
    * Reads the Fargate profiles and the IAM roles from AWS at the same time. As soon as EKS has answered, the queue of
-   * the EKS cluster gets the status of the profiles, so that the next object in the queue does not wait for IAM.
+   * profile changes gets the status of the profiles, so that the next object in the queue does not wait for IAM.
    */
   private async observe(
     object: AWSFargateProfile,

@@ -110,8 +110,8 @@ const isTolerable = (
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
- * Reads the EKS access entry of an IAM role into the observed state. If the object waits in the queue of its EKS
- * cluster to create a profile, only the first reconcile reads the entry, and later ones use a copy. Returns how the
+ * Reads the EKS access entry of an IAM role into the observed state. If the object waits in the queue of profile
+ * changes to create a profile, only the first reconcile reads the entry, and later ones use a copy. Returns how the
  * reconcile ends if AWS does not answer.
  */
 async function readAccessEntry(
@@ -125,9 +125,9 @@ async function readAccessEntry(
     pass.observed = addAccessEntry(pass.observed, known.entry);
     return undefined;
   }
-  // If the role was recreated, this reconcile asks for the authentication mode again, because the cached mode can be an
-  // hour old. A mistake would stay: once status records that the access entry is right, no later reconcile checks the
-  // entry.
+  // If the role was recreated, this reconcile asks EKS again for the authentication mode of the cluster, because the
+  // cached mode can be an hour old. A mistake would stay: once status records that the access entry is right, no later
+  // reconcile checks the entry.
   const asksModeAgain = isRecreated(desired, role);
   const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {
@@ -159,8 +159,8 @@ async function tryMutation(
 ): Promise<Attempt> {
   const { queueEntry, session, target } = pass;
   let isAccepted = false;
-  // Whether the object keeps its place in the queue of its EKS cluster. After a write conflict, for example, the next
-  // reconcile sends the same change, and later objects must not overtake this object.
+  // Whether the object keeps its place in the queue of profile changes of its EKS cluster. After a write conflict, for
+  // example, the next reconcile sends the same change, and later objects must not overtake this object.
   let keepsPlace = false;
   try {
     recordProfileFailure(pass, mutation, clock);

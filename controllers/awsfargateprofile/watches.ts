@@ -71,9 +71,9 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Whether the object uses an identity that has changed. The control plane, spec.eksCluster or status of the object
- * names its identity. An absent reference stands for the AWSClusterControllerIdentity `default`, which decides which
- * namespaces may use the credentials of the manager.
+ * Whether the object uses an identity that has changed. The control plane, spec.eksCluster and status of the object can
+ * each name an identity in `identityRef`. Without `identityRef`, they use the AWSClusterControllerIdentity `default`,
+ * which decides which namespaces may use the credentials of the manager.
  */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
@@ -101,8 +101,8 @@ function isAffected(
 }
 
 /**
- * Enqueues each AWSFargateProfile that is paused, being deleted, changed or not Ready. It may have waited until the
- * cache could list Clusters or control planes.
+ * Enqueues each AWSFargateProfile that is paused, being deleted, changed or not Ready, after a cache has listed all
+ * Clusters or control planes. Such an object may have waited for that list.
  */
 function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
   for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
@@ -129,8 +129,8 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
 }
 
 /**
- * Enqueues an object after a change. If it is the first object of an EKS cluster's queue, it goes before other objects,
- * because the other objects of the cluster wait for it.
+ * Enqueues an object after a change. If it is the first object in the queue of profile changes of its EKS cluster, the
+ * workqueue serves it before other objects, because the other objects of the cluster wait for it.
  */
 const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void => queue.add(key, 'head');
 
@@ -144,8 +144,8 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 
 /**
  * Enqueues an AWSFargateProfile after a change of its Cluster or control plane. After a start of the manager, a Cluster
- * or control plane in the initial list enqueues nothing, because the AWSFargateProfile's own watch event does. The only
- * exception is a Cluster that is paused.
+ * or control plane in the initial list enqueues nothing, because each AWSFargateProfile in the initial list is enqueued
+ * anyway. The only exception is a Cluster that is paused.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);

@@ -33,8 +33,8 @@ export function isAtRest({ metadata, status }: KubeObject): boolean {
 }
 
 /**
- * Whether the object will change its Fargate profile as soon as it is first in the queue of its EKS cluster. A paused
- * or stalled object does not continue until a user acts, so no other object has to wait for it.
+ * Whether the object will change its Fargate profile as soon as it is first in the queue of profile changes of its EKS
+ * cluster. A paused or stalled object does not continue until a user acts, so no other object has to wait for it.
  */
 const isInLine = (object: KubeObject): boolean =>
   !isAtRest(object) && !hasPausedAnnotation(object) && !isTrue(object['status'], 'Stalled');

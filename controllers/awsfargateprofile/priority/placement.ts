@@ -7,10 +7,10 @@ import type { Caches } from '../../shared/caches.ts';
 import { clusterIndexOf, clusterOf, controlPlaneOf } from '../../shared/caches.ts';
 
 /**
- * Returns the values by which the workqueue orders an AWSFargateProfile: its Cluster, its place in the queue of the EKS
- * cluster, and the region and identity of its AWS calls. Region and identity come from the control plane or from
- * spec.eksCluster. If the control plane is gone, or spec.eksCluster has no region, they come from status. Fields are
- * read without decoding the objects, because this function runs at each watch event.
+ * Returns the values by which the workqueue orders an AWSFargateProfile: its Cluster, its place in the queue of profile
+ * changes of the EKS cluster, and the region and identity of its AWS calls. Region and identity come from the control
+ * plane or from spec.eksCluster. If the control plane is gone, or spec.eksCluster has no region, they come from status.
+ * Fields are read without decoding the objects, because this function runs at each watch event.
  */
 export function placementOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
@@ -32,8 +32,8 @@ export function placementOf(
 }
 
 /**
- * Returns a sort key that orders the AWSFargateProfiles of one EKS cluster as its queue does: deletions first, then
- * older objects, then by name.
+ * Returns a sort key that orders the AWSFargateProfiles of one EKS cluster as the queue of profile changes does:
+ * deletions first, then older objects, then by name.
  */
 export const orderInCluster = ({ metadata }: KubeObject): string =>
   [metadata.deletionTimestamp === undefined ? 1 : 0, metadata.creationTimestamp ?? '', metadata.name].join(' ');

@@ -13,9 +13,9 @@ interface Comparison {
 }
 
 /**
- * The last comparisons with AWS that found nothing to change. After such a comparison, one resync may compare the
- * Fargate profile alone, so the IAM role is read at every second resync: docs/adr/0018. The comparisons are in memory
- * only, so the first reconcile after a start reads everything.
+ * The last comparisons with AWS that found nothing to change. After such a comparison, the next periodic resync may
+ * compare the Fargate profile alone, so the IAM role is read at every second resync: docs/adr/0018. The comparisons are
+ * in memory only, so the first reconcile after a start reads everything.
  */
 export class Comparisons {
   private readonly last = new Map<string, Comparison>();

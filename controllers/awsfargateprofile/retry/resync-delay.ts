@@ -1,6 +1,9 @@
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 
-/** Resyncs begin only at multiples of a common interval. This is that interval as a share of the resync interval. */
+/**
+ * Resyncs (periodic comparisons with AWS) begin only at multiples of a common interval. This constant is the common
+ * interval as a share of the resync interval.
+ */
 const BATCH_SHARE = 0.05;
 /** The upper bound of the common interval of resyncs. */
 const MAX_BATCH_INTERVAL: Ms = 5_000;

@@ -14,7 +14,10 @@ export interface RetryState {
   readonly waiting?: {
     readonly name: ReasonName;
     readonly since: Ms;
-    /** How long the object had waited when EKS last showed that the operation was not finished. */
+    /**
+     * How long the object had waited when EKS last showed that the creation or deletion of the Fargate profile was not
+     * finished.
+     */
     readonly lasted?: Ms;
   };
   /**
@@ -58,7 +61,7 @@ export interface Refusal {
 interface Recovery {
   readonly generation: number;
   readonly attempts: number;
-  /** The time of the next retry; undefined while the last retry is under way. */
+  /** The time of the next retry of the failed Fargate profile; undefined while the last retry is under way. */
   readonly notBefore?: Ms;
 }
 
@@ -89,8 +92,8 @@ export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten,
 export interface CompletedWait {
   readonly name: ReasonName;
   /**
-   * How long the object had waited when EKS last showed that the operation was not finished; 0 if EKS did not show
-   * that.
+   * How long the object had waited when EKS last showed that the creation or deletion was not finished; 0 if EKS did
+   * not show that.
    */
   readonly lasted: Ms;
   readonly took: Ms;

@@ -124,8 +124,8 @@ export class RetryStore {
   }
 
   /**
-   * Records that no create request was sent for this object before now. This is certain because the object's AWS
-   * location is recorded for the first time.
+   * Records that no create request was sent for this object before now. This is certain because AWS account, region and
+   * EKS cluster of the object are recorded before any create request, and now for the first time.
    */
   recordFirstLocation(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
@@ -172,8 +172,8 @@ const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 
 /**
  * Whether `clusterctl move` may have dropped the record of a create request from status. That is so if the object is
- * being deleted, has an AWS location and no status, and its deletion began after the move. If the deletion had begun
- * before the move, the controller had read EKS, so the result of every create request was known.
+ * being deleted, names its AWS account in an annotation and not in status, and its deletion began after the move. If
+ * the deletion began before the move, the controller had already read EKS and knew the result of every create request.
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
   isDeleting(object) &&

@@ -117,7 +117,7 @@ function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatu
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
-    // A request that was not sent is no failure of AWS. The next reconcile sends it.
+    // A request that was not sent is no failure of AWS, so it has no event. The next reconcile sends the request.
     return isNotDispatched(outcome.failure) ? [] : failureOf(mutation.kind, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
@@ -151,7 +151,8 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
         ),
       ];
     case 'deleteAccessEntry':
-      // The role is deleted next, and that deletion has an event of its own.
+      // The controller deletes the role next, and that deletion has an event. So the deletion of the access entry needs
+      // none.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -247,7 +248,7 @@ function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly
   const found = findProfile(observed.profiles, profileName);
   if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
   const now = found?.status;
-  // EKS may have finished the creation before the controller saw the status CREATING.
+  // EKS may have finished the creation before the controller saw the status CREATING. So `profileStatus` may be missing.
   const isRequested = object.status?.createRequestedAt !== undefined;
   if (now === 'ACTIVE' && isRequested && (profileStatus === 'CREATING' || profileStatus === undefined)) {
     return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];

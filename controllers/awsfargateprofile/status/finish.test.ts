@@ -172,7 +172,7 @@ describe('PassFinisher', () => {
     ] as const)
       it(`reports the rejection only in events, with a growing backoff, when ${situation}`, async () => {
         const first = await finishRejected(write);
-        // The API server rejects every write of the status in this loop, so nothing but events reports the rejection.
+        // No write of the status succeeds in this test, so nothing but events reports the rejection.
         for (let minute = 0; minute < 10; minute++) {
           await clock.advance(60_000);
           await finish(creating, write);

@@ -23,7 +23,10 @@ import { pausedStatus, statusAfter } from './status.ts';
 export interface FinishOptions extends RequeueOptions {
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly clusterQueue: ClusterQueue;
-  /** Asks the API server why nothing may be deleted for the object now; `undefined` if it may be deleted. */
+  /**
+   * Asks the API server whether anything may be deleted for the object now. Returns the obstacle; `undefined` if
+   * deletions are allowed.
+   */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
@@ -80,8 +83,8 @@ export class PassFinisher {
   }
 
   /**
-   * Ends the reconcile of a paused object, and removes the object from the queue of its EKS cluster. `by` lists the
-   * causes of the pause.
+   * Ends the reconcile of a paused object, and removes the object from the queue of profile changes of its EKS cluster.
+   * `by` lists the causes of the pause.
    */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, profileWriter } = this.options;

@@ -21,8 +21,8 @@ interface PhaseLabels {
 }
 
 /**
- * The upper bounds of the histogram's buckets: from half a minute, which one Fargate profile needs, to eight hours. An
- * object that waits for its cluster can need that long.
+ * The upper bounds of the buckets for the time until an AWSFargateProfile is Ready: from half a minute, which one
+ * Fargate profile needs, to eight hours. An object that waits for its cluster can need that long.
  */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
@@ -30,14 +30,14 @@ export interface ProfileMetricsSource {
   readonly store: Pick<Store, 'onChange'>;
   readonly profiles: Pick<TypedStore<AWSFargateProfile>, 'list'>;
   /**
-   * The leader election of this replica. Only the leader reports, so that a sum over the replicas counts each object
-   * once.
+   * The leader election of this replica. A replica exports the metrics of AWSFargateProfiles only while it is the
+   * leader, so that a sum over all replicas counts each object once.
    */
   readonly leadership: Leadership;
 }
 
 export interface ProfileMetrics {
-  /** Starts to report metrics about the objects of this source. */
+  /** Starts to export metrics about the AWSFargateProfiles in the cache of `source`. */
   watch(source: ProfileMetricsSource): void;
 }
 
@@ -105,8 +105,8 @@ const boundedReason = (reason: string): string =>
     : 'Other';
 
 /**
- * Returns how long the object took to become Ready, in ms. `undefined` unless this change is the first that shows the
- * object as Ready.
+ * Returns how long the object took to become Ready, in ms. `undefined` unless this change in the cache makes the
+ * object Ready for the first time.
  */
 function timeToReadyOf(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))

@@ -78,7 +78,8 @@ export class Requeues {
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
     const usual = retryStore.usualDuration(object, reason.name);
     const delay = Math.min(pollOf(reason, waited, usual), resync);
-    // A random deviation of this delay would miss the time at which EKS usually finishes its change.
+    // If it is known when EKS usually finishes its change, a random deviation would miss that time. So the delay has
+    // none.
     return usual === undefined ? this.jittered(delay) : delay;
   }
 
@@ -97,6 +98,8 @@ function priorityAfter(end: Stopped, isTransit: boolean): QueuePriority | undefi
   return nature === 'wait' && !isWaitingInQueue(end) ? 'head' : undefined;
 }
 
-/** Whether the object waits for other changes of its EKS cluster. */
+/**
+ * Whether the object waits in the queue of profile changes until EKS has finished another change of the EKS cluster.
+ */
 export const isWaitingInQueue = (end: PassEnd): boolean =>
   end.kind === 'stopped' && (end.reason.name === 'WaitingForSibling' || end.reason.name === 'ClusterUpdating');

@@ -14,8 +14,8 @@ export interface ResumeDeletionOptions {
 }
 
 /**
- * Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. Returns the reason
- * if the live objects in the API server forbid this now.
+ * Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. If the object or
+ * its Cluster in the API server forbids the deletion now, returns the reason.
  */
 export async function resumeDeletion(
   { live, profileWriter, recordEvent }: ResumeDeletionOptions,

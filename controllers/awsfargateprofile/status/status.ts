@@ -222,8 +222,8 @@ function policiesOfThisController(
 }
 
 /**
- * Returns the id of the IAM role whose EKS access entry was checked. A reconcile finds AWS as desired only after this
- * check.
+ * Returns the id of the IAM role whose EKS access entry was checked. If the reconcile found AWS as desired, this is the
+ * present role, because the check comes before that result.
  */
 function withCheckedEntry(
   before: StatusRole | undefined,

@@ -15,8 +15,9 @@ import { newReason } from '../reasons/reasons.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
 /**
- * Returns the status that must be written before a change in AWS: location, names and tag keys. If the manager crashes
- * right after the change, the next process finds the changed AWS resource by this status.
+ * Returns the status that must be written before a change in AWS. It has the AWS account, region and EKS cluster, and
+ * the names and tag keys of the AWS resources. If the manager crashes right after the change, the next process finds
+ * the changed AWS resource by this status.
  */
 export function writeAheadStatus(
   object: AWSFargateProfile,

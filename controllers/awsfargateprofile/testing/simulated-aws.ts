@@ -15,7 +15,8 @@ export interface SimulatedProfile {
   readonly selectors: FargateProfile['selectors'];
   tags: Readonly<Record<string, string>>;
   /**
-   * For how many more steps of the simulated AWS reads do not show the profile, because EKS is eventually consistent.
+   * The number of further steps of the simulated AWS during which reads do not show the profile, because EKS is
+   * eventually consistent.
    */
   hidden: number;
 }

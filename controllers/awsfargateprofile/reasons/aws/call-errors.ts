@@ -57,7 +57,7 @@ export const AWS_CALL_REASONS = {
   AWSError: defineReason<FailedCall>({
     nature: 'retry',
     poll: pollDoubling(5 * SECOND, 5 * MINUTE),
-    // Time for about five attempts before `Stalled` becomes True.
+    // The time until `Stalled` becomes True. It allows about five attempts.
     patience: 2 * MINUTE,
     describe: ({ detail }) => `AWS answers a request of the controller with an error: ${detail}`,
     remedy: () =>

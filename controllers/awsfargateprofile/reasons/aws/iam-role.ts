@@ -91,7 +91,7 @@ export const ROLE_REASONS = {
         ? ''
         : '. Or allow the request that AWS refuses: then the controller replaces the access entry'),
   }),
-  /** `detail` says why the controller cannot continue now. */
+  /** `detail` is the error of the AWS call that has failed; undefined if no call has failed. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,

@@ -28,9 +28,9 @@ const noCredentials = (
 });
 
 /**
- * Returns the definition of a condition reason for missing credentials, identities, Secrets or permissions. It differs
- * from {@link noCredentials} in one point: `Stalled` becomes True only after a delay, because a user may be about to
- * create the missing object.
+ * Returns the definition of a condition reason for missing credentials, identities, Secrets or permissions. The
+ * definition differs from that of {@link noCredentials} in one point: `Stalled` becomes True only after a delay,
+ * because a user may be about to create the missing object.
  */
 const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
   ...noCredentials(...args),

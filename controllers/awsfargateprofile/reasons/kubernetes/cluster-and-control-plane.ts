@@ -25,7 +25,10 @@ export const CLUSTER_REASONS = {
     poll: pollRarely,
     describe: ({ what }) => `${what} is being deleted, so the controller creates no Fargate profile for it`,
   }),
-  /** `remaining` is the time for which the controller still changes nothing in AWS. */
+  /**
+   * `remaining` is the rest of the time in which the controller changes nothing in AWS, because clusterctl may be
+   * moving the Cluster.
+   */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),

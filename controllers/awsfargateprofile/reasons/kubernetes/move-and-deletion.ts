@@ -16,8 +16,8 @@ export const MOVE_AND_DELETION_REASONS = {
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
-    // The controller reconciles the object often, because the deletion of the whole EKS cluster waits for an action of
-    // the user.
+    // The controller reconciles the object often, so that the deletion of the EKS cluster continues soon after the user
+    // has acted.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,

@@ -67,7 +67,7 @@ export const TARGET_REASONS = {
   }),
   /**
    * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
-   * `provisioned-in`; `undefined` if the object has no such record.
+   * `provisioned-in`; `undefined` if the object has no such annotation.
    */
   TargetUnknown: defineReason<{
     readonly missing: string;

@@ -16,8 +16,9 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * A delay for waits of a few seconds, in which AWS may reject every request of the controller. The delay is a sixth of
- * the time waited so far. So the end of a wait of 12 s is noticed one second late on average.
+ * A delay for waits that usually last a few seconds. Until the end of such a wait, AWS may reject every request of the
+ * controller, so the delay grows: it is a sixth of the time waited so far. The end of a wait of 12 s is noticed one
+ * second late on average.
  */
 export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
 

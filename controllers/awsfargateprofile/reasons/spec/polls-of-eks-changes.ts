@@ -10,11 +10,14 @@ const SHORTEST_UNKNOWN_POLL: Ms = SECOND / 2;
  * every other change takes the real EKS longer than this, so a poll in between would find nothing.
  */
 const SECOND_UNKNOWN_POLL: Ms = 2 * SECOND;
-/** The interval of polls before the earliest time at which EKS is expected to finish. It grows after 40 seconds. */
+/**
+ * The interval of polls before the earliest time at which EKS is expected to finish. After 40 seconds of waiting, the
+ * interval grows with the time waited.
+ */
 const EARLY_PROFILE_POLL: Ms = 5 * SECOND;
 /** The shortest interval of polls near the usual end of a change, as a share of the usual duration. */
 const PROFILE_POLL_STEP = 1 / 32;
-/** How long the polls stay frequent after the usual end of a change, in multiples of their interval. */
+/** How long the polls stay frequent after the usual end of a change, in multiples of the shortest interval. */
 const STEPS_AFTER_USUAL_END = 4;
 
 /**
@@ -29,8 +32,8 @@ const STEPS_AFTER_USUAL_END = 4;
 export const pollProfile: Poll = (waited, _facts, usual) => {
   const steady = clamp(SHORTEST_UNKNOWN_POLL, waited / 8, 10 * SECOND);
   if (usual === undefined)
-    // Each delay varies by a tenth, so the first poll may come early. So a reconcile after more than half of the first
-    // delay counts as the first poll, and its delay leads to the second poll.
+    // Each delay varies by a tenth, so the first poll may come a little early. A reconcile after more than half of the
+    // first delay therefore counts as the first poll, and the next reconcile is the second poll.
     return waited < SHORTEST_UNKNOWN_POLL / 2 ? SHORTEST_UNKNOWN_POLL : Math.max(SECOND_UNKNOWN_POLL - waited, steady);
   const { least, most } = usual;
   const shortest = Math.max(most * PROFILE_POLL_STEP, SHORTEST_PROFILE_POLL);

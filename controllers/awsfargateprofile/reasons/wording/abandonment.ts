@@ -1,10 +1,10 @@
 import { FINALIZER } from '../../../../api/v1beta2/index.ts';
 
 /**
- * How a user can make a deleted AWSFargateProfile disappear although the controller cannot delete its profile and role in
- * AWS. `retain`: the user sets `deletionPolicy: Retain`. `removeFinalizer`: the user removes the finalizer. While the EKS
- * cluster is being deleted, only `removeFinalizer` helps, because the controller then asks AWS about a retained profile
- * too.
+ * How a user can make a deleted AWSFargateProfile disappear although the controller cannot delete its profile and role
+ * in AWS. `retain`: the user sets `deletionPolicy: Retain`. `removeFinalizer`: the user removes the finalizer. While
+ * the EKS cluster is being deleted, only `removeFinalizer` helps: EKS deletes no cluster with profiles, so an object
+ * with `Retain` then also waits until AWS shows that its profile is gone.
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 

@@ -17,8 +17,8 @@ const OWNED = [
 export type ConditionType = (typeof OWNED)[number];
 
 /**
- * The maximum length of a message in characters: `maxLength` in the schema. If a message were longer, the API server
- * would refuse the whole status.
+ * The maximum length of a condition's message in characters: `maxLength` in the CRD. If a message were longer, the API
+ * server would refuse the whole status.
  */
 const MAX_MESSAGE = 32_768;
 

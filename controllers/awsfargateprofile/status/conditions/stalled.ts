@@ -8,9 +8,10 @@ import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
 export const MAX_QUIET_RETRIES = 5;
 
 /**
- * Returns the nature of a reason as the conditions show it. A reason of nature `retry` is shown as `human` after many
- * failed attempts: `Stalled` becomes True, although the controller continues to retry. A reason of nature `human` may
- * have a `patience`: until this time is over, the reason is shown as `retry`.
+ * Returns the nature of a reason (who can end the problem) as the conditions show it. A reason of nature `retry` is
+ * shown as `human` after many failed attempts: `Stalled` becomes True, although the controller continues to retry. If a
+ * reason of nature `retry` or `human` has a `patience`, only this time counts: the reason is first shown as `retry`,
+ * and as `human` when the time is over.
  */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
