@@ -10,7 +10,8 @@ const SECOND: Ms = 1_000;
  * How long an answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles must last before it
  * counts.
  *
- * - `served`: an API server calls a new webhook only after a moment, so one accepted dry run proves nothing yet.
+ * - `served`: an API server calls a new webhook only after a moment, so one accepted dry run does not prove that a
+ *   webhook was called.
  * - `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of Cluster API Provider AWS,
  *   and creates them again some seconds later.
  * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the

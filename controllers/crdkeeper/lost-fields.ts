@@ -26,8 +26,8 @@ export class KnownFields {
   }
 
   /**
-   * Adds fields of objects in the cache, which may still show fields that the CRD of another provider has hidden
-   * meanwhile.
+   * Adds the fields of cached objects to the recorded fields. The cache may still show fields that the CRD of another
+   * provider has hidden meanwhile.
    */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {

@@ -49,11 +49,14 @@ export class CrdKeeper {
   private readonly knownFields = new KnownFields();
   private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
-  /** The monotonic time from which the API server uses the last change of this controller. */
+  /**
+   * The time on the monotonic clock from which the API server certainly serves the CRD and the webhooks as this
+   * controller has last changed them.
+   */
   private servedAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the record in the ConfigMap may name fields that a replaced CRD dropped, without the objects that lost
-   * these fields. The value is true after a start, because an earlier process may have recorded such fields.
+   * Whether the ConfigMap may record which fields a replaced CRD dropped, but not yet which objects lost these fields.
+   * The value is true after a start, because an earlier process may have recorded such fields.
    */
   private mayHaveUnlistedFields = true;
 
@@ -83,8 +86,8 @@ export class CrdKeeper {
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // A watch reports a change that this controller made before the API server uses the change. So the reconcile waits
-    // a moment.
+    // A watch may report a change of the CRD by this controller before the API server serves the changed CRD. So the
+    // reconcile waits a moment.
     const untilServed = this.servedAt - clock.monotonic();
     if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
@@ -126,8 +129,8 @@ export class CrdKeeper {
   }
 
   /**
-   * Handles the state in which nothing is to be restored. Lists the objects that lost fields, once after each
-   * restoration of the CRD.
+   * Handles the state in which nothing is to be restored. Once after each restoration of the CRD, finds the objects
+   * that lost fields, and reports them.
    */
   private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, watchedNamespace } = this.options;

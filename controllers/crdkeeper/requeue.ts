@@ -10,9 +10,7 @@ export const WHILE_AT_REST: Ms = 5 * 60_000;
  * keeper reads its record at the same interval.
  */
 export const WHILE_FOREIGN: Ms = 15_000;
-/**
- * How long the API server may need after a change of the CRD or of a webhook configuration until it uses the change.
- */
+/** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
 export const PROPAGATION: Ms = 2_000;
 
 export const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });

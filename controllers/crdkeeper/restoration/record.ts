@@ -53,7 +53,10 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 
 export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
 
-/** Returns the fields that the last replaced CRD dropped, as long as the objects that lost them are not listed. */
+/**
+ * Returns the fields that the last replaced CRD dropped, as long as the record does not list the objects that lost
+ * them.
+ */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
@@ -61,7 +64,10 @@ export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** Adds to the last restoration which objects lost fields, so that the objects are listed only once. */
+/**
+ * Replaces the dropped fields in the last restoration by the objects that lost them, so that the objects are listed
+ * only once.
+ */
 export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ at, parts }) => ({ at, parts, lost }));
 
