@@ -6,7 +6,7 @@ import { CAPA_WEBHOOKS } from './crd/capa-webhooks.ts';
 export interface ApiRejection {
   /** The rejected request, a colon, and the error message of the API server. */
   readonly message: string;
-  /** The action for the user, without the closing full stop. */
+  /** The text about the action that the user can take, without the closing full stop. */
   readonly remedy: string;
 }
 

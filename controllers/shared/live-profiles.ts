@@ -7,8 +7,8 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
 
 /**
  * The number of AWSFargateProfiles per list request. An object has about 4 KB of JSON, and the deletion of many objects
- * sends many list requests. A page of 500 objects takes 10 MiB of memory for a moment, and a page of 100 objects 3 MiB
- * more than a page of 50.
+ * sends many list requests. Small pages save memory: a page of 500 objects takes 10 MiB for a moment, and a page of 100
+ * objects takes 3 MiB more than a page of 50.
  */
 export const PAGE_SIZE = 50;
 

@@ -5,13 +5,16 @@ import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 
 export interface UnreadableObjectMetrics {
-  /** Starts to report the number of unreadable objects in these caches. The keys of `stores` are kinds. */
+  /**
+   * Starts to report how many objects in these caches the manager cannot read. The keys of `stores` are the kinds of
+   * the objects.
+   */
   watch(stores: Stores): void;
 }
 
 /**
  * Registers the metric that shows how many objects of each kind the manager cannot read. A log line names each object.
- * The label has only kinds, because a user can make any number of objects.
+ * The only label is the kind: a user can make any number of objects, and each label value needs memory.
  */
 export function unreadableObjectMetrics(registry: Registry): UnreadableObjectMetrics {
   const watched: Record<string, Stores[string]> = {};

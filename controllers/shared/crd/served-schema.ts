@@ -23,12 +23,14 @@ const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
 /**
  * How long objects in the caches may still lack fields that another provider's CRD has hidden, after the CRD of this
- * provider is back. The API server ends the watches under the former CRD within two minutes, and then the caches list
- * the objects again.
+ * provider is back. Within two minutes, the API server ends the watches that began under the other CRD, and then the
+ * caches list the objects again.
  */
 const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
-/** The action for a user after the CRD of another provider was installed, without the closing full stop. */
+/**
+ * The text that tells a user what to do after the CRD of another provider was installed, without the closing full stop.
+ */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd). Then apply your AWSFargateProfiles again, because the other CRD drops fields from them';
 
@@ -49,7 +51,7 @@ export type KeeperState =
 interface CapaServes {
   readonly kind: 'capaServes';
   readonly webhook: string;
-  /** Whether the CRD of another provider is installed, so that each write of an AWSFargateProfile drops fields. */
+  /** Whether the CRD of another provider is installed. Each write of an AWSFargateProfile then drops fields. */
   readonly isForeign: boolean;
 }
 
@@ -102,7 +104,7 @@ export class ServedSchema {
 
   /**
    * Sets the state of the CRD keeper; `undefined` if the keeper has nothing to do. After a change of this state, the
-   * next check reads the CRD, because the keeper has seen or made a change.
+   * next check reads the CRD, because the keeper may have seen or made a change of the CRD.
    */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
