@@ -116,8 +116,8 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
 }
 
 /**
- * Returns the provisioned Fargate profile whose name is recorded in status, if this profile exists and the spec asks
- * for another name.
+ * Returns the Fargate profile whose name is recorded in status, if this profile exists, has once been ACTIVE and equal
+ * to the spec, and the spec now asks for another name.
  */
 function findFormerProfile(
   { recorded }: Desired,

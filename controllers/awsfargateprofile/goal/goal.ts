@@ -25,8 +25,8 @@ import {
 
 /**
  * Decides what a reconcile has to do for an object, from the Kubernetes objects alone. `clusterGoneFor` is the time
- * since the Cluster was first found missing. The Cluster may be moving to another management cluster together with the
- * object, so AWS stays unchanged for a while.
+ * since the Cluster was first found missing. A missing Cluster may be moving to another management cluster together
+ * with the object, so AWS stays unchanged for a while.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);

@@ -67,8 +67,8 @@ export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profi
 
 /**
  * Returns a preparation for the deletion of an access entry whose IAM role stays: it records in an annotation that the
- * controller has to recreate the entry. Otherwise a crash or a `clusterctl move` between deletion and creation would
- * leave a profile whose pods cannot start.
+ * controller has to recreate the entry. Otherwise a crash or a `clusterctl move` between the deletion and the creation
+ * of the entry would leave a profile whose pods cannot start.
  */
 export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {

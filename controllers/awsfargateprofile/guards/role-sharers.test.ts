@@ -18,8 +18,9 @@ const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
 describe('newReadRoleSharers', () => {
   /**
-   * Returns the keys and names of objects that a manager with this watch filter finds: first the object whose manager
-   * may be deleting the role, then the objects that share the role. With `isDeleted` the other object is being deleted.
+   * Returns how a manager with the watch filter `filter` sees the object `other`, which may share an IAM role: first
+   * the key of `other` if its manager may be deleting the role, or else `undefined`; then the name of `other` if it
+   * shares the role. With `isDeleted`, `other` is being deleted.
    */
   async function read(other: ObjectParts, { isDeleted = false, filter = 'blue' } = {}): Promise<readonly unknown[]> {
     const api = newApi();

@@ -36,7 +36,8 @@ export interface PassResult {
   /** The desired state; undefined if the reconcile ended without credentials. */
   readonly desired?: Desired;
   /**
-   * The state of AWS, updated with the changes that this reconcile has made; undefined if it ended before AWS was read.
+   * The state of AWS, updated with the changes that this reconcile has made; undefined if the reconcile ended before
+   * AWS was read.
    */
   readonly observed?: PartiallyObserved;
   /** The changes that the reconcile has sent to AWS, in order. */
