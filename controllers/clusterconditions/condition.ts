@@ -7,8 +7,8 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 export const FARGATE_PROFILES_READY = 'FargateProfilesReady';
 
 /**
- * The fields that the controller compares with the existing condition: it writes the condition only if one of them
- * differs.
+ * The fields of a condition that decide about a write: the controller writes the wanted condition only if one of these
+ * fields differs in the existing condition.
  */
 export interface ConditionValue {
   readonly status: ConditionStatus;

@@ -5,7 +5,10 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import { findCondition } from './condition.ts';
 import type { ConditionValue } from './condition.ts';
 
-/** How many AWSFargateProfiles that are not Ready a message names. Cluster API names as many objects in its conditions. */
+/**
+ * How many AWSFargateProfiles that are not Ready a message names. Cluster API names the same number of objects in its
+ * conditions.
+ */
 const MAX_NAMED = 3;
 /** The maximum length of the message about one AWSFargateProfile, in characters. */
 const MAX_TEXT = 200;

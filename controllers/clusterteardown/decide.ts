@@ -30,7 +30,7 @@ export interface ControlPlanes {
    * owned.
    */
   readonly current: KubeObject | undefined;
-  /** All other control planes that the Cluster owns. */
+  /** All control planes that the Cluster owns, except the one in the field `current`. */
   readonly former: readonly KubeObject[];
 }
 

@@ -49,8 +49,8 @@ interface Round {
   /** The name of the last AWSFargateProfile that was tried. */
   readonly lastTried: string;
   /**
-   * The requeue that the round needs when it ends: `done` if every deletion has succeeded so far, otherwise a delay of
-   * seconds.
+   * The requeue for the end of this round of deletions: `done` if every deletion has succeeded so far, otherwise a
+   * delay of seconds.
    */
   readonly requeue: Requeue;
 }

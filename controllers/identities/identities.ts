@@ -49,8 +49,8 @@ export interface Identities {
   /** The caches of the identities, by kind. */
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
   /**
-   * The parts of the manager that must be started before `sources` gives credentials: the caches of identities and
-   * Namespaces, and the polling of Secrets.
+   * The parts of the manager that must be started before the credential sources in `sources` are used: the caches of
+   * identities and Namespaces, and the polling of Secrets.
    */
   readonly runnables: readonly Runnable[];
   /**

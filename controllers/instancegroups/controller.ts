@@ -81,8 +81,8 @@ export function instanceGroupController(options: InstanceGroupControllerOptions)
     const listing = groups.list();
     if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));
   });
-  // An AWSFargateProfile has namespace and name of its InstanceGroup. Most AWSFargateProfiles have no InstanceGroup,
-  // and the lookup in the cache keeps them out of the queue.
+  // An AWSFargateProfile has the namespace and the name of its keiko InstanceGroup. Most AWSFargateProfiles have no
+  // InstanceGroup, and a lookup in the cache of InstanceGroups keeps them out of the queue.
   caches.profiles.onChange(({ object }) => {
     if (groups.lookup(keyOf(object)).kind === 'found') queue.add(keyOf(object));
   });

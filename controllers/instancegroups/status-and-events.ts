@@ -49,7 +49,8 @@ export class GroupReporter {
     context: ReconcileContext,
   ): Promise<void> {
     const before = currentStateOf(group);
-    // The event is recorded before the status is written, because the API server may refuse the status.
+    // The event is recorded before the status is written, because a write that the API server refuses ends this
+    // function.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);
