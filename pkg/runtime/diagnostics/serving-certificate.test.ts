@@ -144,7 +144,8 @@ describe('ServingCertificate', () => {
 
 /**
  * Advances the virtual clock by `span`, and waits until the certificate has been checked. The check has ended when the
- * timer of the next check is armed. The loop is necessary because reading files does not depend on the virtual clock.
+ * timer of the next check is armed. This function waits in a loop, because reading files does not depend on the virtual
+ * clock.
  */
 async function pass(clock: VirtualClock, span: number): Promise<void> {
   await clock.advance(span);

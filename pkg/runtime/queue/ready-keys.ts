@@ -9,7 +9,7 @@ import { WorkerShares } from './worker-shares.ts';
  *
  * - `low` is for the objects of a watch's initial list and for resyncs, so that changed objects are reconciled before
  *   them, as in controller-runtime.
- * - `head` is for a key that may be the first key of its cluster with work to do. The workqueue checks this only when a
+ * - `head` is for a key that may be the first key with work to do in its cluster. The workqueue checks this only when a
  *   worker could take the key, because until then another key may become the first. A key that is not the first gets
  *   the priority `normal`.
  * - `high` is for a key whose reconcile other keys wait for.
@@ -28,8 +28,8 @@ const HAND_OUTS_PER_LONGEST_WAITING_KEY = 4;
 
 export interface ReadyItem extends RoundRobinItem {
   /**
-   * {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first key of its cluster with work
-   * to do.
+   * {@link ReadyKeys} changes the priority `head` to `normal` if the key is not the first key with work to do in its
+   * cluster.
    */
   priority: QueuePriority;
   readonly backend: Backend;
@@ -39,8 +39,8 @@ export interface ReadyKeysOptions<Item> {
   /** The number of workers; undefined: any number of keys may be processed at the same time. */
   readonly workers: number | undefined;
   /**
-   * Whether the item is now the first of its cluster with work to do. Without this function, every item counts as the
-   * first.
+   * Whether the item is now the first item with work to do in its cluster. Without this function, every item counts as
+   * the first.
    */
   readonly isHead?: ((item: Item) => boolean) | undefined;
 }

@@ -1,4 +1,7 @@
-/** The AWS endpoint and credentials with which a key is processed. Both are empty for a key that needs no AWS. */
+/**
+ * The AWS region and the identity (credentials) with which a key is processed. Both are empty for a key that needs no
+ * AWS.
+ */
 export interface Backend {
   readonly region: string;
   readonly identity: string;
@@ -18,7 +21,9 @@ export type Claim = 'share' | 'spare' | 'none';
  * It is greater than 1 so that keys of slow regions do not delay the other keys. It bounds memory and connections.
  */
 const MOST_IN_TOTAL = 3;
-/** The highest number of keys of one AWS region that are processed at the same time, divided by the number of workers. */
+/**
+ * The highest number of keys of one AWS region that are processed at the same time, divided by the number of workers.
+ */
 const MOST_OF_A_REGION = 2;
 
 /**

@@ -45,7 +45,7 @@ export interface WorkqueueOptions {
    */
   readonly placementOf?: (key: ObjectKey) => Placement;
   /**
-   * Whether the key is now the first key of its cluster with work to do. Called for a key of priority `head` when a
+   * Whether the key is now the first key with work to do in its cluster. Called for a key of priority `head` when a
    * worker could take the key. Undefined: every key counts as the first.
    */
   readonly isHead?: (key: ObjectKey) => boolean;
