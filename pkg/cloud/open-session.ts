@@ -142,9 +142,8 @@ class IdentitySessions {
 
   /**
    * Returns the failure of an AWS call. If AWS has rejected the credentials, STS verifies them in a region that is
-   * enabled in every account. If AWS accepts them there, and this is not the region of the call, the returned failure
-   * also names this region. Then the region of the call is the problem, and the credentials stay in use for all other
-   * regions.
+   * enabled in every account. If this is another region and it accepts the credentials, the returned failure also names
+   * it. Then the region of the call is the problem, and the credentials stay in use for all other regions.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
@@ -164,7 +163,7 @@ class IdentitySessions {
   /**
    * Returns the current credentials. Throws {@link NoCredentials} if they do not belong to `account`. During a
    * reconcile, a user may replace the credentials in a file by those of another account. The reconcile must not change
-   * the other account, because it has read its data in `account`.
+   * the other account, because its decisions are based on data from `account`.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

@@ -133,7 +133,7 @@ export interface KubeClient {
   /**
    * Creates an object, or sets the fields of `object` and takes them from other field managers, as `kubectl apply
    * --server-side --force-conflicts` does. The API server keeps the stored fields that `object` does not have, but
-   * removes a field that only earlier calls with the same field manager have set.
+   * removes those that only earlier calls with the same field manager have set.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
   /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */

@@ -252,7 +252,7 @@ function decodeResponse<A>(
     ...(requestId === undefined ? {} : { requestId }),
   });
   // A response without a request ID is a failure: every response of AWS has a request ID, and the HTML page of a proxy
-  // has none. Without this check, the SDK accepts such a page as the empty response of most IAM mutations.
+  // has none. The SDK itself accepts such a page as the empty response of most IAM mutations.
   return requestId === undefined
     ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
     : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>

@@ -75,8 +75,8 @@ export function busySibling(failure: AwsFailure): BusySibling | undefined {
 }
 
 /**
- * True if EKS rejects a change because EKS is updating the cluster. During more than ten minutes of such an update
- * DescribeCluster may report the status ACTIVE.
+ * True if EKS rejects a change because EKS is updating the cluster. During such an update DescribeCluster may report
+ * the status ACTIVE for more than ten minutes.
  */
 export const isClusterUpdating = allOf(hasCode('ResourceInUse', 'InvalidRequest'), hasMessage(/update in progress/i));
 

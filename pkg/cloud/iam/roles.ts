@@ -92,7 +92,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
           response: RoleResponse,
         }),
         // IAM's documentation does not promise that the response of CreateRole contains the tags and the permissions
-        // boundary. So the result gets those of the request.
+        // boundary. So the code takes both from the request.
         TE.map((role) => ({
           ...role,
           tags,
