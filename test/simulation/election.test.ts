@@ -75,8 +75,8 @@ describe('leader election', () => {
       const flags = ['--leader-elect', '--leader-elect-renew-deadline', '14s'];
       const leader = world.start(...flags);
       await world.clock.advance(SECOND);
-      // The wall clock of the second manager is wrong by one hour, because leader election must not depend on equal
-      // clocks.
+      // The wall clock of the second manager is wrong by one hour, to test that leader election does not depend on
+      // equal clocks.
       const other = world.startSkewed(seed % 2 === 0 ? HOUR : -HOUR, ...flags);
       // The leader now changes AWS for half a minute, and needs no request to the API server during that time.
       for (const name of NAMES) world.applyWith(name, { roleAdditionalPolicies: policies(world) });

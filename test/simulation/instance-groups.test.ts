@@ -250,9 +250,9 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     remove(world);
     await world.clock.advance(MINUTE);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    // After `kubectl delete --cascade=orphan`, the garbage collector of Kubernetes removes the owner reference from the
-    // AWSFargateProfile, and its own finalizer `orphan` from the InstanceGroup. The simulation has no garbage
-    // collector, so the test removes both.
+    // After `kubectl delete --cascade=orphan` of an InstanceGroup, the garbage collector of Kubernetes removes the
+    // owner reference from the AWSFargateProfile, and its own finalizer `orphan` from the InstanceGroup. The simulation
+    // has no garbage collector, so the test removes both.
     world.patch(PLURAL, 'web', { metadata: { ownerReferences: null } });
     patch(world, { metadata: { finalizers: [OURS] } });
     await gone(world);

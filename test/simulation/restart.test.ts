@@ -60,7 +60,8 @@ describe('a restarted manager', () => {
       const restarts = async (): Promise<void> => {
         for (let count = 0; count < 3; count++) {
           // Half of the restarts happen at most 2 s after the previous step of the test, during the manager's first AWS
-          // calls. The other half happen at most 30 s after it, also while EKS creates or deletes Fargate profiles.
+          // calls. The others happen at most 30 s after the previous step, so that some of them happen while EKS
+          // creates or deletes Fargate profiles.
           await aWhile(world.random.next() < 0.5 ? 2 * SECOND : 30 * SECOND);
           const skew = seed % 3 === 0 ? (2 * world.random.next() - 1) * LARGEST_SKEW : 0;
           await restart(world, world.random.next() < 0.5 ? 'stop' : 'kill', Math.round(skew));

@@ -31,8 +31,8 @@ export const stalled = (reason: string) => ({
 });
 
 /**
- * The conditions of an AWSFargateProfile that waits, in the short form that `summaryOf` returns. The manager reconciles
- * the object again without an action of a user.
+ * The conditions of an AWSFargateProfile that waits, and that the manager reconciles again without an action of a user.
+ * They are in the short form that `summaryOf` returns.
  */
 export const waiting = (reason: string) => ({
   Ready: `False ${reason}`,

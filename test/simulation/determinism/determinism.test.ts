@@ -7,7 +7,7 @@ import { runWithDisturbances } from './disturbed-run.ts';
 const PRINT_TRACE = fileURLToPath(new URL('print-trace.ts', import.meta.url));
 /**
  * The largest output in bytes that the test accepts from the process that prints the trace of a simulation. A trace has
- * some hundred kilobytes.
+ * a few hundred kilobytes.
  */
 const MOST_OUTPUT = 10_000_000;
 

@@ -1,6 +1,6 @@
 // This script prints the trace of a simulation with the given seed. It runs in a new process, in which nothing is
-// loaded or cached yet. On standard error it lists the files, sockets and real timers for which the run has waited,
-// because a simulation must not depend on anything outside the process.
+// loaded or cached yet. On standard error it lists the files, sockets and real timers for which the run has waited. The
+// list must be empty, because a simulation must not depend on anything outside the process.
 import { createHook } from 'node:async_hooks';
 import { runWithDisturbances } from './disturbed-run.ts';
 

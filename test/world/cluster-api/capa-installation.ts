@@ -71,7 +71,8 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
     });
   });
   // By default, Node.js closes a connection after 5 s without a request, even if the next request of the API server has
-  // just arrived. The API server itself closes its connections to webhooks after 90 s without a request.
+  // just arrived. The API server itself closes its connections to webhooks after 90 s without a request, so the webhook
+  // server waits for longer than 90 s.
   server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   world.addCleanup(async () => {

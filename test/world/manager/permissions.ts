@@ -30,7 +30,10 @@ export interface PermissionAudit {
    * a named object also as `verb resource.group/name`.
    */
   used(): Promise<ReadonlySet<string>>;
-  /** The permissions of the requests that the API server has forbidden, written as in {@link used}. */
+  /**
+   * The permissions of the requests that the API server has forbidden, each written as `verb resource.group`, or for a
+   * named object as `verb resource.group/name`.
+   */
   forbidden(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
