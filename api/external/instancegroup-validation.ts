@@ -92,8 +92,8 @@ export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProble
   )(decode(InstanceGroup, withNamedSelectors(input)));
 
 /**
- * Restores selectors of the form `- namespace1:` in an InstanceGroup. The key `namespace1` has no value, so a
- * client-side `kubectl apply` drops the key.
+ * Restores selectors of the form `- namespace1:` in an InstanceGroup from kubectl's annotation
+ * `last-applied-configuration`. The key `namespace1` has no value, so a client-side `kubectl apply` drops the key.
  */
 function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');

@@ -5,9 +5,9 @@ import type { UnknownRecord } from '../record.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Restores fields with the value `null` in the objects of a list in the spec. A client-side `kubectl apply` drops such
- * fields from the object, but keeps them in its annotation `last-applied-configuration`. If an object of the list
- * differs from the annotation in any other field, another client has changed it since, and the object stays as it is.
+ * Restores fields with the value `null` in the items of a list in the spec. A client-side `kubectl apply` drops such
+ * fields from the Kubernetes object, but keeps them in its annotation `last-applied-configuration`. If an item differs
+ * from the annotation in any other field, another client has changed the item since then, and the item stays as it is.
  */
 export function withEmptyFields(group: unknown, path: readonly string[], list: readonly unknown[]): readonly unknown[] {
   const text = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);

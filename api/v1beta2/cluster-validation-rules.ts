@@ -102,8 +102,8 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
 
 /**
  * Returns a CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped the
- * field. In such an update, the field `field` of spec.eksCluster must be absent, or equal the status field `known`. The
- * condition is true for every other update, and if status lacks `known`.
+ * field. The condition is true if `spec.eksCluster.<field>` is absent or equals `status.<known>`. It is also true if
+ * `status.<known>` is absent, and for every other update.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +

@@ -92,8 +92,8 @@ const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /**
- * CEL rules for the user's tags. AWS allows 50 tags, and the controller itself sets three tags on an IAM role: the
- * cluster tag of Cluster API Provider AWS, the EKS cluster and the namespace.
+ * CEL rules for the user's tags. AWS allows 50 tags per resource. The controller itself sets three tags on an IAM role:
+ * one names the Cluster, one the EKS cluster, and one the namespace.
  */
 export const TAGS_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
