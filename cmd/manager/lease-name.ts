@@ -32,9 +32,9 @@ export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlag
 }
 
 /**
- * Converts a label value to a part of a Lease name. If the label value has a character that a Lease name cannot have,
- * the converted text is followed by a dot and a hash of the label value. The result has no other dot, so two label
- * values never give the same name.
+ * Converts a label value to a part of a Lease name. A label value that is a DNS label stays as it is, and has no dot.
+ * For every other label value, returns the converted text, a dot and a hash of the label value. So two label values
+ * never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;

@@ -28,7 +28,10 @@ export interface ManagerMetrics {
   readonly clusterQueue: ClusterQueueMetrics;
   readonly caches: CacheMetrics;
   readonly unreadableObjects: UnreadableObjectMetrics;
-  /** Sets the metric with the time at which the TLS certificate of the diagnostics server expires, in ms since 1970. */
+  /**
+   * Sets the metric with the time at which the TLS certificate of the diagnostics server expires. `at` is in ms since
+   * 1970, the metric in seconds.
+   */
   readonly recordCertificateExpiry: (at: Ms) => void;
 }
 

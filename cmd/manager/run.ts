@@ -126,7 +126,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
       ...shared,
       ...cacheScope(flags),
       // The CRD keeper is the controller that applies this provider's CRD again after another provider has replaced the
-      // CRD. It records its changes in a ConfigMap in the namespace of the Lease.
+      // CRD. It records its changes in a ConfigMap in the namespace of the leader election Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);

@@ -186,8 +186,8 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   validateTimings(timings);
-  // The leader changes nothing in AWS in the last seconds of a lease. With a shorter lease duration, this time would
-  // begin before the leader renews the Lease.
+  // The leader changes nothing in AWS in the last seconds of a lease, the safety margin. The lease must be longer than
+  // the retry period plus this margin, so that the leader renews the Lease before the margin begins.
   if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
