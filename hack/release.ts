@@ -1,7 +1,7 @@
 // Writes the files of a release. Usage: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
 // DIRECTORY] [--published] [--no-container-image]
-// With --published, CHANGELOG.md must have a section for the version. Without it, the files are those of a development
-// build. With --no-container-image, the release lacks the image, whose build takes most of the time.
+// With --published, CHANGELOG.md must have a section for the version. Without --published, the files are those of a
+// development build. With --no-container-image, the release lacks the image, whose build takes most of the time.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -37,8 +37,8 @@ describe('the bundle', function () {
   let inputs: readonly string[] = [];
 
   before(async () => {
-    // The directory is inside the repository, so that the imports of the bundle's entry resolve to the repository's
-    // node_modules.
+    // The temporary directory of the test is inside the repository, so that the imports of the bundle's entry file
+    // resolve to the repository's node_modules.
     await mkdir(join(root, '.tmp'), { recursive: true });
     directory = await mkdtemp(join(root, '.tmp/bundle-'));
     const entry = join(directory, 'entry.ts');

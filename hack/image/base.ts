@@ -56,7 +56,8 @@ const USERS: readonly Entry[] = [
 ];
 
 const MERGED: readonly Entry[] = [
-  // Debian 13 has all libraries in /usr, but programs name their loader by a path in /lib or /lib64.
+  // Debian 13 has all libraries in /usr, but programs name their loader by a path in /lib or /lib64. So these two paths
+  // are symbolic links to /usr.
   { kind: 'symlink', path: 'lib', target: 'usr/lib' },
   { kind: 'symlink', path: 'lib64', target: 'usr/lib64' },
   { kind: 'symlink', path: 'etc/os-release', target: '../usr/lib/os-release' },

@@ -101,8 +101,8 @@ export function fetchNpmPackage({ name, version, integrity }: NpmPackage): strin
     const target = ['--pack-destination', temporary, `--fetch-timeout=${NPM_FETCH_MS}`, '--loglevel', 'error'];
     execFileSync('npm', ['pack', `${name}@${version}`, ...target], {
       timeout: NPM_TIMEOUT_MS,
-      // npm runs with the PATH of the machine, MACHINE_PATH. The machine's own npm has the settings of the machine,
-      // such as the certificates of a proxy.
+      // npm gets MACHINE_PATH, the PATH without the Node.js of node_modules, so that the machine's own npm and Node.js
+      // run. They have the settings of the machine, such as the certificates of a proxy.
       env: { ...process.env, PATH: process.env['MACHINE_PATH'] ?? process.env['PATH'] },
       stdio: ['ignore', 'ignore', 'inherit'],
     });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The largest accepted output of kubectl. The CRD alone has 40 kB. */
+/** The largest output of kubectl that this program accepts, in bytes. The CRD alone has 40 kB. */
 const MAX_OUTPUT_BYTES = 10e6;
 
 /**
