@@ -76,8 +76,8 @@ class Call<A> {
   private callers = 0;
 
   /**
-   * The callback `onEnd` runs before the callers get the result of the call. If a caller then calls `run` again, it
-   * begins a new call.
+   * The callback `onEnd` removes the call from its SingleFlight. It runs before the callers get the result of the call,
+   * so a caller that then calls `run` again begins a new call.
    */
   constructor(work: Work<A>, onEnd: () => void) {
     this.work = work;

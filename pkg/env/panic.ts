@@ -4,8 +4,8 @@
  *
  * A bug is an error of one of JavaScript's own classes, a failed assertion, or a thrown value that is no Error. The
  * manager has error classes of its own for failures of the environment. Node.js reports some of those failures with a
- * class of JavaScript (`TypeError: fetch failed`). The transports wrap such an error; this function looks at the
- * wrapper, not at its cause.
+ * class of JavaScript (`TypeError: fetch failed`). The code that calls the API server or AWS wraps such an error in
+ * another error; this function looks at the outer error, not at its cause.
  */
 export function isPanic(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;

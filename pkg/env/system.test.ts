@@ -25,8 +25,8 @@ describe('systemClock', () => {
   });
 
   it('arms a timer again that Node fires too early', () => {
-    // The test advances Node's mocked timers but not `performance.now`, so the timers fire too early by
-    // `performance.now`.
+    // The test advances Node's mocked timers but not `performance.now`, with which the clock measures time. So for the
+    // clock, the timers fire too early.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const fired: string[] = [];

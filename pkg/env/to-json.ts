@@ -8,8 +8,9 @@ export function toJson(value: unknown): string {
     if (typeof inner === 'bigint') return String(inner);
     if (inner instanceof Error) return inner.message;
     if (typeof inner !== 'object' || inner === null) return inner;
-    // The list `above` holds the objects that contain the value `inner`, the outermost first. JSON.stringify sets
-    // `this` to the object that directly contains `inner`, so the loop removes all objects after `this`.
+    // The list `above` holds the objects that contain the value `inner`, the outermost first; a value in this list is a
+    // circular reference. JSON.stringify sets `this` to the object that directly contains `inner`. So the loop removes
+    // all objects after `this`, because they do not contain `inner`.
     while (above.length > 0 && above.at(-1) !== this) above.pop();
     if (above.includes(inner)) return '[circular]';
     above.push(inner);

@@ -7,9 +7,9 @@ import { matchesWildcard } from './policy-document.ts';
  */
 export interface OperatorLimits {
   /**
-   * The ARN of the permissions boundary that each role of this controller must have. `*` in place of the partition or
-   * the account stands for the partition or the account of the EKS cluster. `undefined`: the operator requires none,
-   * and each AWSFargateProfile chooses in its spec.
+   * The ARN of the permissions boundary that each IAM role created by this controller must have. `*` in place of the
+   * partition or the account stands for the partition or the account of the EKS cluster. `undefined`: the operator
+   * requires no permissions boundary, and the spec of an AWSFargateProfile may name any or none.
    */
   readonly permissionsBoundary?: string;
   /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all roles. */
@@ -51,8 +51,8 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
 
 /**
  * Checks whether the operator's limits allow an AWSFargateProfile of the namespace to name the EKS cluster in
- * spec.eksCluster. If not, returns the EKS cluster as a {@link LimitExcess}. `account` is the AWS account of the
- * credentials. While the account is `undefined`, only region and name are compared.
+ * spec.eksCluster. If not, returns the EKS cluster as a {@link LimitExcess}. `account` is the AWS account in which the
+ * controller looks for the EKS cluster. While the account is `undefined`, only region and name are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,

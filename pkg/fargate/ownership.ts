@@ -67,8 +67,9 @@ export function profileOwner(
  * cluster and the namespace of the AWSFargateProfile. The control plane of another namespace may name the same EKS
  * cluster; the tag with the namespace keeps the roles of the two namespaces apart.
  *
- * A role without one of these tags belongs to this controller if Cluster API Provider AWS created it for the
- * AWSFargateProfile: the role then carries that provider's cluster tag and has one of the names `adoptable.roles`.
+ * A role that lacks one or both of these tags belongs to this controller if no such tag names another owner, and if
+ * Cluster API Provider AWS created the role for the AWSFargateProfile. The role then carries that provider's cluster
+ * tag and has one of the names in `adoptable.roles`.
  */
 export function roleOwner(
   found: { readonly name: RoleName; readonly tags: Tags },

@@ -59,8 +59,8 @@ export const isReserved = (key: string): boolean => key.toLowerCase().startsWith
 const countCharacters = (text: string): number => [...text].length;
 
 /**
- * Whether a text has more than `most` code points. `length` is the number of UTF-16 code units, which is never lower.
- * So the code points of a short text need no counting.
+ * Whether a text has more than `most` code points. `text.length`, the number of UTF-16 code units, is never lower than
+ * the number of code points. So the code points of a short text need no counting.
  */
 export const isLongerThan = (most: number, text: string): boolean => text.length > most && countCharacters(text) > most;
 
