@@ -23,7 +23,9 @@ async function ensure(names: readonly string[]): Promise<void> {
   print(await resolveBinaries(names.length === 0 ? CONTROL_PLANE : names.filter(isBinary)));
 }
 
-/** Gets what `make test` needs besides the binaries of the control plane. */
+/**
+ * Gets the manifests of Cluster API Provider AWS, which `make test` needs besides the binaries of the control plane.
+ */
 async function ensureManifests(): Promise<void> {
   await reportMissing(capaManifests());
 }

@@ -22,7 +22,9 @@ interface Owner {
 }
 
 export interface LockOptions {
-  /** Called at most once, with the content of the lock file, when another process holds the lock. */
+  /**
+   * A function that gets the content of the lock file. It is called at most once, when another process holds the lock.
+   */
   readonly onWait?: (owner: string) => void;
 }
 

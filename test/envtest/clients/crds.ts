@@ -92,8 +92,8 @@ async function expectWatch(api: ApiClient, path: string): Promise<void> {
   try {
     for await (const _event of api.watch(path, query, signal)) seen.abort();
   } catch (error) {
-    // Kubernetes 1.30 refuses sendInitialEvents with status 422. It has no other way to prove that a watch has started,
-    // so this function does not wait there.
+    // Kubernetes 1.30 refuses sendInitialEvents with status 422, and has no other way to prove that a watch has
+    // started. So this function does not wait if the API server answers 422.
     if (error instanceof ApiError && error.status === 422) return;
     throw error;
   }

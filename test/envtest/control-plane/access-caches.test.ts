@@ -12,7 +12,7 @@ const KINDS = [
   'validatingwebhookconfigurations',
 ];
 
-/** An API server whose caches get the changes only when the test calls `updateRepeatedly`. */
+/** A fake API server. Its caches get the changes only while the test calls `updateRepeatedly`. */
 class SlowApi {
   readonly #stored = new Map<string, string>();
   readonly #cached = new Map<string, string>();
@@ -43,8 +43,8 @@ class SlowApi {
   }
 
   /**
-   * Updates the caches of these kinds every 10 ms for 150 ms. In this time, `waitForAccessCaches` can take all its
-   * steps.
+   * Updates the caches of the given kinds every 10 ms for 150 ms. These 150 ms are enough for all steps of
+   * `waitForAccessCaches`.
    */
   async updateRepeatedly(kinds: readonly string[]): Promise<string> {
     for (let round = 0; round < 15; round += 1) {

@@ -20,9 +20,12 @@ interface ProbeObject {
 }
 
 interface Probe {
-  /** The objects that the probe creates. The path before each object is the URL path of its collection. */
+  /**
+   * The objects that this module creates to see whether the API server enforces them. The path before each object is
+   * the URL path of its collection.
+   */
   readonly objects: readonly (readonly [path: string, object: ProbeObject])[];
-  /** Whether the API server enforces the objects that the probe has created. */
+  /** Whether the API server enforces the objects in `objects`. */
   readonly isEffective: (api: AccessApi) => Promise<boolean>;
 }
 
@@ -36,7 +39,8 @@ export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
  * these objects, and waits until the API server no longer enforces them.
  */
 export async function waitForAccessCaches(api: AccessApi): Promise<void> {
-  // The objects get new names in each call, because a cache could still contain an object of an earlier call.
+  // The objects that this function creates get new names in each call, because a cache could still contain an object of
+  // an earlier call.
   const id = randomUUID();
   const probes = [clusterRoleProbe(id), roleProbe(id), webhookProbe('mutating', id), webhookProbe('validating', id)];
   await Promise.all(probes.map((probe) => runProbe(api, probe)));
@@ -95,8 +99,9 @@ async function isGranted(api: AccessApi, user: string, namespace?: string): Prom
 }
 
 /**
- * A probe with a webhook that fails for each ConfigMap with a certain label, so that the API server refuses these
- * ConfigMaps. Only this probe uses the label.
+ * Returns a webhook configuration, and a check whether the API server enforces it. The webhook fails for each ConfigMap
+ * with a certain label, so that the API server then refuses these ConfigMaps. Only this webhook configuration uses the
+ * label.
  */
 function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
   const labels = { [`${GROUP}/${phase}`]: id };
@@ -116,8 +121,8 @@ function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
 }
 
 /**
- * Whether the API server refuses a ConfigMap because of the webhook of a probe. The request is a dry run, so the
- * ConfigMap is not stored.
+ * Whether the API server refuses a ConfigMap because its call of this module's unreachable webhook fails. The request
+ * is a dry run, so the ConfigMap is not stored.
  */
 async function isRefused(api: AccessApi, metadata: object): Promise<boolean> {
   const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`;

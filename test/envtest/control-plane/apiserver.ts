@@ -57,16 +57,16 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
   const args = [
     '--etcd-servers', options.etcdUrl,
     '--bind-address', '127.0.0.1', '--secure-port', String(port), '--cert-dir', join(directory, 'certs'),
-    // By default, kube-apiserver advertises a non-loopback address of the machine, and fails if the machine has none.
-    // No test uses the endpoint with the advertised address.
+    // By default, kube-apiserver publishes a non-loopback address of the machine as an endpoint, and fails if the
+    // machine has none. No test uses this endpoint, so kube-apiserver publishes none.
     '--advertise-address', '127.0.0.1', '--endpoint-reconciler-type', 'none',
     '--token-auth-file', options.tokenFile, '--authorization-mode', 'RBAC',
     '--service-cluster-ip-range', '10.0.0.0/24', '--allow-privileged',
     '--service-account-issuer', 'https://kubernetes.default.svc',
     '--service-account-key-file', serviceAccountKeys.publicPath,
     '--service-account-signing-key-file', serviceAccountKeys.privatePath,
-    // The admission plugin ServiceAccount refuses pods in a namespace without the service account `default`, and no
-    // running controller creates that service account.
+    // The admission plugin ServiceAccount is disabled: it refuses pods in a namespace without the service account
+    // `default`, and no running controller creates that service account.
     '--disable-admission-plugins', 'ServiceAccount',
     ...options.extraArgs,
   ];

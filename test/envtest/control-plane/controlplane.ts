@@ -25,7 +25,10 @@ export interface ControlPlaneOptions {
   readonly users?: readonly User[];
   /** Additional flags of kube-apiserver. */
   readonly apiServerArgs?: readonly string[];
-  /** Receives lines about the progress of downloads and builds of binaries; default: writes them to stderr. */
+  /**
+   * A function that receives lines about the progress of downloads and builds of binaries; default: it writes them to
+   * stderr.
+   */
   readonly report?: ProgressReporter;
 }
 

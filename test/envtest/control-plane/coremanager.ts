@@ -17,9 +17,10 @@ const CONTRACT_LABELS = { 'cluster.x-k8s.io/v1beta1': 'v1beta1', 'cluster.x-k8s.
 
 /**
  * Starts the real core manager of Cluster API. First applies the real CRDs of Cluster API, which replace the simplified
- * CRD of Cluster. The API server does not call the webhooks of the core manager, so it validates objects only against
- * the schema, and sets no defaults from webhooks. With `convertsObjects`, the API server lets the core manager convert
- * objects between API versions, as in a real installation. Resolves when the core manager is ready.
+ * CRD of Cluster. The API server does not call the admission webhooks of the core manager, so the API server validates
+ * objects only against the schema, and sets no defaults from webhooks. With `convertsObjects`, the API server lets the
+ * core manager convert objects between API versions, as in a real installation. Resolves when the core manager is
+ * ready.
  * @throws {BinariesMissing} if the core manager is not in the cache and Go is not installed
  */
 export async function startCoreManager(
@@ -39,7 +40,7 @@ export async function startCoreManager(
       '--health-addr', `127.0.0.1:${healthPort}`,
       '--diagnostics-address', `127.0.0.1:${diagnosticsPort}`, '--insecure-diagnostics',
       // The core manager does not start without a certificate for its webhooks, although the API server calls none of
-      // its webhooks. The core manager gets the certificate of the API server.
+      // its admission webhooks. The core manager gets the certificate of the API server.
       '--webhook-port', String(webhookPort), '--webhook-cert-dir', dirname(controlPlane.caPath),
       '--webhook-cert-name', 'apiserver.crt', '--webhook-key-name', 'apiserver.key',
       '--skip-crd-migration-phases', 'StorageVersionMigration,CleanupManagedFields',

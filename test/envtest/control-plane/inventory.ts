@@ -3,8 +3,9 @@ import type { EtcdContents } from './etcd.ts';
 
 /**
  * The etcd keys that the API server writes for itself. They are its Leases, which it renews continuously, and the key
- * `compact_rev_key`, which it writes for the first time after five minutes. Comparisons ignore these keys. A reset
- * keeps them too, because the API server panics at its next compaction if `compact_rev_key` is missing.
+ * `compact_rev_key`, which it writes for the first time after five minutes. A comparison of etcd contents ignores these
+ * keys. A reset of a control plane keeps them too, because the API server panics at its next compaction if
+ * `compact_rev_key` is missing.
  */
 const OWN_KEYS = /^(\/registry\/(leases\/kube-system\/apiserver-|peerserverleases\/)|compact_rev_key$)/;
 /**

@@ -82,8 +82,8 @@ const idle: Pooled[] = [];
  * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
  * started, restores all keys of etcd, and returns the control plane to the pool. `stop()` throws an error with a list
  * of the differences if the keys of etcd or the served objects are then not those from the start of the test file. If
- * the API server does not run, or the test file has changed an admission policy, `stop()` stops the control plane
- * instead.
+ * the API server does not run, or the test file has changed an admission policy, `stop()` does not return the control
+ * plane to the pool but stops its processes.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
@@ -204,8 +204,8 @@ function use(pooled: Pooled, dir: string): ControlPlane {
 }
 
 /**
- * Removes the changes of a test file from a control plane, and returns the control plane to the pool. A restarted API
- * server forbids requests until it has read the RBAC objects again, so this function waits for that.
+ * Removes the changes of a test file from a control plane, and returns the control plane to the pool. If the API server
+ * was restarted, it forbids requests until it has read the RBAC objects again, and this function waits until then.
  */
 async function giveBack(pooled: Pooled, wasRestarted: boolean): Promise<void> {
   const { controlPlane, inventory, fresh } = pooled;

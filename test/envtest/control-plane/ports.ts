@@ -35,7 +35,7 @@ async function isFree(port: number): Promise<boolean> {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   } catch {
-    // The port is in use, or this process is not permitted to bind it.
+    // Binding the port has failed: it is in use, or this process is not permitted to bind it.
     return false;
   }
   server.close();
