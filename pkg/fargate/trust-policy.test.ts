@@ -224,7 +224,10 @@ describe('The trust policy', () => {
   });
 });
 
-/** Returns all field names of a JSON document, those of inner objects first, for the replacer of JSON.stringify. */
+/**
+ * Returns all field names of a JSON document, those of inner objects first. If JSON.stringify gets this list as its
+ * replacer, it writes the fields in the order of the list.
+ */
 function keysOf(document: string): string[] {
   const keys: string[] = [];
   JSON.parse(document, (key, value: unknown) => {
