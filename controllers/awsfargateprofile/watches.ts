@@ -32,7 +32,7 @@ export interface WatchesOptions {
   readonly queue: Workqueue;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWait'>;
-  /** Called with each AWSFargateProfile that no longer exists. */
+  /** A function that is called with each AWSFargateProfile that no longer exists. */
   readonly forgetEvents: (object: KubeObject) => void;
   readonly clock: Clock;
   readonly random: Random;

@@ -90,8 +90,8 @@ export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
 /**
- * Whether the controller finds this problem in Kubernetes objects, before it calls AWS. If a reconcile ends with
- * another reason, no such problem exists any more.
+ * Whether the controller finds this problem in Kubernetes objects, before it calls AWS. If a later reconcile ends with
+ * a reason that the controller finds in AWS, the problem is solved.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);

@@ -2,20 +2,23 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import type { UsualDuration } from '../reasons/reasons.ts';
 import type { CompletedWait } from './retry-state.ts';
 
-/** How much the usual duration grows after a longer operation, as a share of the difference between both durations. */
+/**
+ * How much the usual duration of an EKS operation grows after a longer operation, as a share of the difference between
+ * both durations.
+ */
 const GROWTH = 1 / 8;
 /**
- * How fast the lower bound of the duration falls, as a share of the time that passes, because EKS may have become
+ * How fast the lower bound of the usual duration falls, as a share of the time that passes, because EKS may have become
  * faster.
  */
 const DOUBT = 1 / 32;
-/** The share of the usual duration to which the lower bound of the duration can fall with time. */
+/** The smallest share of the usual duration to which the lower bound of that duration falls with time. */
 const LEAST = 7 / 8;
 
 /**
- * How long EKS takes for creations and deletions, as the polls of all objects see it. The usual duration is the shortest
- * of the latest durations: it falls at once and grows slowly, because a poll can notice an end late but never early. The
- * values are in memory only; a wrong value causes late or needless polls, and nothing else.
+ * How long EKS takes for creations and deletions, as the polls of all objects see it. The usual duration is about the
+ * shortest of the latest durations: it falls at once and grows slowly, because a poll can notice an end late but never
+ * early. The values are in memory only; a wrong value causes late or needless polls, and nothing else.
  */
 export class Durations {
   private readonly known = new Map<string, UsualDuration & { readonly at: Ms }>();

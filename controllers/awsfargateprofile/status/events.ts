@@ -288,14 +288,14 @@ function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
   return isShown ? [] : [warning('UnhealthyEKSFargateProfile', issues)];
 }
 
-/** Returns the types of the conditions whose message shows the reason as long as the problem lasts. */
+/** Returns the types of the conditions that show this reason as long as its problem lasts. */
 function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
   // A reason that leaves Ready unchanged is shown in Reconciling, and after a time in Stalled.
   return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 
-/** Returns the Kubernetes event of a problem that a user must solve. */
+/** Returns the Warning event about the problem that this reason stands for. */
 export const warningFor = (reason: Reason): EventSpec => warning(reason.name, messageOf(reason));
 
 const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });

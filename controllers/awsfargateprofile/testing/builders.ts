@@ -220,8 +220,8 @@ export function aRole(over: Partial<FoundRole> = {}): FoundRole {
 }
 
 /**
- * Returns the observed state of an AWS account with this Fargate profile and this role. Neither exists if it is
- * undefined. The EKS cluster has no access entries.
+ * Returns the observed state of an AWS account with this Fargate profile and this role. A profile or role that is
+ * `undefined` does not exist. The EKS cluster has no access entries.
  */
 export function observed({
   profile,

@@ -34,7 +34,8 @@ export const EKS_CLUSTER_REASONS = {
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
   }),
   /**
-   * `remaining` is the time for which the controller still sends no change of a Fargate profile of this cluster to EKS.
+   * `remaining` is the rest of the time in which the controller sends EKS no change of a Fargate profile of this
+   * cluster.
    */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
