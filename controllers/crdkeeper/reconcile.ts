@@ -180,8 +180,8 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report names the parts that are replaced at present, which can differ from the parts at the time of the stop.
-    // The clients in the report are those that had replaced the parts at the time of the stop.
+    // The report about the stop names the parts that are replaced at present, which can differ from the parts at the
+    // time of the stop. The clients in the report are those that had replaced the parts at the time of the stop.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
@@ -202,7 +202,7 @@ export class CrdKeeper {
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
     this.mayHaveUnlistedFields ||= noted !== next;
     const writers = writersOf(observation, parts);
-    // The record is written first, so that it contains the restoration even after a crash.
+    // The restoration is recorded in the ConfigMap before it begins, so that the record contains it even after a crash.
     await records.write(noted, signal);
     try {
       await restore(client, observation, parts, signal);
