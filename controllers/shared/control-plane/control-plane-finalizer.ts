@@ -82,8 +82,8 @@ export class ControlPlaneFinalizer {
    * server rejects new finalizers on an object that is being deleted, so no Fargate profile is created after the
    * deletion of a cluster has begun.
    *
-   * The AWSFargateProfile that needs the control plane's finalizer must already have its own finalizer. Then this
-   * process does not remove the control plane's finalizer any more.
+   * The AWSFargateProfile that needs the control plane's finalizer must already have its own finalizer. As long
+   * as it has, this process does not remove the control plane's finalizer.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
