@@ -8,7 +8,7 @@ import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, ChangeHandler } from '../../../pkg/kube/cache/store.ts';
 import type { TypedListing } from '../../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { PHASES, phaseOf, profileMetrics } from './profile-metrics.ts';
+import { PROFILE_PHASES, phaseOf, profileMetrics } from './profile-metrics.ts';
 import { CREATED_AT, aDeletedObject, anObject, instant } from '../testing/builders.ts';
 import { condition } from '../testing/completed-pass.ts';
 
@@ -127,7 +127,7 @@ describe('profileMetrics', () => {
       ),
     );
     const phases = Object.keys(await series());
-    expect(phases.length).to.be.at.most(PHASES.length * 2);
+    expect(phases.length).to.be.at.most(PROFILE_PHASES.length * 2);
     expect(phases).to.include.members(['Stalled Other', 'Reconciling Other', 'Deleting Other', 'Ready Ready']);
   });
 

@@ -12,11 +12,11 @@ import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './conditions/condition-list.ts';
 
 /** The phases of an AWSFargateProfile, for metrics. If several phases apply to an object, the first of them counts. */
-export const PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
-export type Phase = (typeof PHASES)[number];
+export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
+export type ProfilePhase = (typeof PROFILE_PHASES)[number];
 
 interface PhaseLabels {
-  readonly phase: Phase;
+  readonly phase: ProfilePhase;
   readonly reason: string;
 }
 
@@ -86,7 +86,10 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   const [paused, stalled, deleting, ready, reconciling] = (
     ['Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling'] as const
   ).map((type) => conditionOf(conditions, type));
-  const labels = (phase: Phase, reason: string = phase): PhaseLabels => ({ phase, reason: boundedReason(reason) });
+  const labels = (phase: ProfilePhase, reason: string = phase): PhaseLabels => ({
+    phase,
+    reason: boundedReason(reason),
+  });
   if (paused?.status === 'True') return labels('Paused');
   if (stalled?.status === 'True') return labels('Stalled', stalled.reason);
   if (isDeleting(object)) return labels('Deleting', deleting?.reason);
@@ -100,7 +103,7 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
  * status, and each label value needs memory.
  */
 const boundedReason = (reason: string): string =>
-  Object.hasOwn(REASONS, reason) || PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
+  Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason
     : 'Other';
 
