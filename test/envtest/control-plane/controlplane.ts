@@ -26,8 +26,8 @@ export interface ControlPlaneOptions {
   /** Additional flags of kube-apiserver. */
   readonly apiServerArgs?: readonly string[];
   /**
-   * A function that receives lines about the progress of downloads and builds of binaries; default: it writes them to
-   * stderr.
+   * A function that receives lines about the progress of downloads and builds of binaries. The default function writes
+   * them to stderr.
    */
   readonly report?: ProgressReporter;
 }
