@@ -156,7 +156,7 @@ function canEnd(sequence: Sequence): boolean {
   }
 }
 
-/** Lists the messages with which the sequence can begin. */
+/** Lists the messages of a sequence diagram that can come first, according to its `par`, `loop` and `opt` blocks. */
 function firstMessages(sequence: Sequence): readonly Message[] {
   switch (sequence.kind) {
     case 'message':

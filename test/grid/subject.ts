@@ -121,7 +121,7 @@ export class GridSubject {
     await this.#world.createEksCluster(CLUSTER, { namespace: id, account, identityRef: this.#identityRef });
   }
 
-  /** Removes the EKS cluster, so that the manager does not list the Fargate profiles of this AWS account any more. */
+  /** Removes the EKS cluster of this scenario from the AWS emulator, and closes the AWS clients of the scenario. */
   tearDown(): void {
     this.#world.aws.admin.removeCluster({ account: this.account, name: this.eksCluster });
     this.foreignClients.eks.destroy();

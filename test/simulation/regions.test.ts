@@ -102,7 +102,7 @@ for (const { what, reason, close, open } of WAYS)
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
       await untilDeletionStops(world);
       expect(world.condition(WEB, 'Deleting')?.message).to.contain(
-        ` remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS. The controller forgets both.`,
+        ` remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS.`,
       );
       patchWeb(world, { metadata: { finalizers: null } });
       await world.gone(WEB);

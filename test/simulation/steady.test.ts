@@ -75,8 +75,8 @@ describe('a change that another client makes in AWS', () => {
     it(what, async () => {
       const world = new SimulatedWorld();
       await atRest(world);
-      // At every second resync, the manager compares the Fargate profile with AWS but not the IAM role. The test makes
-      // the change three times, so that at least once the next resync leaves out the role.
+      // Only every second resync compares the IAM role with AWS. The test changes AWS before three resyncs, so that at
+      // least one of these resyncs compares the role, and at least one does not.
       for (let round = 0; round < 3; round += 1) {
         await world.clock.advance(RESYNC);
         const { length } = world.mutations();

@@ -55,8 +55,8 @@ export class DeletionChecker {
   }
 
   /**
-   * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. If
-   * the watch event is `DELETED`, `now` has only the resources that the manager should have deleted before.
+   * Checks one version of the AWSFargateProfile. `now` has the AWS resources that exist when this version arrives. For
+   * the watch event `DELETED`, `now` has only those that are left although the manager should have deleted them.
    */
   checkVersion(event: Pick<RawWatchEvent, 'type' | 'object'>, now: AwsSnapshot): void {
     const before = this.checker.latest;

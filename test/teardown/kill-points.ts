@@ -10,7 +10,7 @@ import type { CallRecord } from '../aws/call-log.ts';
 export interface KillPoint {
   readonly lost: 'answer' | 'request';
   readonly of: 'call' | 'change';
-  /** The number of the AWS call, counted from 1. With Infinity, the manager is never killed. */
+  /** The number, counted from 1, of the AWS call at which the test kills the manager. With Infinity, it never does. */
   readonly nth: number;
 }
 

@@ -10,8 +10,8 @@ import { newReason } from '../reasons/reasons.ts';
 import { describeDifferences, findProfile, findRole } from './compare.ts';
 
 /**
- * Returns the decision to stop before a Fargate profile is created or replaced if the spec exceeds the operator's
- * limits, which are flags of the manager. An existing profile and its role stay as they are.
+ * If the spec exceeds the operator's limits, which are flags of the manager, the controller neither creates nor replaces
+ * a Fargate profile. In this case the function returns the decision to stop. An existing profile and its role stay.
  */
 export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const found = findProfile(observed.profiles, wanted.name);

@@ -55,7 +55,7 @@ interface OldObject {
   readonly spec?: Fields;
   /** The fields of the spec with which a user corrects the invalid object. */
   readonly fix: Fields;
-  /** The fields of a change of the spec after which the object is still invalid. Default: the change adds a tag. */
+  /** Fields of the spec that a user changes without correcting the object. Default: the user adds a tag. */
   readonly other?: Fields;
 }
 

@@ -3,7 +3,7 @@ import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUnt
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 
-/** The time for which the manager's watches do not show a change of a Cluster or control plane. */
+/** How long the simulated API server hides a change of a Cluster or control plane from the manager's watches. */
 const LAG = 5 * MINUTE;
 
 /**

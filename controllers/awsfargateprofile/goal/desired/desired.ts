@@ -26,8 +26,8 @@ export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
   /**
-   * Facts from the AWSManagedControlPlane. `undefined` while the object is being deleted, because a deletion needs no
-   * facts.
+   * Facts from the AWSManagedControlPlane. `undefined` while the AWSFargateProfile is being deleted, because its deletion
+   * needs no facts.
    */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly surplus: Surplus;

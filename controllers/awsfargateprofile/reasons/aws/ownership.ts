@@ -77,8 +77,9 @@ export const OWNERSHIP_REASONS = {
     remedy: ({ resource, tags, abandonment }) =>
       [
         `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
-        ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`, describeAbandonment(abandonment)]),
+        ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`]),
         CONTINUES,
+        ...(abandonment === undefined ? [] : [describeAbandonment(abandonment)]),
       ].join('. '),
   }),
 } as const;

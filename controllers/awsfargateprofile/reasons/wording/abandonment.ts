@@ -15,7 +15,7 @@ export type Abandonment = 'retain' | 'removeFinalizer';
 export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
   abandonment === 'retain'
     ? `Or${condition} set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS`
-    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS. The controller forgets both`;
+    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS`;
 
 /** `abandonment` is how a user can make the deleted object disappear; undefined if the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
