@@ -6,3 +6,6 @@ import { MINUTE } from './poll-intervals.ts';
  * objects in any order, and IAM takes up to two minutes to make a new permission visible everywhere.
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
+
+/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
+export const ATTEMPTS_UNTIL_STALLED = 5;

@@ -4,7 +4,7 @@ import type { CompletedPass, PartiallyObserved } from '../../model/pass.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { conditionsAfter } from './conditions.ts';
-import { MAX_QUIET_RETRIES } from './stalled.ts';
+import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 import { statusAfter } from '../status.ts';
 import {
   ACCOUNT,
@@ -104,19 +104,23 @@ describe('conditionsAfter', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
     const after = (attempts: number) => phase(observedPass({ end: stop(failedCreate), seen, attempts }));
     expect(after(0)).to.deep.equal(['False / CreateFailed', 'True / CreateFailed', 'False / NotStalled']);
-    expect(after(MAX_QUIET_RETRIES - 1)).to.deep.equal(after(0));
-    expect(after(MAX_QUIET_RETRIES)).to.deep.equal(['False / CreateFailed', 'False / Stalled', 'True / CreateFailed']);
+    expect(after(ATTEMPTS_UNTIL_STALLED - 1)).to.deep.equal(after(0));
+    expect(after(ATTEMPTS_UNTIL_STALLED)).to.deep.equal([
+      'False / CreateFailed',
+      'False / Stalled',
+      'True / CreateFailed',
+    ]);
   });
 
   it('keeps Stalled while a profile that failed often is created again', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
-    const stalled = statusAfter(observedPass({ end: stop(failedCreate), seen, attempts: MAX_QUIET_RETRIES }));
+    const stalled = statusAfter(observedPass({ end: stop(failedCreate), seen, attempts: ATTEMPTS_UNTIL_STALLED }));
     const object = anObject({ status: stalled });
     const again = observedPass({
       object,
       end: stop(newReason('Creating', { name: PROFILE })),
       seen: observed(),
-      attempts: MAX_QUIET_RETRIES,
+      attempts: ATTEMPTS_UNTIL_STALLED,
     });
     expect(phase(again)).to.deep.equal(['False / Creating', 'False / Stalled', 'True / CreateFailed']);
     expect(phase({ ...again, attempts: 0 }), 'with another spec').to.deep.equal([
@@ -285,7 +289,7 @@ describe('conditionsAfter', () => {
     const reasons = [...waits, ...humans].map(([, reason]) => reason);
     for (const reason of [...reasons, outage, unreadable, failedCreate, sibling]) {
       for (const object of [anObject(), ready(), aDeletedObject()]) {
-        for (const attempts of [0, MAX_QUIET_RETRIES]) {
+        for (const attempts of [0, ATTEMPTS_UNTIL_STALLED]) {
           const [, reconciling, stalled] = phase(completedPass({ object, end: stop(reason), attempts }));
           expect(reconciling?.startsWith('True') && stalled?.startsWith('True'), reason.name).to.equal(false);
         }

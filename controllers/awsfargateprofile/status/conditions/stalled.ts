@@ -3,9 +3,7 @@ import { conditionOf } from './condition-list.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { Nature, Reason } from '../../reasons/reasons.ts';
 import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
-
-/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
-export const MAX_QUIET_RETRIES = 5;
+import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 
 /**
  * Returns the nature of a reason (who can end the problem) as the conditions show it. A reason of nature `retry` is
@@ -17,7 +15,8 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedPa
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
   const patience = patienceFor(reason);
-  const isInVain = patience === undefined ? nature === 'human' || attempts >= MAX_QUIET_RETRIES : waited >= patience;
+  const isInVain =
+    patience === undefined ? nature === 'human' || attempts >= ATTEMPTS_UNTIL_STALLED : waited >= patience;
   return isInVain ? 'human' : 'retry';
 }
 
@@ -34,7 +33,7 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
   }
   const before = conditionOf(object.status?.conditions, 'Stalled');
-  const isRetried = nature === 'wait' && attempts >= MAX_QUIET_RETRIES && before?.status === 'True';
+  const isRetried = nature === 'wait' && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
