@@ -1,7 +1,7 @@
 import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { roleOwner } from '../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { apply, markAccessEntryRefused } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { findRole } from './decide/compare.ts';
@@ -120,7 +120,7 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   }
   const role = desired.wanted?.role;
   const found = role && findRole(observed.roles, role.name);
-  const ours = found !== undefined && roleOwner(found, desired.identity).kind === 'ours';
+  const ours = found !== undefined && roleOwnership(found, desired.identity).kind === 'ours';
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { Ownership } from './ownership.ts';
-import { profileOwner, roleOwner } from './ownership.ts';
+import { profileOwnership, roleOwnership } from './ownership.ts';
 import type { Tags } from './tags/tag-map.ts';
 
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
@@ -26,9 +26,9 @@ const roleObject = {
 };
 
 const profile = (tags: Tags, name = 'team-a_web'): Ownership =>
-  profileOwner({ name: ProfileName.of(name), tags }, object);
+  profileOwnership({ name: ProfileName.of(name), tags }, object);
 const role = (tags: Tags, name = 'prod-team-a_web_fargate'): Ownership =>
-  roleOwner({ name: RoleName.of(name), tags }, roleObject);
+  roleOwnership({ name: RoleName.of(name), tags }, roleObject);
 
 const stamped: Ownership = { kind: 'ours', stamped: true };
 const capaMade: Ownership = { kind: 'ours', stamped: false };

@@ -42,7 +42,7 @@ export type Ownership =
  * profile for the AWSFargateProfile: the profile then carries that provider's cluster tag and has the name
  * `adoptable.profile`.
  */
-export function profileOwner(
+export function profileOwnership(
   found: { readonly name: ProfileName; readonly tags: Tags },
   object: {
     readonly namespace: string;
@@ -71,7 +71,7 @@ export function profileOwner(
  * Cluster API Provider AWS created the role for the AWSFargateProfile. The role then carries that provider's cluster
  * tag and has one of the names in `adoptable.roles`.
  */
-export function roleOwner(
+export function roleOwnership(
   found: { readonly name: RoleName; readonly tags: Tags },
   object: {
     readonly namespace: string;

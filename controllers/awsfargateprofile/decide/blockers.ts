@@ -1,7 +1,7 @@
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
-import { isSharedByCapa, profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import {
   describeDifferences,
@@ -46,13 +46,13 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   if (desired.creationBlocker === undefined) return undefined;
-  const isUnstamped = (owner: Ownership): boolean => owner.kind === 'ours' && !owner.stamped;
+  const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
   const isAdopted = observed.profiles.some(({ name, found }) => {
     if (found === undefined) return false;
-    const owner = ownershipOf(desired, found);
-    return isUnstamped(owner) || (owner.kind === 'foreign' && name === wanted.name);
+    const ownership = ownershipOf(desired, found);
+    return isUnstamped(ownership) || (ownership.kind === 'foreign' && name === wanted.name);
   });
-  return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwner(found, desired.identity)))
+  return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
     ? stopWith(desired.creationBlocker)
     : undefined;
 }
@@ -86,17 +86,17 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
   const found = findProfile(observed.profiles, wanted.name);
   if (found === undefined) return undefined;
   const differences = describeDifferences(desired, observed, found);
-  const owner = ownershipOf(desired, found);
-  if (owner.kind === 'foreign') {
-    const obstacles = findAdoptionObstacles(desired, owner, found, differences);
+  const ownership = ownershipOf(desired, found);
+  if (ownership.kind === 'foreign') {
+    const obstacles = findAdoptionObstacles(desired, ownership, found, differences);
     if (obstacles === undefined || obstacles.length > 0) {
       const stripped = strippedProfileReason(desired, found);
       if (stripped !== undefined) return stopWith(stripped);
-      const adoption = adoptionPolicyFor(desired, owner, found);
+      const adoption = adoptionPolicyFor(desired, ownership, found);
       return stopWith(
         newReason('ProfileNotOwned', {
           name: found.name,
-          whose: owner.whose,
+          whose: ownership.whose,
           isProvisioned: desired.recorded.isProvisioned,
           ...(adoption && { adoption }),
           ...(obstacles && { obstacles }),
@@ -147,8 +147,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   }
   const stripped = strippedRoleReason(desired, found);
   if (stripped !== undefined) return stopWith(stripped);
-  const owner = roleOwner(found, desired.identity);
-  if (owner.kind === 'ours') {
+  const ownership = roleOwnership(found, desired.identity);
+  if (ownership.kind === 'ours') {
     if (desired.roleConflict !== undefined) return stopWith(desired.roleConflict);
     return hasOtherPath(role, found) && found.inUseBy !== undefined
       ? stopWith(
@@ -162,7 +162,7 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
       : undefined;
   }
   if (!role.isNamedInSpec)
-    return stopWith(newReason('RoleNotOwned', { name: role.name, whose: owner.whose, isProvisioned }));
+    return stopWith(newReason('RoleNotOwned', { name: role.name, whose: ownership.whose, isProvisioned }));
   return findTrustBlocker(desired, found);
 }
 
@@ -193,11 +193,11 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefi
  */
 function findAdoptionObstacles(
   desired: Desired,
-  owner: Extract<Ownership, { kind: 'foreign' }>,
+  ownership: Extract<Ownership, { kind: 'foreign' }>,
   found: FargateProfile,
   differences: readonly string[],
 ): readonly string[] | undefined {
-  if (desired.adoptionPolicy !== 'Always' || owner.claimed) return undefined;
+  if (desired.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
   return found.status === 'ACTIVE' ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
 }
 
@@ -212,7 +212,7 @@ function adoptionPolicyFor(
   found: FargateProfile,
 ): AdoptionPolicy | undefined {
   if (!claimed) return 'Always';
-  return profileOwner(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
+  return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
 }
 
 /**

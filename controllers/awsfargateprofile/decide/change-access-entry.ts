@@ -1,5 +1,5 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Decision } from '../model/decision.ts';
 import { mutateWith, stopWith } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -94,7 +94,7 @@ export function removeAccessEntry(desired: Desired, observed: Observed, role: Fo
 function managedRole({ wanted, identity }: Desired, { roles }: Observed): FoundRole | undefined {
   if (wanted?.role.kind !== 'managed') return undefined;
   const found = findRole(roles, wanted.role.name);
-  return found !== undefined && roleOwner(found, identity).kind === 'ours' ? found : undefined;
+  return found !== undefined && roleOwnership(found, identity).kind === 'ours' ? found : undefined;
 }
 
 const findEntry = ({ accessEntries = [] }: Observed, role: FoundRole): ObservedAccessEntry | undefined =>

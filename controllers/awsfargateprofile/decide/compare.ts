@@ -2,7 +2,7 @@ import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
-import { profileOwner, roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { areSelectorsEqual, describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
@@ -23,18 +23,18 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * Returns the owner of a Fargate profile according to its tags. Under adoptionPolicy `Never`, a profile that has only
+ * Tells by its tags whether a Fargate profile belongs to this controller. Under adoptionPolicy `Never`, a profile that has only
  * the tag of Cluster API Provider AWS counts as a profile of another owner.
  */
 export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
-  const owner = profileOwner(found, desired.identity);
-  return owner.kind === 'ours' && !owner.stamped && desired.adoptionPolicy === 'Never'
+  const ownership = profileOwnership(found, desired.identity);
+  return ownership.kind === 'ours' && !ownership.stamped && desired.adoptionPolicy === 'Never'
     ? {
         kind: 'foreign',
         whose: 'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
         claimed: true,
       }
-    : owner;
+    : ownership;
 }
 
 /**
@@ -53,7 +53,7 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
   if (found === undefined || role.kind !== 'managed') return role.arn;
-  const isForeign = role.isNamedInSpec && roleOwner(found, desired.identity).kind === 'foreign';
+  const isForeign = role.isNamedInSpec && roleOwnership(found, desired.identity).kind === 'foreign';
   return isForeign || !hasOtherPath(role, found) ? found.arn : role.arn;
 }
 

@@ -1,4 +1,4 @@
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-map.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
@@ -25,7 +25,7 @@ export function ensureRole(desired: Desired, observed: Observed, role: WantedRol
         })
       : stopWith(desired.creationBlocker);
   }
-  if (roleOwner(found, desired.identity).kind !== 'ours') return undefined;
+  if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
   // The function `removeUnwanted`, which has run before, deletes a role whose path differs from `spec.rolePath`, unless
   // another object or profile uses the role. So a role that still has another path is in use.
   return hasOtherPath(role, found)

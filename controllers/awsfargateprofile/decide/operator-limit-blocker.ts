@@ -1,6 +1,6 @@
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Decision } from '../model/decision.ts';
 import { stopWith } from '../model/decision.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
@@ -29,7 +29,7 @@ export function findLimitBlocker(desired: Desired, observed: Observed, wanted: W
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
-  if (found === undefined || roleOwner(found, desired.identity).kind !== 'ours') return undefined;
+  if (found === undefined || roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
   const excess = desired.excess.filter(
     ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
   );
@@ -58,7 +58,7 @@ export function withoutBoundaryFromLimits(desired: Desired, observed: Observed):
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
   const found = findRole(observed.roles, wanted.role.name);
-  return found === undefined || roleOwner(found, identity).kind === 'ours'
+  return found === undefined || roleOwnership(found, identity).kind === 'ours'
     ? []
     : findRoleExcess(limits, 'spec.roleName', found.arn);
 }

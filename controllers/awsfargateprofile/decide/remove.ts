@@ -1,6 +1,6 @@
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { removeAccessEntry } from './change-access-entry.ts';
 import { describeDifferences, foundRoles, hasOtherPath, ownershipOf, replacementFacts } from './compare.ts';
@@ -94,8 +94,8 @@ function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRo
   const [policy] = found.attached;
   if (found.blockers.length > 0)
     return stopWith(newReason('RoleBlocked', { name: found.name, blockers: found.blockers }));
-  const owner = roleOwner(found, desired.identity);
-  if (owner.kind === 'ours' && !owner.stamped) {
+  const ownership = roleOwnership(found, desired.identity);
+  if (ownership.kind === 'ours' && !ownership.stamped) {
     // Under the IAM policy in the documentation, the controller may change only roles that have its tags. So the
     // controller tags the role before it deletes the role.
     return mutateWith({ kind: 'tagRole', name: found.name, tags: roleOwnershipTags(desired.identity), retiring: true });
@@ -111,7 +111,7 @@ const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole):
 function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
   const role = desired.wanted?.role;
   const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isWanted && roleOwner(found, desired.identity).kind === 'ours';
+  return !isWanted && roleOwnership(found, desired.identity).kind === 'ours';
 }
 
 /**

@@ -4,8 +4,8 @@ import {
   isSharedByCapa,
   missingProfileTags,
   missingRoleTags,
-  profileOwner,
-  roleOwner,
+  profileOwnership,
+  roleOwnership,
 } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
@@ -30,11 +30,11 @@ import { isRecorded, ownershipOf } from './compare.ts';
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, recorded, abandonment } = desired;
-  const owner = ownershipOf(desired, found);
+  const ownership = ownershipOf(desired, found);
   const tags = missingProfileTags(found.tags, identity);
-  if (owner.kind === 'ours' || tags.length === 0) return undefined;
-  const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !owner.claimed;
-  const isUnproven = recorded.isUnproven && profileOwner(found, ifProven(desired)).kind === 'ours';
+  if (ownership.kind === 'ours' || tags.length === 0) return undefined;
+  const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !ownership.claimed;
+  const isUnproven = recorded.isUnproven && profileOwnership(found, ifProven(desired)).kind === 'ours';
   return recorded.profileARN === found.arn || isOfLostRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'Fargate profile',
@@ -58,13 +58,13 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
  */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, recorded, wanted, abandonment } = desired;
-  const owner = roleOwner(found, identity);
+  const ownership = roleOwnership(found, identity);
   const tags = missingRoleTags(found.tags, identity);
-  if (owner.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
+  if (ownership.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
   const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, found.name);
   const isOnRecord = isRecorded(desired, found.name) && recorded.isRoleManaged === true && recorded.roleId === found.id;
-  const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !owner.claimed;
-  const isUnproven = recorded.isUnproven && roleOwner(found, ifProven(desired)).kind === 'ours';
+  const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !ownership.claimed;
+  const isUnproven = recorded.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
   return !isOnlyUsed && (isOnRecord || isOfLostRecord || isUnproven)
     ? newReason('OwnershipTagMissing', {
         resource: 'IAM role',
@@ -95,7 +95,7 @@ export function withRestoredTags(desired: Desired, observed: Observed): Observed
       ? { ...found, tags: wanted.profile.tags }
       : found;
   const withRoleTags = (found: FoundRole): FoundRole =>
-    roleTags !== undefined && (roleOwner(found, identity).kind === 'ours' || strippedRoleReason(desired, found))
+    roleTags !== undefined && (roleOwnership(found, identity).kind === 'ours' || strippedRoleReason(desired, found))
       ? { ...found, tags: roleTags }
       : found;
   return {

@@ -1,6 +1,6 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import type { Observation } from '../aws/observe.ts';
@@ -29,7 +29,7 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
   if (observed.profiles.some(isOurs)) return true;
   if (observation.kind === 'profilesOnly') return false;
   return (
-    foundRoles(observation.observed.roles).some((role) => roleOwner(role, desired.identity).kind === 'ours') ||
+    foundRoles(observation.observed.roles).some((role) => roleOwnership(role, desired.identity).kind === 'ours') ||
     decide(desired, observation.observed).kind !== 'stop'
   );
 }

@@ -3,7 +3,7 @@ import type { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { jsonEqual } from '../../../pkg/kube/patches.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
@@ -105,7 +105,7 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): Ro
     return undefined;
   const found = findRole(observed.roles, role.name);
   const isForeign =
-    role.kind === 'managed' && found !== undefined && roleOwner(found, desired.identity).kind !== 'ours';
+    role.kind === 'managed' && found !== undefined && roleOwnership(found, desired.identity).kind !== 'ours';
   return isForeign ? undefined : role.name;
 }
 

@@ -1,7 +1,7 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import { roleOwner } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { ConditionUpdate } from './conditions/condition-list.ts';
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
@@ -169,7 +169,7 @@ function roleStatus(
     !isRecorded(desired, role.name) &&
     findRole(roles, recorded.roleName) !== undefined;
   if (!isNamed || (isFormerLeft && end.kind !== 'settled')) return before;
-  const isOurs = roleOwner(role, identity).kind === 'ours' || strippedRoleReason(desired, role) !== undefined;
+  const isOurs = roleOwnership(role, identity).kind === 'ours' || strippedRoleReason(desired, role) !== undefined;
   const managed = wanted?.role.kind !== 'existing' && isOurs;
   const attachedPolicies = managed ? policiesOfThisController(before, desired, role) : undefined;
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;

@@ -7,7 +7,7 @@ import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
-import { profileOwner } from '../../../../pkg/fargate/ownership.ts';
+import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
 import { roleTags, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../../model/desired-state.ts';
@@ -73,7 +73,7 @@ export function withProfileNameInUse(
   const { wanted, nameInStatus } = desired;
   if (nameInStatus === undefined) return E.right(desired);
   const found = profiles.find(({ name }) => name === wanted?.profile.name)?.found;
-  return found !== undefined && profileOwner(found, desired.identity).kind === 'ours'
+  return found !== undefined && profileOwnership(found, desired.identity).kind === 'ours'
     ? E.right({ ...desired, identity: nameInStatus.identity })
     : nameInStatus.otherwise;
 }
