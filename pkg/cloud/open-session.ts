@@ -112,8 +112,8 @@ class IdentitySessions {
 
   private newSession(request: SessionRequest, account: AccountId): Session {
     const { region, signal, mutationBudget } = request;
-    const contextFor = (limiterScope: string): CallContext => ({
-      limiterScope,
+    const contextFor = (rateLimitKeyPrefix: string): CallContext => ({
+      rateLimitKeyPrefix,
       signal,
       mutationBudget,
       polling: request.polling ?? false,

@@ -166,7 +166,9 @@ describe('An AWS call', () => {
     await harness.newCalls('eks')(requestOf('read', respondNamed))();
     await harness.newCalls('eks', { polling: true })(requestOf('read', respondNamed))();
     await harness.newCalls('eks', { polling: true })(requestOf('mutation', () => Promise.reject(throttle)))();
-    await harness.newCalls('iam', { limiterScope: '1' })(requestOf('read', () => Promise.reject(new Error('reset'))))();
+    await harness.newCalls('iam', { rateLimitKeyPrefix: '1' })(
+      requestOf('read', () => Promise.reject(new Error('reset'))),
+    )();
     expect(turns).to.deep.equal([
       ['test eks read', 'read', 'completed'],
       ['test eks read', 'poll', 'completed'],

@@ -27,11 +27,12 @@ export interface CallEnv {
 /** The settings that the AWS calls of one reconcile share. */
 export interface CallContext {
   /**
-   * Names a rate limit. The calls of one AWS service with the same `limiterScope` share one rate limit for their reads
-   * and another for their mutations. For EKS the text names the account and the region; for IAM, which has one endpoint
-   * for all regions, it names the account only; for STS it names the credential source and the region.
+   * The beginning of the key of a rate limit. The AWS service and the kind of the call complete the key, so the calls of
+   * one service with the same prefix share one rate limit for their reads and another for their mutations. For EKS the
+   * prefix names the account and the region; for IAM, which has one endpoint for all regions, it names the account
+   * only; for STS it names the credential source and the region.
    */
-  readonly limiterScope: string;
+  readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
   /**
    * Returns how long a mutation (a call that changes AWS) may take from now; 0 or less: the mutation must not be sent.
@@ -131,7 +132,7 @@ function acquirePermit(
 ): Promise<Permit> {
   const priority = kind === 'mutation' ? 'mutation' : context.polling ? 'poll' : 'read';
   return withDeadline(clock, LIMITER_DEADLINE, context.signal, 'the rate limit', (signal) =>
-    limiter.acquire(`${context.limiterScope} ${service} ${kind}`, rateLimitFor(service, kind), priority, signal),
+    limiter.acquire(`${context.rateLimitKeyPrefix} ${service} ${kind}`, rateLimitFor(service, kind), priority, signal),
   );
 }
 
@@ -151,8 +152,11 @@ class CallAttempt {
    * right before the first byte has prevented the request.
    */
   sentAt: Ms | undefined;
-  /** True if the request was not sent, because its reconcile was stopped or the manager's lease had almost run out. */
-  private wasTooLate = false;
+  /**
+   * True if the request was not sent, because its reconcile was stopped, its deadline had passed, or the manager's lease
+   * had almost run out.
+   */
+  private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
   private readonly context: CallContext;
   private readonly kind: CallKind;
@@ -167,7 +171,7 @@ class CallAttempt {
 
   get progress(): Progress {
     if (this.sentAt !== undefined) return 'sent';
-    return this.wasTooLate || this.context.signal.aborted ? 'stopped' : 'prepared';
+    return this.wasStoppedBeforeSending || this.context.signal.aborted ? 'stopped' : 'prepared';
   }
 
   async run(send: () => Promise<unknown>): Promise<E.Either<unknown, unknown>> {
@@ -221,13 +225,13 @@ class CallAttempt {
    * if the manager's lease leaves no time for a mutation.
    */
   private requireTimeToSend(): Ms {
-    this.wasTooLate = true;
+    this.wasStoppedBeforeSending = true;
     this.controller.signal.throwIfAborted();
     const budget = this.kind === 'mutation' ? this.context.mutationBudget() : READ_DEADLINE;
     if (!(budget > 0)) {
       throw new Error('this manager may not change anything now: its leadership runs out');
     }
-    this.wasTooLate = false;
+    this.wasStoppedBeforeSending = false;
     return budget;
   }
 

@@ -71,7 +71,7 @@ export function newAssumedRoleSource(
     async fetch(signal) {
       const credentials = await pool.get(base);
       const call = newCallFactory(config, 'sts', {
-        limiterScope: `${base.key} ${region}`,
+        rateLimitKeyPrefix: `${base.key} ${region}`,
         signal,
         mutationBudget: () => 0,
         polling: false,

@@ -134,7 +134,7 @@ export class CallerAccounts {
     return this.lookups.run(`${source.key} ${accessKeyId} ${region}`, undefined, async () => {
       const facts = this.factsOf(source);
       const call = newCallFactory(this.config, 'sts', {
-        limiterScope: `${source.key} ${region}`,
+        rateLimitKeyPrefix: `${source.key} ${region}`,
         signal: this.config.signal,
         mutationBudget: () => 0,
         polling: false,

@@ -37,7 +37,7 @@ export class CallHarness {
   newCalls(service: AwsService, context: Partial<CallContext> = {}): CallFactory {
     const { clock, limiter, metrics } = this;
     return newCallFactory({ clock, limiter, metrics }, service, {
-      limiterScope: 'test',
+      rateLimitKeyPrefix: 'test',
       signal: new AbortController().signal,
       mutationBudget: () => 10_000,
       polling: false,

@@ -173,12 +173,12 @@ const resumeOrRelist = (state: Comparing, { resourceVersion }: KubeList, now: Ms
     : toWatching(state, state.resourceVersion, now);
 
 function failComparing(state: Comparing, error: unknown): Transition {
-  if (isKindNotServed(error)) return toUnserved(state);
+  if (isCollectionNotFound(error)) return toUnserved(state);
   return { state: toBackingOff(state, error, isNoAnswer(error) ? toListing(state, state.resource) : state) };
 }
 
 function failListing(state: ListingState, error: unknown): Transition {
-  if (isKindNotServed(error)) return toUnserved(state);
+  if (isCollectionNotFound(error)) return toUnserved(state);
   const next = mustRestartList(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
@@ -222,7 +222,7 @@ function endWatch(state: Watching, now: Ms): Transition {
 }
 
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
-  if (isKindNotServed(error)) return toUnserved(state);
+  if (isCollectionNotFound(error)) return toUnserved(state);
   const counts = currentCounts(state, now);
   const { resource, resourceVersion } = state;
   if (mustRelist(error)) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
@@ -240,7 +240,7 @@ const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =
  * Whether the API server answered 404 for a collection, with or without a Status in the body. The API server then
  * probably does not serve the kind.
  */
-const isKindNotServed = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
+const isCollectionNotFound = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures, misses }: RetryCounts): Transition => ({
   state: { kind: 'unserved', failures, misses: misses + 1 },

@@ -224,8 +224,8 @@ export class Store implements StoreReader {
       // Then etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision). The
       // stored version is lost in etcd, so the older version replaces it.
       const stored = this.objects.get(keyText(keyOf(item)));
-      const isLost = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
-      this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isLost });
+      const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
+      this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isListAsNewAsStored });
     }
     if (isHistoryRewound) this.newestVersion = undefined;
     this.advance(resourceVersion);
