@@ -80,7 +80,7 @@ export class TeardownReconciler {
     const { accounts } = this.options;
     const { controlPlane } = state;
     if (accounts === undefined || controlPlane === undefined) return false;
-    const isNeeded = this.findJoined(controlPlane, joinsInOneAccount).length > 0;
+    const isNeeded = this.findJoined(controlPlane, needsAccountComparison).length > 0;
     if (isNeeded) await accounts.learn(controlPlane, context);
     return isNeeded;
   }
@@ -169,7 +169,7 @@ export class TeardownReconciler {
  * Whether AWS accounts must be compared to tell if the AWSFargateProfile is in the control plane's EKS cluster. An
  * AWSFargateProfile without an account in its status has nothing in AWS, so its account is not compared.
  */
-const joinsInOneAccount: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
+const needsAccountComparison: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 
 type ControlPlaneEntry = TypedEntry<AWSManagedControlPlane>;

@@ -18,7 +18,7 @@ import type { Observation, Part } from './observe.ts';
 import { foreignParts, observe } from './observe.ts';
 import { askWebhooks } from './webhook-probe.ts';
 import type { KeeperRecord } from './restoration/record.ts';
-import { unlistedFields, withDropped, withLost } from './restoration/record.ts';
+import { unlistedFields, withDropped, replaceDroppedByLost } from './restoration/record.ts';
 import type { RecordStore } from './restoration/record-store.ts';
 import { KeeperEvents, describeStop, lossText } from './events.ts';
 import { PROPAGATION, WHILE_AT_REST, WHILE_FOREIGN, after } from './requeue.ts';
@@ -53,7 +53,7 @@ export class CrdKeeper {
    * The time on the monotonic clock from which the API server certainly serves the CRD and the webhooks as this
    * controller has last changed them.
    */
-  private servedAt: Ms = Number.NEGATIVE_INFINITY;
+  private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
    * Whether the ConfigMap may record which fields a replaced CRD dropped, but not yet which objects lost these fields.
    * The value is true after a start, because an earlier process may have recorded such fields.
@@ -88,8 +88,8 @@ export class CrdKeeper {
     const { signal } = context;
     // A watch may report a change of the CRD by this controller before the API server serves the changed CRD. So the
     // reconcile waits a moment.
-    const untilServed = this.servedAt - clock.monotonic();
-    if (untilServed > 0) return after(untilServed, 'the API server takes a moment to serve the change');
+    const propagationTimeLeft = this.propagationEndsAt - clock.monotonic();
+    if (propagationTimeLeft > 0) return after(propagationTimeLeft, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
     if (foreignParts(observation).length === 0) return this.rest(context);
     const listing = profiles.list();
@@ -145,7 +145,7 @@ export class CrdKeeper {
         const objects: KubeObject[] = [];
         for await (const object of listLiveProfiles(client, scope, signal)) objects.push(object);
         const losses = this.knownFields.lossesOf(objects, dropped);
-        await records.write(withLost(record, losses.map(lossText)), signal);
+        await records.write(replaceDroppedByLost(record, losses.map(lossText)), signal);
         this.events.fieldsLost(losses, logger);
       }
       this.mayHaveUnlistedFields = false;
@@ -213,7 +213,7 @@ export class CrdKeeper {
       throw error;
     }
     this.events.restored(observation, parts, writers, logger);
-    this.servedAt = clock.monotonic() + PROPAGATION;
+    this.propagationEndsAt = clock.monotonic() + PROPAGATION;
     return after(PROPAGATION, 'the API server takes a moment to serve the change');
   }
 

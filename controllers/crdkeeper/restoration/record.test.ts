@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { KeeperRecord } from './record.ts';
-import { formatRecord, parseRecord, unlistedFields, withDropped, withLost } from './record.ts';
+import { formatRecord, parseRecord, unlistedFields, withDropped, replaceDroppedByLost } from './record.ts';
 
 describe('the record of the keeper of the CRD', () => {
   const record: KeeperRecord = {
@@ -18,7 +18,7 @@ describe('the record of the keeper of the CRD', () => {
   it('names the dropped fields until the objects that lost them are listed', () => {
     const before = withDropped({ restorations: [{ at: 1, parts: ['crd'] }] }, ['spec.roleARN']);
     expect(unlistedFields(before)).to.deep.equal(['spec.roleARN']);
-    const afterwards = withLost(before, ['default/web: spec.roleARN']);
+    const afterwards = replaceDroppedByLost(before, ['default/web: spec.roleARN']);
     expect(unlistedFields(afterwards)).to.equal(undefined);
     expect(afterwards.restorations[0]?.lost).to.deep.equal(['default/web: spec.roleARN']);
   });

@@ -68,7 +68,7 @@ export const withDropped = (record: KeeperRecord, dropped: readonly string[]): K
  * Replaces the dropped fields in the last restoration by the objects that lost them, so that the objects are listed
  * only once.
  */
-export const withLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
+export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ at, parts }) => ({ at, parts, lost }));
 
 function withLast(record: KeeperRecord, change: (last: Restoration) => Restoration): KeeperRecord {
