@@ -101,7 +101,7 @@ describe('Reconciler', () => {
       }),
       live: newLiveChecks({ client, clock, clusters: () => CLUSTERS, schema: { isSettled: () => true } }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
-      readRoleSharers: async () => ({ remover: undefined, sharers: [] }),
+      readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {

@@ -24,7 +24,7 @@ export interface RoleSharers {
    * The key of another AWSFargateProfile for which a manager may be deleting the shared IAM role now; `undefined` if
    * there is no such object.
    */
-  readonly remover: string | undefined;
+  readonly possibleDeleter: string | undefined;
   /**
    * The AWSFargateProfiles that ask for the shared IAM role and belong to the same cluster as the reconciled object.
    */

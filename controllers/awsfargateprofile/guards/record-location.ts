@@ -50,6 +50,6 @@ export async function recordLocation(
 ): Promise<AWSFargateProfile | undefined> {
   if (cluster === 'gone' || isDeleting(object)) return object;
   const written = await profileWriter.patchMetadata(object, locationPatch(object, location), signal);
-  if (written !== undefined && locationOf(object).kind === 'none') retryStore.recordFirstLocation(written);
+  if (written !== undefined && locationOf(object).kind === 'none') retryStore.recordNoCreateSent(written);
   return written;
 }

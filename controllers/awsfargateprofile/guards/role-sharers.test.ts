@@ -28,8 +28,8 @@ describe('newReadRoleSharers', () => {
     const beside = api.put({ ...other, metadata: { name: 'api', labels: label('green'), ...other.metadata } });
     if (isDeleted) api.server.storage.delete(PROFILE_KIND, keyOf(beside));
     const readSharers = newReadRoleSharers(api.client, filter === '' ? undefined : filter);
-    const { remover, sharers } = await readSharers(object, { name: NAME, location: LOCATION }, signal);
-    return [remover, ...sharers.map(({ metadata }) => metadata.name)];
+    const { possibleDeleter, sharers } = await readSharers(object, { name: NAME, location: LOCATION }, signal);
+    return [possibleDeleter, ...sharers.map(({ metadata }) => metadata.name)];
   }
 
   it('finds an object that wants the role', async () => {
@@ -93,7 +93,7 @@ describe('newReadRoleSharers', () => {
 
 describe('roleShareable', () => {
   const CREATE_ROLE = { kind: 'attachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A' } as const;
-  const NOBODY: RoleSharers = { remover: undefined, sharers: [] };
+  const NOBODY: RoleSharers = { possibleDeleter: undefined, sharers: [] };
   const check = (
     found: RoleSharers,
     aws = awsWith(),
@@ -105,7 +105,7 @@ describe('roleShareable', () => {
   });
 
   it('lets an object wait for another one that may delete the role', async () => {
-    expect(await check({ ...NOBODY, remover: 'team-a/api' })).to.deep.equal({
+    expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' })).to.deep.equal({
       kind: 'stop',
       reason: { name: 'WaitingForRoleDeletion', facts: { name: ROLE, other: 'AWSFargateProfile team-a/api' } },
     });
@@ -113,7 +113,7 @@ describe('roleShareable', () => {
 
   it('lets an object mend its role whose profile exists, because the profile keeps the role', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    expect(await check({ ...NOBODY, remover: 'team-a/api' }, aws)).to.equal(undefined);
+    expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' }, aws)).to.equal(undefined);
   });
 
   it('stops an object whose settings differ from those of an older object', async () => {
@@ -126,7 +126,7 @@ describe('roleShareable', () => {
   });
 
   it('does not ask for a mutation that needs no role, or for a foreign role', async () => {
-    const found = { ...NOBODY, remover: 'team-a/api' };
+    const found = { ...NOBODY, possibleDeleter: 'team-a/api' };
     expect(await check(found, awsWith(), { kind: 'deleteRole', name: ROLE })).to.equal(undefined);
     expect(await check(found, awsWith(aSimulatedRole({ tags: {} })))).to.equal(undefined);
   });

@@ -31,7 +31,7 @@ export type ReadRoleSharers = (
  * objects of the namespace, and its own locks keep two reconciles from changing one role at the same time.
  */
 export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
-  if (watchFilter === undefined) return async () => ({ remover: undefined, sharers: [] });
+  if (watchFilter === undefined) return async () => ({ possibleDeleter: undefined, sharers: [] });
   const labelSelector = `${WATCH_FILTER_LABEL}!=${watchFilter}`;
   return async (object, role, signal) => {
     const others: AWSFargateProfile[] = [];
@@ -40,9 +40,9 @@ export function newReadRoleSharers(client: KubeClient, watchFilter: string | und
       const decoded = decodeAWSFargateProfile(item);
       if (isRight(decoded) && item.metadata.uid !== object.metadata.uid) others.push(decoded.right);
     }
-    const remover = others.find((other) => mayRemove(other, object, role));
+    const possibleDeleter = others.find((other) => mayBeDeletingRole(other, object, role));
     return {
-      remover: remover && keyText(keyOf(remover)),
+      possibleDeleter: possibleDeleter && keyText(keyOf(possibleDeleter)),
       sharers: others.filter((other) => isInClusterOf(other, object) && wants(other, role.name)),
     };
   };
@@ -58,7 +58,11 @@ const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
  * Whether the manager of the AWSFargateProfile `other` may be deleting the IAM role. This is so if that manager manages
  * the role for `other`, and `other` does not ask for the role any more.
  */
-function mayRemove(other: AWSFargateProfile, object: AWSFargateProfile, { name, location }: RoleInCluster): boolean {
+function mayBeDeletingRole(
+  other: AWSFargateProfile,
+  object: AWSFargateProfile,
+  { name, location }: RoleInCluster,
+): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
   const { account, region, eksClusterName, role } = other.status ?? {};
   const isInCluster =
@@ -84,9 +88,9 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
     if (name === undefined) return undefined;
     const { account, region } = desired.place;
     const role = { name, location: { account, region, eksCluster: target.eksCluster } };
-    const { remover, sharers } = (pass.roleSharers ??= await readRoleSharers(object, role, signal));
-    if (remover !== undefined && !hasProfile(pass)) {
-      const other = `AWSFargateProfile ${remover}`;
+    const { possibleDeleter, sharers } = (pass.roleSharers ??= await readRoleSharers(object, role, signal));
+    if (possibleDeleter !== undefined && !hasProfile(pass)) {
+      const other = `AWSFargateProfile ${possibleDeleter}`;
       return { kind: 'stop', reason: newReason('WaitingForRoleDeletion', { name, other }) };
     }
     const reason = sharers.length === 0 ? undefined : pass.roleConflictWith(sharers);

@@ -1,6 +1,6 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { UsualDuration } from '../reasons/reasons.ts';
-import type { CompletedWait } from './retry-state.ts';
+import type { CompletedEksChange } from './retry-state.ts';
 
 /**
  * How much the usual duration of an EKS operation grows after a longer operation, as a share of the difference between
@@ -27,7 +27,7 @@ export class Durations {
    * Adjusts the durations after EKS has finished an operation at the time `at`. `key` stands for the region and the
    * kind of the operation.
    */
-  record(key: string, { lasted, took }: CompletedWait, at: Ms): void {
+  record(key: string, { lasted, took }: CompletedEksChange, at: Ms): void {
     const before = this.known.get(key) ?? { least: lasted > 0 ? lasted : took * LEAST, most: took, at };
     const most = Math.min(took, before.most) + Math.max(0, took - before.most) * GROWTH;
     const doubted = Math.max(before.least - (at - before.at) * DOUBT, Math.min(before.least, most * LEAST));

@@ -89,7 +89,7 @@ export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten,
 }
 
 /** The creation or deletion of a Fargate profile that EKS has finished, and how long it took. */
-export interface CompletedWait {
+export interface CompletedEksChange {
   readonly name: ReasonName;
   /**
    * How long the object had waited when EKS last showed that the creation or deletion was not finished; 0 if EKS did
@@ -100,11 +100,11 @@ export interface CompletedWait {
 }
 
 /** Returns the creation or deletion for which the object waited, if the state of AWS shows that EKS has finished it. */
-export function completedWait(
+export function completedEksChange(
   { waiting }: RetryState,
   { cluster, profiles }: PartiallyObserved,
   now: Ms,
-): CompletedWait | undefined {
+): CompletedEksChange | undefined {
   const isOver =
     waiting?.name === 'Creating'
       ? profiles.some(({ found }) => found?.status === 'ACTIVE')

@@ -148,19 +148,19 @@ describe('RetryStore', () => {
 
     it('is false when this process has recorded the first location of the object', () => {
       const { store } = newStore();
-      store.recordFirstLocation(anObject());
+      store.recordNoCreateSent(anObject());
       expect(store.isCreateUnconfirmed(moved)).to.equal(false);
     });
 
     it('is true for another object of the same name that a move has brought', () => {
       const { store } = newStore();
-      store.recordFirstLocation(anObject());
+      store.recordNoCreateSent(anObject());
       expect(store.isCreateUnconfirmed({ ...moved, metadata: { ...moved.metadata, uid: 'another' } })).to.equal(true);
     });
 
     it('is true after a create without an answer', () => {
       const { store } = newStore();
-      store.recordFirstLocation(anObject());
+      store.recordNoCreateSent(anObject());
       const requested = anObject({ status: { createRequestedAt: CREATED_AT } });
       const unanswered: MutationOutcome = { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) };
       store.update(requested, (state) =>

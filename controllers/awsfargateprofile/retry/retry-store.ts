@@ -13,7 +13,7 @@ import { isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
 import { Durations } from './eks-durations.ts';
 import type { RetryState } from './retry-state.ts';
-import { NO_RETRY_STATE, completedWait, withSuccess, withUnfinishedWait } from './retry-state.ts';
+import { NO_RETRY_STATE, completedEksChange, withSuccess, withUnfinishedWait } from './retry-state.ts';
 
 interface Entry {
   readonly uid: string;
@@ -127,7 +127,7 @@ export class RetryStore {
    * Records that no create request was sent for this object before now. This is certain because AWS account, region and
    * EKS cluster of the object are recorded before any create request, and now for the first time.
    */
-  recordFirstLocation(object: AWSFargateProfile): void {
+  recordNoCreateSent(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
@@ -151,7 +151,7 @@ export class RetryStore {
   recordObservation(object: AWSFargateProfile, observed: PartiallyObserved, askedAt = this.clock.monotonic()): void {
     this.observed.set(keyText(keyOf(object)), object.metadata.uid);
     const now = this.clock.monotonic();
-    const completed = completedWait(this.get(object), observed, now);
+    const completed = completedEksChange(this.get(object), observed, now);
     if (completed !== undefined) this.durations.record(durationKey(object, completed.name), completed, now);
     else if (this.get(object).waiting !== undefined) {
       this.update(object, (state) => withUnfinishedWait(state, observed, askedAt));

@@ -53,7 +53,7 @@ export class PassFinisher {
 
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, retryStore, profileWriter } = this.options;
-    if (end.kind === 'conflict' || end.kind === 'quit') return this.drop(object, end, facts.steps, context);
+    if (end.kind === 'conflict' || end.kind === 'quit') return this.finishDropped(object, end, facts.steps, context);
     // A reconcile without a result does not show whether the object still waits. After such a reconcile the object
     // keeps its place in the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
@@ -159,7 +159,7 @@ export class PassFinisher {
     this.recordEvents(object, eventsForSteps({ steps: reported }));
   }
 
-  private drop(
+  private finishDropped(
     object: AWSFargateProfile,
     end: DroppedPass,
     steps: CompletedPass['steps'] | undefined,
@@ -223,7 +223,7 @@ export class PassFinisher {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);
     if (because !== undefined)
-      return this.drop(object, { kind: 'quit', because, until: 'later' }, unwritten.steps, unwritten.context);
+      return this.finishDropped(object, { kind: 'quit', because, until: 'later' }, unwritten.steps, unwritten.context);
     logger.info('Deleting the profile of a cluster that is being deleted: AWS has nothing left to retain');
     await this.write(object, unwritten, async () => {
       await this.options.profileWriter.delete(object, signal);

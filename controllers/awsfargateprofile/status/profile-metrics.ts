@@ -65,7 +65,7 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     watch: (source) => {
       sources.push(source);
       source.store.onChange((change) => {
-        const span = timeToReadyOf(change);
+        const span = timeToFirstReady(change);
         if (span !== undefined && source.leadership.remaining() > 0) timeToReady.observe(span / 1_000);
       });
     },
@@ -111,7 +111,7 @@ const boundedReason = (reason: string): string =>
  * Returns how long the object took to become Ready, in ms. `undefined` unless this change in the cache makes the
  * object Ready for the first time.
  */
-function timeToReadyOf(change: Change): number | undefined {
+function timeToFirstReady(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
     return undefined;
   const readySince = parseTimestamp(lastTransitionOf(change.object['status'], 'Ready') ?? '');

@@ -108,7 +108,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     mutationTimeLeft: () => 10_000,
     profileWriter: writerThat(async (object) => object),
     schema: { check: async () => ({ kind: 'ours' }) },
-    readRoleSharers: async () => ({ remover: undefined, sharers: [] }),
+    readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
     ...over,
     live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers(), ...over.live },
     clock,
