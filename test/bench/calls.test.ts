@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
-import { comparisonsIn, countCalls, latenessOf, spanOfFirstChanges } from './calls.ts';
+import { countComparisons, countCalls, latenessOf, spanOfFirstChanges } from './calls.ts';
 
 let seq = 0;
 
@@ -75,7 +75,7 @@ describe('the comparisons of profiles with AWS', () => {
   it('are counted by their description, whatever AWS answers', () => {
     const missing = { status: 404, errorCode: 'ResourceNotFoundException' };
     const calls = [call('DescribeFargateProfile'), call('DescribeFargateProfile', missing), call('GetRole')];
-    expect(comparisonsIn(countCalls(calls))).to.equal(2);
+    expect(countComparisons(countCalls(calls))).to.equal(2);
   });
 });
 

@@ -69,7 +69,7 @@ export function latenessOf(calls: readonly CallRecord[], delayMs: number): numbe
  * Returns how often the manager compared a profile with AWS, which takes one DescribeFargateProfile call. The result is
  * right only for a time without creations and deletions, because the manager also polls their results with this call.
  */
-export const comparisonsIn = ({ byOperation }: CallCounts): number =>
+export const countComparisons = ({ byOperation }: CallCounts): number =>
   Object.values(byOperation['eks:DescribeFargateProfile'] ?? {}).reduce((sum, count) => sum + count, 0);
 
 const PROFILE_MUTATIONS: ReadonlySet<string> = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);

@@ -20,7 +20,7 @@ const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-farg
  * The IAM permissions that the manager needs although it makes no AWS call of these names. EKS checks them during
  * CreateFargateProfile.
  */
-const ASKED_FOR_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
+const CHECKED_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
 /**
  * The JSON blocks of docs/aws-permissions.md: the IAM policy of the manager, the statements that replace parts of the
@@ -170,7 +170,7 @@ describe('docs/aws-permissions.md', () => {
     const calls = [...called('eks'), ...called('iam')];
     expect(calls).to.include.members(['eks:CreateFargateProfile', 'iam:CreateRole']);
     const actions = new Set(documentedPolicy().flatMap((statement) => statement.actions));
-    expect([...actions]).to.have.members([...calls, ...ASKED_FOR_BY_EKS]);
+    expect([...actions]).to.have.members([...calls, ...CHECKED_BY_EKS]);
   });
 
   it('has a policy that suffices for creations, corrections, adoptions and deletions, and no needless action', async () => {

@@ -8,7 +8,7 @@ import { FaultGrid } from './fault-grid.ts';
  * For each fault, the tests show the whole error message of at most this many failed fault cases. Of the other failed
  * fault cases, the tests show only the first line of the error message.
  */
-const MOST_TOLD = 2;
+const MAX_SHOWN_ERRORS = 2;
 
 /**
  * Defines the mocha tests for the fault cases that `choose` returns, with one test per fault. The tests print how many
@@ -54,8 +54,10 @@ export function describeGrid(
       it(`recovers from each call ${FAULT_DESCRIPTIONS[fault]}`, () => {
         expect(chosen.filter((faultCase) => faultCase.fault === fault)).not.to.deep.equal([]);
         const failed = failures.filter(({ faultCase }) => faultCase.fault === fault).map(({ message }) => message);
-        const told = failed.map((words, index) => (index < MOST_TOLD ? `${words}\n` : words.replace(/\n.*/s, '')));
-        if (failed.length > 0) throw new Error(`${failed.length} cases failed:\n${told.join('\n')}`);
+        const shown = failed.map((words, index) =>
+          index < MAX_SHOWN_ERRORS ? `${words}\n` : words.replace(/\n.*/s, ''),
+        );
+        if (failed.length > 0) throw new Error(`${failed.length} cases failed:\n${shown.join('\n')}`);
       });
     }
   });

@@ -22,7 +22,7 @@ const MAX_TIME_UNTIL_STALLED = 5 * MINUTE;
  * The health that Argo CD must show for an AWSFargateProfile in each situation. The keys are the names of the
  * situations, which are also the names of the golden files with the output of `kubectl describe`.
  */
-const OF_PHASES: Readonly<Record<string, HealthStatus>> = {
+const HEALTH_BY_PHASE: Readonly<Record<string, HealthStatus>> = {
   'control-plane-missing': 'Progressing',
   'control-plane-not-ready-while-ready': 'Healthy',
   'waiting-for-a-stranger': 'Progressing',
@@ -85,7 +85,7 @@ const CASES: readonly Case[] = [
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
   },
-  ...Object.entries(OF_PHASES).map(([name, wanted]): Case => {
+  ...Object.entries(HEALTH_BY_PHASE).map(([name, wanted]): Case => {
     const phase = PHASES.find((each) => each.name === name);
     if (phase === undefined) throw new Error(`there is no phase ${name}`);
     return {

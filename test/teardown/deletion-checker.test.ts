@@ -4,7 +4,7 @@ import type { ProfileStatuses } from './deletion-checker.ts';
 import { DeletionChecker, findDeletionErrors } from './deletion-checker.ts';
 
 const at = (status: string): ProfileStatuses => new Map(status === 'gone' ? [] : [['p', status]]);
-const AHEAD =
+const WAITING_MESSAGE =
   'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "q" is being deleted. The controller waits, and then continues with the profile of this object on its own.';
 
 /**
@@ -42,8 +42,8 @@ describe('the deletion checker', () => {
   it('accepts conditions that agree with AWS', () => {
     expect(errors(deleting('DeletingProfile'), at('DELETING'))).to.deep.equal([]);
     expect(errors(deleting('DeletingProfile'), at('DELETING'), at('gone'))).to.deep.equal([]);
-    expect(errors(deleting('WaitingForSibling', AHEAD), new Map([['q', 'DELETING']]))).to.deep.equal([]);
-    const next = AHEAD.replace('being deleted', 'next in turn');
+    expect(errors(deleting('WaitingForSibling', WAITING_MESSAGE), new Map([['q', 'DELETING']]))).to.deep.equal([]);
+    const next = WAITING_MESSAGE.replace('being deleted', 'next in turn');
     expect(errors(deleting('WaitingForSibling', next), new Map([['q', 'ACTIVE']]))).to.deep.equal([]);
   });
 
@@ -58,9 +58,9 @@ describe('the deletion checker', () => {
   });
 
   it('reports WaitingForSibling without a sibling ahead', () => {
-    const nothing = [`no such profile is ahead: ${AHEAD}`];
-    expect(errors(deleting('WaitingForSibling', AHEAD), at('ACTIVE'))).to.deep.equal(nothing);
-    expect(errors(deleting('WaitingForSibling', AHEAD), new Map([['q', 'CREATING']]))).to.deep.equal(nothing);
+    const nothing = [`no such profile is ahead: ${WAITING_MESSAGE}`];
+    expect(errors(deleting('WaitingForSibling', WAITING_MESSAGE), at('ACTIVE'))).to.deep.equal(nothing);
+    expect(errors(deleting('WaitingForSibling', WAITING_MESSAGE), new Map([['q', 'CREATING']]))).to.deep.equal(nothing);
   });
 
   it('reports contradictory conditions', () => {
@@ -81,13 +81,13 @@ describe('the deletion checker', () => {
     checker.checkVersion({ type: 'ADDED', object: deleting('DeletingProfile') }, {});
     checker.recordAws(at('gone'), {});
     checker.recordAws(at('gone'), {});
-    const ahead = AHEAD.replace('"q"', '"p"');
+    const ahead = WAITING_MESSAGE.replace('"q"', '"p"');
     checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', ahead) }, {});
     expect(checker.violations).to.deep.equal([]);
-    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', AHEAD) }, {});
+    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', WAITING_MESSAGE) }, {});
     checker.checkVersion({ type: 'MODIFIED', object: deleting('DeletingProfile') }, {});
     expect(checker.violations).to.deep.equal([
-      `version 7: no such profile is ahead: ${AHEAD}`,
+      `version 7: no such profile is ahead: ${WAITING_MESSAGE}`,
       'version 7: its profile was already deleted',
     ]);
   });

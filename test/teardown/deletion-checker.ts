@@ -9,7 +9,7 @@ export type ProfileStatuses = ReadonlyMap<string, string>;
  * Finds the name and the state of a Fargate profile in a message such as `EKS changes only one Fargate profile of a
  * cluster at a time, and Fargate profile "x" is being deleted.`
  */
-const AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
+const PROFILE_AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
 /**
  * The EKS status of a Fargate profile, by the words that describe this status in a condition message with the reason
  * WaitingForSibling. If the message contains none of these words, the test checks only that the Fargate profile in the
@@ -17,7 +17,7 @@ const AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
  */
 const STATUS_OF: Readonly<Record<string, string>> = { 'being created': 'CREATING', 'being deleted': 'DELETING' };
 /** The reasons that the Deleting condition may have when nothing fails except that the test kills the manager. */
-const WAITS: ReadonlySet<string> = new Set(['DeletingProfile', 'WaitingForSibling']);
+const ALLOWED_REASONS: ReadonlySet<string> = new Set(['DeletingProfile', 'WaitingForSibling']);
 
 /**
  * Checks the conditions of an AWSFargateProfile during the deletion of its cluster: makes all checks of the class
@@ -98,12 +98,12 @@ export function findDeletionErrors(
   const { reason = '', message = '' } = deleting;
   const was = (snapshots: readonly ProfileStatuses[], name: string, status?: string): boolean =>
     snapshots.some((statuses) => (status === undefined ? statuses.has(name) : statuses.get(name) === status));
-  const [, ahead = '', doing = ''] = AHEAD.exec(message) ?? [];
+  const [, ahead = '', doing = ''] = PROFILE_AHEAD.exec(message) ?? [];
   return [
     ...(statusOf('Ready') === 'False' ? [] : [`Ready is ${statusOf('Ready')} during a deletion`]),
     ...(statusOf('Stalled') === 'False' ? [] : [`Stalled is ${statusOf('Stalled')}, but no user action is needed`]),
     ...(statusOf('Reconciling') === 'True' ? [] : [`Reconciling is ${statusOf('Reconciling')} during a deletion`]),
-    ...(WAITS.has(reason) ? [] : [`the deletion waits for ${reason}: ${message}`]),
+    ...(ALLOWED_REASONS.has(reason) ? [] : [`the deletion waits for ${reason}: ${message}`]),
     // The manager sets the reason DeletingProfile just before it sends DeleteFargateProfile, so the Fargate profile
     // must have existed since the previous version of the AWSFargateProfile.
     ...(reason === 'DeletingProfile' && !was(since, profileName) ? ['its profile was already deleted'] : []),

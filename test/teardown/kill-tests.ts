@@ -7,7 +7,7 @@ import type { TeardownOutcome } from './teardown-runner.ts';
 import { TeardownRunner } from './teardown-runner.ts';
 
 /** The largest number of failed teardowns whose error messages the test shows. */
-const MOST_TOLD = 3;
+const MAX_SHOWN_ERRORS = 3;
 /**
  * How often the test tries at most to kill the manager at one AWS call. Sometimes the manager makes one AWS call less
  * than in the teardown in which the AWS calls were counted, and never makes this call.
@@ -75,7 +75,9 @@ export function describeTeardownKills(
           wrong === undefined ? [] : [`${killedAt === undefined ? '' : formatCall(killedAt)}\n${wrong}`],
         );
         if (failed.length > 0)
-          throw new Error(`${failed.length} of ${lived.length} failed:\n${failed.slice(0, MOST_TOLD).join('\n\n')}`);
+          throw new Error(
+            `${failed.length} of ${lived.length} failed:\n${failed.slice(0, MAX_SHOWN_ERRORS).join('\n\n')}`,
+          );
       });
     }
   });
@@ -104,9 +106,10 @@ async function runKillPoints(
   let left = killPoints;
   for (let round = 1; left.length > 0; round++) {
     const outcomes = await teardowns.run(left);
-    const isOver = ({ killedAt, failure }: TeardownOutcome): boolean => killedAt === undefined && failure === undefined;
-    done.push(...outcomes.filter((outcome) => !isOver(outcome) || round === TRIES));
-    left = round === TRIES ? [] : outcomes.filter(isOver).map(({ killPoint }) => killPoint);
+    const missedKillPoint = ({ killedAt, failure }: TeardownOutcome): boolean =>
+      killedAt === undefined && failure === undefined;
+    done.push(...outcomes.filter((outcome) => !missedKillPoint(outcome) || round === TRIES));
+    left = round === TRIES ? [] : outcomes.filter(missedKillPoint).map(({ killPoint }) => killPoint);
   }
   return done;
 }

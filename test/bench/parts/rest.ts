@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningManager } from '../../world/manager/manager.ts';
 import { inBenchWorld, stopManager, type BenchWorld, type MeasuredPhase } from '../bench-world.ts';
-import { comparisonsIn, countCalls } from '../calls.ts';
+import { countComparisons, countCalls } from '../calls.ts';
 import type { Column, Figure } from '../figures.ts';
 import { writesOf } from '../manager-usage.ts';
 import type { BenchOptions } from '../options.ts';
@@ -117,7 +117,7 @@ export async function restWhileComparing(
 /** Returns the results of a measurement in which the manager compared objects with AWS and had nothing to change. */
 export function restFigures(phase: MeasuredPhase, comparisonMs?: number): readonly Figure[] {
   const calls = countCalls(phase.calls);
-  const comparisons = Math.max(1, comparisonsIn(calls));
+  const comparisons = Math.max(1, countComparisons(calls));
   return [
     { label: 'At rest: comparisons with AWS', value: comparisons },
     {
@@ -136,4 +136,4 @@ export function restFigures(phase: MeasuredPhase, comparisonMs?: number): readon
  * Returns the processor time of the manager in a measurement, divided by the number of its comparisons with AWS, in ms.
  */
 const cpuMsOfComparison = ({ calls, usage }: MeasuredPhase): number =>
-  (1000 * usage.cpuSeconds) / Math.max(1, comparisonsIn(countCalls(calls)));
+  (1000 * usage.cpuSeconds) / Math.max(1, countComparisons(countCalls(calls)));

@@ -4,7 +4,7 @@ import type { FaultKind } from '../../aws/faults.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
-import { comparisonsIn } from '../../world/aws/comparisons.ts';
+import { groupCallsByResync } from '../../world/aws/comparisons.ts';
 import type { ProfileHistory } from '../../world/history.ts';
 import { historyOf } from '../../world/history.ts';
 import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-state.ts';
@@ -138,17 +138,16 @@ describe('an AWS outage', () => {
       ...calls.about(`default_${name}`),
       ...calls.about(`${name}-default_${name}_fargate`),
     ];
-    const looks = (status: number): number =>
+    const countCallsWithStatus = (status: number): number =>
       calls.about(`default_${name}`).filter((call) => call.status === status).length;
-    await eventually(() => looks(500) >= 4, { what: 'four failed looks at AWS' });
+    await eventually(() => countCallsWithStatus(500) >= 4, { what: 'four failed looks at AWS' });
     const meanwhile = about();
     world.aws.admin.clearFaults();
-    const answered = looks(200);
-    await eventually(() => looks(200) > answered, { what: 'a look that succeeds' });
+    const answered = countCallsWithStatus(200);
+    await eventually(() => countCallsWithStatus(200) > answered, { what: 'a look that succeeds' });
     // A resync either calls DescribeFargateProfile, GetRole and ListAttachedRolePolicies at the same time, even if one
-    // of them fails, or calls only DescribeFargateProfile. Otherwise `comparisonsIn`, which groups the AWS calls by
-    // resync, throws an error.
-    expect(comparisonsIn(meanwhile, SYNC_PERIOD_MS)).to.have.length.of.at.least(3);
+    // of them fails, or calls only DescribeFargateProfile. Otherwise `groupCallsByResync` throws an error.
+    expect(groupCallsByResync(meanwhile, SYNC_PERIOD_MS)).to.have.length.of.at.least(3);
     expect(about().filter(({ mutates }) => mutates)).to.deep.equal([]);
     expect(history.of(name)).to.have.length(versions);
   });

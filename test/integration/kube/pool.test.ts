@@ -16,7 +16,7 @@ const WEBHOOK_TYPES = ['mutating', 'validating'] as const;
  * Creates objects such as a test leaves behind in the API server, and also changes an object that the API server has
  * created itself: the namespace `default`.
  */
-async function leaveObjects({ api }: ControlPlane): Promise<void> {
+async function createLeftovers({ api }: ControlPlane): Promise<void> {
   const metadata = { name: 'left', namespace: 'team' };
   await api.post('/api/v1/namespaces', { metadata: { name: 'team' } });
   await api.post(PROFILES, fargateProfile('left', {}, { namespace: 'team', finalizers: ['example.org/kept'] }));
@@ -84,7 +84,7 @@ describe('the pool of control planes', function () {
 
   it('gives a control plane without left-over objects to the next test file', async () => {
     const before = await inventoryOf(controlPlane);
-    await leaveObjects(controlPlane);
+    await createLeftovers(controlPlane);
     expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
     await expectInventory(controlPlane, before);
     expect(await controlPlane.api.exists(pathOf('left', 'team'))).to.equal(false);
@@ -92,7 +92,7 @@ describe('the pool of control planes', function () {
 
   it('lists left-over objects of etcd and of the API server', async () => {
     const before = await inventoryOf(controlPlane);
-    await leaveObjects(controlPlane);
+    await createLeftovers(controlPlane);
     const error: unknown = await expectInventory(controlPlane, before, 0).catch((thrown: unknown) => thrown);
     for (const line of [
       '/registry/infrastructure.cluster.x-k8s.io/awsfargateprofiles/team/left is left over',

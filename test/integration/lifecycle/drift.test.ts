@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
-import { comparisonsIn } from '../../world/aws/comparisons.ts';
+import { groupCallsByResync } from '../../world/aws/comparisons.ts';
 import { eventually } from '../../support/eventually.ts';
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { OtherClient } from '../../world/aws/other-client.ts';
@@ -288,7 +288,7 @@ describe('drift in AWS', () => {
       expect(await state()).to.deep.equal(before);
       for (const name of names) {
         const about = [...calls.about(`default_${name}`), ...calls.about(`${name}-default_${name}_fargate`)];
-        const comparisons = comparisonsIn(about, SYNC_PERIOD_MS);
+        const comparisons = groupCallsByResync(about, SYNC_PERIOD_MS);
         expect(comparisons, name).to.have.length.of.at.least(4);
         expect(comparisons.map(({ length }) => length).join(' '), name).to.match(/^(3 )?(1 3 ?)*1?$/);
       }

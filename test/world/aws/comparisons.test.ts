@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../../aws/call-log.ts';
-import { comparisonsIn } from './comparisons.ts';
+import { groupCallsByResync } from './comparisons.ts';
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   D: 'DescribeFargateProfile',
@@ -25,9 +25,9 @@ function callsOf(text: string): readonly CallRecord[] {
 }
 
 const lettersOf = (text: string): readonly string[] =>
-  comparisonsIn(callsOf(text), 500).map((calls) => calls.map(({ operation }) => operation.charAt(0)).join(''));
+  groupCallsByResync(callsOf(text), 500).map((calls) => calls.map(({ operation }) => operation.charAt(0)).join(''));
 
-describe('comparisonsIn', () => {
+describe('groupCallsByResync', () => {
   for (const [what, calls, expected] of [
     ['complete comparisons with the reads in any order', 'DGL-GLD-LDG', ['DGL', 'GLD', 'LDG']],
     ['complete comparisons after an incomplete first one', 'L-DGL-DGL', ['DGL', 'DGL']],

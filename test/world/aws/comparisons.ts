@@ -38,7 +38,7 @@ interface Division {
  * @param periodMs the flag `--sync-period` of the manager, in milliseconds
  * @throws if the calls cannot be grouped into resyncs with pauses of at least 0.85 sync periods
  */
-export function comparisonsIn(calls: readonly CallRecord[], periodMs: number): readonly Comparison[] {
+export function groupCallsByResync(calls: readonly CallRecord[], periodMs: number): readonly Comparison[] {
   const inOrder = calls.toSorted((a, b) => a.seq - b.seq);
   const division = divide(inOrder, periodMs * MIN_PAUSE_FRACTION - ROUNDING_MS);
   if (division !== undefined) return division.complete;
