@@ -56,7 +56,7 @@ const EXAMPLES: Facts = {
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
   CredentialsMissing: {
     detail:
-      'the controller has no AWS credentials: looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
+      'the controller has no AWS credentials: the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
   },
   CredentialsInvalid: {
     detail:

@@ -110,9 +110,9 @@ const isTolerable = (
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**
- * Reads the EKS access entry of an IAM role into the observed state. If the object waits in the queue of profile
- * changes to create a profile, only the first reconcile reads the entry, and later ones use a copy. Returns how the
- * reconcile ends if AWS does not answer.
+ * Reads the EKS access entry of an IAM role into the observed state. While the object waits until it may create its
+ * profile, only the first reconcile reads the entry, and later reconciles use a copy. Returns how the reconcile ends if
+ * AWS does not answer.
  */
 async function readAccessEntry(
   pass: PassState,

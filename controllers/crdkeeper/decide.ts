@@ -7,11 +7,11 @@ import { addRestoration } from './restoration/revert-limit.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * How long an answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles must last before it
- * counts.
+ * The CRD keeper asks whether Cluster API Provider AWS serves AWSFargateProfiles, with writes that the API server does
+ * not store (dry runs). An answer counts when it has lasted for this time.
  *
- * - `served`: an API server calls a new webhook only after a moment, so one accepted dry run does not prove that a
- *   webhook was called.
+ * - `served`: an API server calls a new webhook only after a moment. So an accepted dry run does not prove yet that the
+ *   webhook has accepted it.
  * - `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of Cluster API Provider AWS,
  *   and creates them again some seconds later.
  * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the

@@ -11,7 +11,7 @@ import type { Workqueue } from './queue/workqueue.ts';
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerMetrics {
-  /** Records the maximum number of keys that are reconciled at the same time. */
+  /** Sets the metric of the limit: how many keys the controller may reconcile at the same time. */
   setMaxConcurrentReconciles(max: number): void;
   /** Counts a worker that has begun (+1) or ended (-1) the processing of a key. */
   addActiveWorkers(by: 1 | -1): void;

@@ -8,10 +8,10 @@ export interface Message {
   readonly text: string;
 }
 
-/** The sequences of messages that a sequence diagram allows. */
+/** The orders in which a sequence diagram allows messages to be sent. */
 export type Sequence =
   | { readonly kind: 'message'; readonly message: Message }
-  /** The sequence `steps` allows the messages of all its parts, one part after the other. */
+  /** `steps`: all messages of the first part come first, then those of the second part, and so on. */
   | { readonly kind: 'steps'; readonly parts: readonly Sequence[] }
   /**
    * The sequence `par` allows the messages of all its branches. The messages of each branch keep their order, and the

@@ -23,8 +23,8 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * Tells by its tags whether a Fargate profile belongs to this controller. Under adoptionPolicy `Never`, a profile that has only
- * the tag of Cluster API Provider AWS counts as a profile of another owner.
+ * Tells by its tags whether a Fargate profile belongs to this controller. Under adoptionPolicy `Never`, a profile that
+ * has only the tag of Cluster API Provider AWS counts as a profile of another owner.
  */
 export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
   const ownership = profileOwnership(found, desired.identity);

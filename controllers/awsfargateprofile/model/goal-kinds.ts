@@ -18,7 +18,7 @@ export interface Target {
 }
 
 /**
- * The source that names the EKS cluster and identity of an object.
+ * Where the controller finds the EKS cluster and the AWS identity (credentials) for an AWSFargateProfile.
  *
  * - `controlPlane`: the AWSManagedControlPlane, or spec.eksCluster.
  * - `unreadyControlPlane`, only for a deletion: an AWSManagedControlPlane that is not ready, or a spec.eksCluster that

@@ -33,7 +33,7 @@ const FACTS: Facts = {
   InvalidSpec: { detail: 'spec.roleARN "x" is not the ARN of an IAM role' },
   TagsInvalid: { detail: 'tag "aws:x" of the AWSFargateProfile: AWS reserves keys that begin with "aws:"' },
   NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
-  CredentialsMissing: { detail: 'the controller has no AWS credentials: looked in the environment' },
+  CredentialsMissing: { detail: 'the controller has no AWS credentials: the AWS SDK looked in the environment' },
   CredentialsInvalid: {
     detail: 'AWS rejects the credentials of the manager itself. AWS says: The security token has expired',
   },

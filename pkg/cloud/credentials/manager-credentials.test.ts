@@ -81,7 +81,7 @@ describe("The manager's credentials", () => {
     expect(failure).to.be.instanceOf(Error);
     expect(failure).to.have.property(
       'message',
-      'looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile ' +
+      'the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile ' +
         'default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service (not asked, ' +
         'because AWS_EC2_METADATA_DISABLED is set)',
     );

@@ -49,7 +49,7 @@ export function newManagerCredentialSource(
           ...(expiration === undefined ? {} : { expiresAt: expiration.getTime() }),
         };
       } catch (cause) {
-        throw new Error(`looked in ${describeProviderChain(environment).join(', ')}`, { cause });
+        throw new Error(`the AWS SDK looked in ${describeProviderChain(environment).join(', ')}`, { cause });
       }
     },
   };

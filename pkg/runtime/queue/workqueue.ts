@@ -18,7 +18,7 @@ export interface WorkqueueMetrics {
   recordQueueDuration(span: Ms): void;
   /** Records how long, in ms, a worker processed a key. */
   recordWorkDuration(span: Ms): void;
-  /** Registers gauges that Prometheus reads at each scrape, so that no timer has to update them. */
+  /** Registers gauges whose values are computed at each scrape of Prometheus. */
   registerGauges(queue: { depth(): number; processing(): readonly Ms[] }): void;
 }
 

@@ -12,8 +12,8 @@ const LIMIT_MS = 600_000;
 const DEAD_REGION = 'ap-south-1';
 const DEAD = { prefix: 'dead', region: DEAD_REGION, clusters: 100, profilesEach: 5 };
 /**
- * How long the manager works on the profiles in the region without answers, before the benchmark creates the measured
- * profile.
+ * How long the manager works on the profiles in a region in which AWS does not answer, before the benchmark creates the
+ * measured profile.
  */
 const FLOOD_MS = 15_000;
 

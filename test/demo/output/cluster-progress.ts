@@ -58,7 +58,7 @@ export class ClusterProgress {
 
   /**
    * Waits until `isMet` returns true for the objects of the given kinds. The error after a timeout lists the objects of
-   * these kinds that still exist.
+   * these kinds that exist at that time.
    */
   async until(
     what: string,

@@ -126,7 +126,7 @@ describe('clusterctl move between two management clusters', function () {
     }));
   }
 
-  /** Records the versions of all AWSFargateProfiles in a management cluster from this call on. */
+  /** From this call on, records each state of each AWSFargateProfile that a watch of a management cluster shows. */
   function watchProfiles(world: World): { versionsOf(name: string): readonly RawObject[]; end(): void } {
     const events: RawWatchEvent[] = [];
     const ending = new AbortController();

@@ -12,7 +12,7 @@ const KINDS = [
   'validatingwebhookconfigurations',
 ];
 
-/** A fake API server. Its caches get the changes only while the test calls `updateRepeatedly`. */
+/** A fake API server. What it stores is not in its caches until the test calls `updateRepeatedly`. */
 class SlowApi {
   readonly #stored = new Map<string, string>();
   readonly #cached = new Map<string, string>();

@@ -280,7 +280,7 @@ export class SimulatedWorld {
   }
 
   /**
-   * Everything that must not occur in a simulation without disturbances, e.g. failed AWS calls and Events of type
+   * What has happened although a simulation without faults must not show it, e.g. failed AWS calls and Events of type
    * Warning.
    */
   problems(): readonly string[] {

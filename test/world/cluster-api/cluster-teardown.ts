@@ -60,8 +60,8 @@ export async function removeFinalizers(
     async () => {
       const { finalizers: before = [], resourceVersion } = (await api.get(path)).metadata;
       expect(before).to.include.members([...finalizers]);
-      // Controllers may change the list of finalizers at the same time. Because the patch has the resourceVersion of
-      // the list, the API server refuses it after such a change, and the test reads the list again.
+      // Controllers may change the finalizers at the same time. The patch has the resourceVersion of the object that the
+      // test has read. So the API server refuses the patch after such a change, and the test reads the object again.
       await api.patch(path, {
         metadata: { resourceVersion, finalizers: before.filter((each) => !finalizers.includes(each)) },
       });

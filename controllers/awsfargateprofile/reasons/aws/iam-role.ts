@@ -69,7 +69,7 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ name, other }) =>
-      `${other} has IAM role ${quoted(name)}, and is being deleted or gets another role. So the manager that reconciles that object may be deleting the role now`,
+      `this object needs IAM role ${quoted(name)}. ${other} still has this role, and is being deleted or gets another role. So another manager, which reconciles that object, may be deleting the role now`,
     remedy: () =>
       `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
   }),
