@@ -56,8 +56,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const found = deletionTarget(inputs);
   if (found !== undefined) {
     const { target } = found;
-    // If status is empty, an EKS cluster in the annotation `provisioned-in` must be the one that the control plane or
-    // spec.eksCluster names. The annotation alone never decides in which EKS cluster the controller deletes a profile
+    // If status is empty, the annotation `provisioned-in` and the control plane (or spec.eksCluster) must name the same
+    // EKS cluster. The annotation alone never decides in which EKS cluster the controller deletes a profile
     // (docs/adr/0011).
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
     return changed === undefined

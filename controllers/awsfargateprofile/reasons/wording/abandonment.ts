@@ -12,24 +12,27 @@ export type Abandonment = 'retain' | 'removeFinalizer';
  * Returns a sentence for a condition's message. The sentence tells the user how to make the deleted AWSFargateProfile
  * disappear while its profile and role stay in AWS. `condition` says when to do so, for example ", if …,".
  */
-export const describeAbandonment = (abandonment: Abandonment, condition = ''): string =>
-  abandonment === 'retain'
-    ? `Or${condition} set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS`
-    : `Or${condition} remove ${FINALIZER} from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS`;
+export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
+  const action =
+    abandonment === 'retain'
+      ? 'set spec.deletionPolicy to Retain'
+      : `remove ${FINALIZER} from metadata.finalizers of this object`;
+  return `Or${condition} ${action}: then the deletion of this object ends, and its profile and role stay in AWS`;
+}
 
 /** `abandonment` is how a user can make the deleted object disappear; undefined if the object is not being deleted. */
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**
  * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
- * object disappear without AWS. Removing the finalizer is hard to undo, so the text first names the condition
- * `lasting`, for example "nobody has credentials of the AWS account any more".
+ * object disappear without AWS. The removal of the finalizer is hard to undo. So the text first names the clause
+ * `lasting`, which says when the user may remove the finalizer.
  */
 export function remedyFor(
   action: string,
   outlook: string,
   abandonment: Abandonment | undefined,
-  lasting = 'nobody has credentials of the AWS account any more',
+  lasting = 'you can no longer get credentials for the AWS account',
 ): string {
   const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
   const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
