@@ -27,7 +27,7 @@ async function ensure(names: readonly string[]): Promise<void> {
  * Gets the manifests of Cluster API Provider AWS, which `make test` needs besides the binaries of the control plane.
  */
 async function ensureManifests(): Promise<void> {
-  await reportMissing(capaManifests());
+  await reportMissing(capaManifests);
 }
 
 /**
@@ -36,19 +36,18 @@ async function ensureManifests(): Promise<void> {
  */
 async function ensureAll(): Promise<void> {
   await ensure([]);
-  await reportMissing(
-    (async () => {
-      print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
-      await coreCrds();
-      await coreRelease();
-      await capaManifests();
-    })(),
-  );
+  await reportMissing(async () => {
+    print(await resolveBinaries(TEST_BINARIES.filter((name) => !CONTROL_PLANE.some((each) => each === name))));
+    await coreCrds();
+    await coreRelease();
+    await capaManifests();
+  });
 }
 
-async function reportMissing(work: Promise<unknown>): Promise<void> {
+/** Runs `get`, and prints a message instead of failing if Go is missing, which builds and downloads these files. */
+async function reportMissing(get: () => Promise<unknown>): Promise<void> {
   try {
-    await work;
+    await get();
   } catch (error) {
     if (!(error instanceof BinariesMissing)) throw error;
     console.error(`${error.message}\nTests that need them are skipped with a message.`);

@@ -20,17 +20,13 @@ const TRIES = 3;
 const MOST_FEWER_CALLS = 2;
 
 /**
- * Defines the mocha tests that kill the manager at the kill points (AWS calls) that `choose` returns. The tests print
- * how many teardowns ran and how many failed.
- * @param rehearsals number of teardowns without a kill. `choose` gets the AWS calls of the teardown with the fewest
- * calls, because in some teardowns the manager reads a waiting Fargate profile once more.
+ * Defines the mocha tests that kill the manager at each AWS call of a teardown. The tests print how many teardowns ran
+ * and how many failed.
+ * @param rehearsals number of teardowns without a kill. The AWS calls are those of the teardown with the fewest calls,
+ * because in some teardowns the manager reads a waiting Fargate profile once more.
  */
-export function describeTeardownKills(
-  title: string,
-  choose: (calls: readonly CallRecord[]) => readonly KillPoint[],
-  rehearsals = 1,
-): void {
-  describe(`kill -9 in the teardown of a cluster with four profiles, ${title}`, function () {
+export function describeTeardownKills(rehearsals: number): void {
+  describe('kill -9 in the teardown of a cluster with four profiles, at every call', function () {
     this.timeout(30 * 60_000);
     let teardowns: TeardownRunner;
     let calls: readonly CallRecord[] = [];
@@ -55,10 +51,10 @@ export function describeTeardownKills(
         .reduce((shortest, each) => (each.length < shortest.length ? each : shortest));
     });
 
-    it('ends after a kill at each chosen point', async () => {
+    it('ends after a kill at each kill point', async () => {
       expect(calls, 'kill points need a teardown without a kill').not.to.deep.equal([]);
-      outcomes = await runKillPoints(teardowns, choose(calls));
-      const counts = `${outcomes.length} of ${allKillPoints(calls).length} kill points, ${calls.length} calls`;
+      outcomes = await runKillPoints(teardowns, allKillPoints(calls));
+      const counts = `${outcomes.length} kill points, ${calls.length} calls`;
       const failed = outcomes.filter(({ failure }) => failure !== undefined).length;
       process.stdout.write(`      kill -9 in a teardown: ${counts}: ${failed} failed\n`);
       expect(outcomes.filter(hasMissedKillPoint).map(({ killPoint }) => killPointText(killPoint))).to.deep.equal([]);
@@ -106,10 +102,10 @@ async function runKillPoints(
   let left = killPoints;
   for (let round = 1; left.length > 0; round++) {
     const outcomes = await teardowns.run(left);
-    const missedKillPoint = ({ killedAt, failure }: TeardownOutcome): boolean =>
+    const mustTryAgain = ({ killedAt, failure }: TeardownOutcome): boolean =>
       killedAt === undefined && failure === undefined;
-    done.push(...outcomes.filter((outcome) => !missedKillPoint(outcome) || round === TRIES));
-    left = round === TRIES ? [] : outcomes.filter(missedKillPoint).map(({ killPoint }) => killPoint);
+    done.push(...outcomes.filter((outcome) => !mustTryAgain(outcome) || round === TRIES));
+    left = round === TRIES ? [] : outcomes.filter(mustTryAgain).map(({ killPoint }) => killPoint);
   }
   return done;
 }
