@@ -10,7 +10,8 @@ const PROGRAM = fileURLToPath(new URL('at-once.ts', import.meta.url));
 const TEXT = 'one\ntwo\n';
 
 /**
- * Runs hack/at-once.ts with the given commands. Sends SIGTERM to hack/at-once.ts once its output contains `terminateAt`.
+ * Runs hack/at-once.ts with the given commands. Sends SIGTERM to hack/at-once.ts once its output contains
+ * `terminateAt`.
  */
 async function runAtOnce(
   commands: readonly string[],
@@ -37,7 +38,7 @@ describe('the program that runs commands at the same time', () => {
     folder = await mkdtemp(join(tmpdir(), 'capaf-at-once-'));
     const started = join(folder, 'started');
     untilTerminated = `bash -c 'trap "echo ended; exit 3" TERM; touch ${started}; echo started; while :; do sleep 0.05; done'`;
-    // This command waits until the other command has set its trap for SIGTERM, and then fails.
+    // This command waits until the command `untilTerminated` has set its trap for SIGTERM, and then fails.
     failing = `bash -c 'until [ -e ${started} ]; do sleep 0.05; done; exit 1'`;
   });
   afterEach(() => rm(folder, { recursive: true }));

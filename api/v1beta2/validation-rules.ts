@@ -174,10 +174,10 @@ export const SPEC_RULES: readonly Rule[] = [
 ];
 
 /**
- * Returns a CEL expression that checks `condition` only once `status.initialization.provisioned` is true, because pods
- * depend on the profile from then on. The expression is for fields that EKS cannot change in a profile. Before
- * `provisioned` is true, the controller replaces the profile when the user changes such a field. A rule with this
- * expression must be on the whole object, because only there CEL can read status.
+ * Returns a CEL expression that requires `condition` only after `status.initialization.provisioned` has become true,
+ * because pods depend on the profile from then on. The expression is for fields that EKS cannot change in a profile.
+ * Before `provisioned` is true, the controller replaces the profile when the user changes such a field. A rule with
+ * this expression must be on the whole object, because only there CEL can read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;

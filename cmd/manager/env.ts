@@ -19,8 +19,8 @@ export interface Env {
   /** Sends requests to the API server. */
   readonly kube: Transport;
   /**
-   * Sends requests about the leader election Lease to the API server. Its connections are separate, so that the
-   * requests of busy workers cannot delay a renewal.
+   * Sends requests about the leader election Lease to the API server. This transport has its own connections, so that
+   * the requests of busy workers cannot delay the renewal of the Lease.
    */
   readonly kubeForLease: Transport;
   /** Sends requests to AWS. */

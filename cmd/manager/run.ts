@@ -157,8 +157,8 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
 }
 
 /**
- * Creates the object that opens AWS sessions, and the object that provides the credentials of the identities of Cluster
- * API Provider AWS.
+ * Creates `sessions`, which opens AWS sessions, and `identities`, which provides the credentials of the identities of
+ * Cluster API Provider AWS.
  */
 function newAws(
   env: Env,

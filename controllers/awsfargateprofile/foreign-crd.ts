@@ -28,12 +28,13 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Returns a function that reconciles AWSFargateProfiles only while the API server has the CRD of this provider, and
- * while the controller of Cluster API Provider AWS does not reconcile them.
+ * Returns a function that does not reconcile AWSFargateProfiles while the CRD of another provider is installed, or
+ * while the controller of Cluster API Provider AWS reconciles them. The function then only reports the reason: in an
+ * event, and in status if the write loses no fields.
  *
  * Under the CRD of another provider, the API server hides the fields that the other CRD lacks, and any write drops
- * these fields from the stored object. So this controller only reports the CRD in an event and writes nothing. The only
- * exception is the status of an object that is being deleted, because a user waits for that deletion.
+ * these fields from the stored object. So under such a CRD the function writes status only for an object that is being
+ * deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
   /** The objects and messages for which an event was recorded, so that no event is repeated. */

@@ -104,8 +104,9 @@ function contradictionReason({ retry }: PassState, name: string, detail: string,
 }
 
 /**
- * Returns the reason to stop after EKS has rejected the role. EKS sends the same error for a trust policy that IAM has
- * not spread yet and for a wrong trust policy, so the time that has passed decides.
+ * Returns the reason to stop after EKS has rejected the role. EKS sends the same error for a wrong trust policy and for
+ * a trust policy that IAM has not propagated yet. So the reason is a wrong trust policy only if EKS still rejects the
+ * role two minutes after it first did.
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;

@@ -109,7 +109,8 @@ export class Reconciler {
 
   /**
    * Reconciles the AWSFargateProfile with this key, and returns when to reconcile it again. If the API server rejects a
-   * request, this method reports the rejection in the conditions of the object. It throws other errors.
+   * request, or if requests fail for a minute, this method reports the problem in conditions or in an event of the
+   * object. This method throws other errors.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;

@@ -101,8 +101,9 @@ function isAffected(
 }
 
 /**
- * Enqueues each AWSFargateProfile that is paused, being deleted, changed or not Ready, after a cache has listed all
- * Clusters or control planes. Such an object may have waited for that list.
+ * Enqueues each AWSFargateProfile that is paused, being deleted, not Ready, or not reconciled since the last change of
+ * its spec. A cache calls this function after it has listed all Clusters or control planes, because such an object may
+ * have waited for that list.
  */
 function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
   for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
@@ -185,7 +186,10 @@ const joinedProfilesOf = (caches: WatchesOptions['caches'], cluster: KubeObject)
     return lookup.kind === 'found' ? profilesInEksClusterOf(caches, lookup.object) : [];
   });
 
-/** Whether a watch event changes any of the given fields of an object. */
+/**
+ * Whether a watch event shows that an object was created or deleted, or that any of the given fields of the object has
+ * changed.
+ */
 const isRelevant = (change: Change, fields: (object: KubeObject) => unknown): boolean =>
   change.type !== 'updated' || !jsonEqual(fields(change.previous), fields(change.object));
 

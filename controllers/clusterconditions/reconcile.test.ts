@@ -24,7 +24,7 @@ class Fixture {
    */
   readonly writes: object[] = [];
   remaining = 15_000;
-  /** Replaces the answer of the API server. */
+  /** If set, the API server answers each server-side apply with this error. */
   error: KubeError | undefined;
   /** Whether another field manager has set the condition too, so that this controller cannot remove the condition. */
   isShared = false;

@@ -29,16 +29,16 @@ const DELETION_PATIENCE: Ms = 15 * 60_000;
 const PATIENCE: Ms = 25_000;
 
 /**
- * The AWSFargateProfiles whose deletion control planes wait for, although this manager does not reconcile them. Either
- * this manager cannot decode the AWSFargateProfile, or a manager with another watch filter reconciles it. If a control
- * plane waits for unusually long, an event on the control plane names the AWSFargateProfile.
+ * The AWSFargateProfiles that this manager does not reconcile, although a control plane waits for their deletion.
+ * Either this manager cannot decode the AWSFargateProfile, or a manager with another watch filter reconciles it. If a
+ * control plane waits for unusually long, an event on the control plane names the AWSFargateProfile.
  */
 export class AwaitedProfiles {
   private readonly clock: Clock;
   private readonly recorder: EventRecorder;
   /**
-   * For each control plane that is being deleted: the AWSFargateProfile because of which it kept its finalizer in the
-   * last reconcile.
+   * For each control plane that is being deleted: the AWSFargateProfile because of which the control plane kept this
+   * controller's finalizer in the last reconcile.
    */
   private readonly awaited = new Map<string, AwaitedProfile>();
 

@@ -46,11 +46,11 @@ const BATCH = 50;
  * AWSFargateProfiles, a round takes several reconciles.
  */
 interface Round {
-  /** The name of the last AWSFargateProfile that was tried. */
+  /** The name of the last AWSFargateProfile that the round has tried to delete. */
   readonly lastTried: string;
   /**
-   * The requeue for the end of this round of deletions: `done` if every deletion has succeeded so far, otherwise a
-   * delay of seconds.
+   * The requeue with which the round will end: `done` if every deletion so far has succeeded, otherwise the requeue
+   * after a rejected or skipped deletion.
    */
   readonly requeue: Requeue;
 }
@@ -112,8 +112,8 @@ export class ProfileDeleter {
     const next = left[BATCH];
     if (next === undefined) {
       this.rounds.delete(keyText(cluster));
-      // The AWSFargateProfiles of earlier batches were not tried again in this reconcile. Some of them may have become
-      // deletable since, for example after a pause, so a new round starts.
+      // `profiles` still has AWSFargateProfiles of earlier batches, which this reconcile did not try to delete. Some of
+      // them may be deletable only now, for example after a pause, so a new round starts.
       return E.right(requeue.kind === 'done' && left.length < profiles.length ? NEXT_ROUND : requeue);
     }
     this.rounds.set(keyText(cluster), { lastTried: left[BATCH - 1]?.metadata.name ?? '', requeue });

@@ -24,7 +24,10 @@ export const BLOCKED: Requeue = { kind: 'after', delay: 2_000, reason: 'a profil
  */
 export const NEXT_BATCH: Requeue = { kind: 'after', delay: 0, reason: 'the cluster has more profiles to delete' };
 
-/** The requeue after the last batch of AWSFargateProfiles, if the cache still shows some of an earlier batch. */
+/**
+ * The requeue after the last batch of AWSFargateProfiles, if the cache still shows AWSFargateProfiles of an earlier
+ * batch as not deleted.
+ */
 export const NEXT_ROUND: Requeue = { kind: 'after', delay: 2_000, reason: 'the cache does not show all deletions yet' };
 
 export const LEFT_TO_OTHERS: Requeue = {

@@ -41,7 +41,10 @@ const decideOn = (situation: Partial<Situation>): Decision =>
     ...situation,
   });
 
-/** Returns a record of restorations of the CRD and the webhooks, one restoration for each number in `hoursAgo`. */
+/**
+ * Returns a record of restorations of the CRD and the webhook configurations, one restoration for each number in
+ * `hoursAgo`.
+ */
 const restored = (...hoursAgo: readonly number[]): KeeperRecord => ({
   restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts: ['crd', 'mutating', 'validating'] })),
 });

@@ -7,11 +7,11 @@ import { addRestoration } from './restoration/revert-limit.ts';
 
 const SECOND: Ms = 1_000;
 /**
- * The CRD keeper asks whether Cluster API Provider AWS serves AWSFargateProfiles, with writes that the API server does
- * not store (dry runs). An answer counts when it has lasted for this time.
+ * How long all tests must have given the same answer before the CRD keeper acts on this answer. A test finds out,
+ * usually with the dry run of a write, whether Cluster API Provider AWS serves AWSFargateProfiles.
  *
- * - `served`: an API server calls a new webhook only after a moment. So an accepted dry run does not prove yet that the
- *   webhook has accepted it.
+ * - `served`: an API server begins to call a new webhook only after a moment. So an accepted dry run does not prove yet
+ *   that the webhook has accepted it.
  * - `notInstalled` and `noWebhook`: an upgrade by clusterctl deletes Service and webhooks of Cluster API Provider AWS,
  *   and creates them again some seconds later.
  * - `notServed`: no time, because a manager of controller-runtime registers all its webhooks before it answers the
@@ -85,7 +85,8 @@ const REASONS_TO_WAIT: Readonly<Record<keyof typeof MIN_ANSWER_DURATION, string>
 };
 
 /**
- * Returns the parts to restore first. The CRD comes before the webhooks of Cluster API Provider AWS: while these
- * webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the installed CRD lacks.
+ * Returns the parts to restore first. The CRD is restored before the webhooks of Cluster API Provider AWS are removed:
+ * while these webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the installed CRD
+ * lacks.
  */
 const nextParts = (foreign: readonly Part[]): readonly Part[] => (foreign.includes('crd') ? ['crd'] : foreign);

@@ -64,7 +64,7 @@ export class KeeperEvents {
     this.record(eventsOfRestoration(observation, parts, writers));
   }
 
-  /** Reports the objects that lost fields while another CRD was installed. */
+  /** Reports the objects that lost fields while the CRD of another provider was installed. */
   fieldsLost(losses: readonly Loss[], logger: Logger): void {
     const objects = losses.map(lossText).join('; ');
     logger.info('The CRD is ours again', { lostFields: losses.length, objects });
@@ -101,7 +101,10 @@ const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'Validat
  */
 const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
 
-/** Returns the Events about the CRD and the webhooks that the CRD keeper has restored. */
+/**
+ * Returns the Events about a restored CRD, and about webhook configurations from which the CRD keeper has removed a
+ * webhook.
+ */
 function eventsOfRestoration(
   { crd, entries }: Observation,
   parts: readonly Part[],
@@ -131,7 +134,7 @@ const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
   message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
 });
 
-/** The text about a stopped CRD keeper, each part without the closing full stop. */
+/** The texts about a stopped CRD keeper, without their closing full stops. */
 export interface StopDescription {
   readonly problem: string;
   /** An action for the operator. */
@@ -179,7 +182,10 @@ function lossEvent({ object, fields }: Loss): KeeperEvent {
   return { about, type: 'Warning', reason: 'FieldsLost', message };
 }
 
-/** Returns a line about lost fields for the log and the record, such as `default/web: spec.roleARN`. */
+/**
+ * Returns the text about the lost fields of an object, such as `default/web: spec.roleARN`, for the log and the
+ * ConfigMap.
+ */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;
 
 const quotedList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' and ');

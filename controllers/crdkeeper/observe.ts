@@ -5,8 +5,8 @@ import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { compareSchema } from '../shared/crd/crd-schema.ts';
 
 /**
- * A part that the CRD keeper restores: the CRD, or the webhook for AWSFargateProfiles in a webhook configuration of
- * Cluster API Provider AWS.
+ * An object that the CRD keeper restores: the CRD, or a webhook configuration of Cluster API Provider AWS, from which
+ * the keeper removes the webhook for AWSFargateProfiles.
  */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
@@ -39,7 +39,7 @@ export interface WebhookEntry {
   readonly configuration: KubeObject;
 }
 
-/** The state in the API server of the CRD and the webhooks that the CRD keeper restores. */
+/** The state of the CRD and of the webhooks for AWSFargateProfiles in the API server. */
 export interface Observation {
   readonly crd: KubeObject | undefined;
   /**
@@ -86,7 +86,10 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   (Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0);
 
-/** Returns the parts that another client has replaced and that the CRD keeper must restore. */
+/**
+ * Returns the parts to restore: the CRD if it comes from another provider, and each webhook configuration that has a
+ * webhook for AWSFargateProfiles.
+ */
 export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | 'entries'>): readonly Part[] => [
   ...(schema === 'foreign' ? (['crd'] as const) : []),
   ...WEBHOOK_PHASES.filter((phase) => entries.some((entry) => entry.phase === phase)),

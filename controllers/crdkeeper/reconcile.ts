@@ -55,8 +55,8 @@ export class CrdKeeper {
    */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the ConfigMap may record which fields a replaced CRD dropped, but not yet which objects lost these fields.
-   * The value is true after a start, because an earlier process may have recorded such fields.
+   * Whether the ConfigMap may list fields that were lost under the CRD of another provider, but not yet the objects
+   * that lost these fields. The value is true after a start, because an earlier process may have recorded such fields.
    */
   private mayHaveUnlistedFields = true;
 
@@ -180,8 +180,9 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // The report about the stop names the parts that are replaced at present, which can differ from the parts at the
-    // time of the stop. The clients in the report are those that had replaced the parts at the time of the stop.
+    // `parts` are the CRD or webhook configurations that are replaced now. They can differ from those that were
+    // replaced when the CRD keeper stopped. `stop.writers` are the clients that had replaced CRD or webhook
+    // configurations at the time of the stop.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
@@ -208,7 +209,8 @@ export class CrdKeeper {
       await restore(client, observation, parts, signal);
     } catch (error) {
       if (isRefused(error)) await records.write(record, signal);
-      // The JSON Patch was rejected, because another client has changed the list of webhooks since it was read.
+      // The JSON Patch was rejected, because another client has changed the list of webhooks since this reconcile read
+      // the list.
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
       throw error;
     }

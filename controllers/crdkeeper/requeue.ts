@@ -6,8 +6,8 @@ import type { Requeue } from '../../pkg/runtime/reconcile.ts';
  */
 export const WHILE_AT_REST: Ms = 5 * 60_000;
 /**
- * How often the CRD keeper calls the webhooks of Cluster API Provider AWS again while a part is replaced. A stopped CRD
- * keeper reads its record at the same interval.
+ * How often the CRD keeper tests the webhooks of Cluster API Provider AWS again while one of these webhooks or the CRD
+ * of another provider is installed. A stopped CRD keeper reads its ConfigMap at the same interval.
  */
 export const WHILE_FOREIGN: Ms = 15_000;
 /** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */

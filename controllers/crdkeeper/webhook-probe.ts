@@ -55,7 +55,7 @@ const draft = (namespace: string): object => ({
 });
 
 /**
- * Error messages of the API server about a webhook call. No error code distinguishes these cases. Sources:
+ * Error messages of the API server about a webhook call. No error code distinguishes these errors. Sources:
  * k8s.io/apiserver v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and
  * pkg/util/proxy/proxy.go. A webhook server of controller-runtime answers 404 for a path that has no webhook.
  */

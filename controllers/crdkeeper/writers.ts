@@ -14,7 +14,7 @@ const rulesOf = (webhook: string): readonly string[] => [
   'f:rules',
 ];
 
-/** Returns the field managers that have last written the CRD or the webhooks, each once. */
+/** Returns the names of the field managers that last wrote `parts` (the CRD or webhooks), without duplicates. */
 export function writersOf({ crd, entries }: Observation, parts: readonly Part[]): readonly string[] {
   const written: readonly (readonly [KubeObject, readonly string[]])[] = [
     ...(crd !== undefined && parts.includes('crd') ? [[crd, VERSIONS] as const] : []),

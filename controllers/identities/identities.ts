@@ -55,7 +55,7 @@ export interface Identities {
   readonly runnables: readonly Runnable[];
   /**
    * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
-   * The objects in the first list of a cache are not reported as changes.
+   * The objects in the first list of a cache are not reported one by one.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -182,7 +182,7 @@ function newCache(
 
 /**
  * Whether a change of an object changes the part of the object that `view` returns. An object in the first list of the
- * cache counts as unchanged, because one change is reported for the whole list.
+ * cache counts as unchanged: `newCache` reports one change for a first list that arrives after the start.
  */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'

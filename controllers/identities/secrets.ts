@@ -24,18 +24,18 @@ const SESSION_TOKEN = 'SessionToken';
  */
 const CREDENTIALS_TTL: Ms = 60_000;
 /**
- * How long the error of a failed read of a Secret is returned without another read. Otherwise a thousand objects with
- * one Secret would send a request each.
+ * How long the result of a read that returned no complete credentials is used before the next read. Otherwise a
+ * thousand objects with one Secret would send a request each.
  */
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
 /**
- * The time after which an unused Secret is no longer polled. If objects are compared with AWS less often than this, the
- * time is longer.
+ * The shortest time after which an unused Secret is no longer polled. With a long resync interval the time is longer,
+ * so that the Secret of an unchanged object is still polled between two reconciles.
  */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
-/** How long credentials are used while their Secret cannot be read, counted from the last answer of the API server. */
+/** How long credentials are used while their Secret cannot be read, counted from the last successful read. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
 /**
@@ -51,9 +51,9 @@ export type SecretState =
 class CachedSecret {
   /** The content of the Secret; `undefined` if the Secret must be read before its next use. */
   state: SecretState | undefined;
-  /** The monotonic time before which the Secret is not read again. */
+  /** The monotonic time until which a use of the Secret takes `state` without another read. */
   freshUntil: Ms = 0;
-  /** The monotonic time of the last answer of the API server about the Secret. */
+  /** The monotonic time of the last read that the API server answered with the Secret or with 404 (Not Found). */
   answeredAt: Ms = 0;
   /**
    * A fingerprint of the last content of the Secret, to detect a change. It is kept when the content itself is

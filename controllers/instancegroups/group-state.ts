@@ -17,7 +17,7 @@ export type KeikoState =
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'
-  /** A user must act. */
+  /** An error that the controller cannot correct, so a user must act. */
   | 'Error';
 
 /** The state of a keiko InstanceGroup as its status and events show it. */

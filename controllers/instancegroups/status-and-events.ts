@@ -102,8 +102,8 @@ export class GroupReporter {
 }
 
 /**
- * Returns the name of the IAM role that is used but not managed by this controller, for example because keiko created
- * it; `undefined` if there is none.
+ * Returns the name of an IAM role that this controller uses but does not manage, for example because keiko created it.
+ * `undefined` if there is none, or if spec.roleARN names the role.
  */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;

@@ -11,8 +11,8 @@ export interface ApiRejection {
 }
 
 /**
- * The maximum length of an API server's error message in a condition or event, in characters. An Event may have 1024
- * bytes, and a remedy follows the message.
+ * The maximum length of an API server's error message in a condition or event, in characters. The text of an Event may
+ * have 1024 bytes, and contains a remedy after this error message.
  */
 const MAX_MESSAGE = 600;
 
@@ -63,7 +63,7 @@ function remedyFor({ status, message }: KubeError): string | undefined {
 
 /**
  * Patterns for error messages of the API server, each with a remedy that uses the name in the message. No error code
- * distinguishes these cases. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
+ * distinguishes these errors. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
  * pkg/admission/plugin/webhook/errors/statuserror.go, pkg/admission/plugin/policy/validating/dispatcher.go,
  * pkg/admission/plugin/resourcequota/controller.go, pkg/endpoints/handlers/responsewriters/errors.go) and of
  * k8s.io/apiextensions-apiserver (pkg/apiserver/conversion/webhook_converter.go).

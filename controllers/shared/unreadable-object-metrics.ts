@@ -13,8 +13,9 @@ export interface UnreadableObjectMetrics {
 }
 
 /**
- * Registers the metric that shows how many objects of each kind the manager cannot read. A log line names each object.
- * The only label is the kind: a user can make any number of objects, and each label value needs memory.
+ * Registers the metric that shows how many objects of each kind the manager cannot read. A log line names each of these
+ * objects. The only label of the metric is the kind: a user can make any number of objects, and each label value needs
+ * memory.
  */
 export function unreadableObjectMetrics(registry: Registry): UnreadableObjectMetrics {
   const watched: Record<string, Stores[string]> = {};

@@ -8,7 +8,7 @@ import { tar } from './tar.ts';
 export interface Layer {
   /** The description of the layer in the `history` of the image configuration. */
   readonly comment: string;
-  /** The digest of the uncompressed archive. */
+  /** The digest of the uncompressed tar archive of the layer. */
   readonly diffId: string;
   readonly blob: Buffer;
 }

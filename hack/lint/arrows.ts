@@ -10,12 +10,12 @@ const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'status', '
 );
 
 /**
- * The folders that each folder may import besides itself. Each key is a folder; if several keys contain a file, the
- * longest key counts.
+ * The folders that each folder may import besides itself. Each key is a folder or a file; if several keys match a file,
+ * the longest key counts.
  *
- * The order is cmd → controllers → pkg → api. Within pkg, the order is runtime → kube → async → env and fargate → cloud
- * → async → env. Each arrow points to the imported folder. The AWS emulator in test/aws imports no code of the manager,
- * so that the emulator and the manager cannot have the same mistake.
+ * The order is cmd → controllers → pkg → api. Within pkg there are two orders: runtime → kube → async → env, and
+ * fargate → cloud → async → env. Each arrow points to the imported folder. The AWS emulator in test/aws imports no code
+ * of the manager, so that the emulator and the manager cannot have the same mistake.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: [],

@@ -39,8 +39,8 @@ export interface SessionsConfig extends AwsConfig {
  */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 /**
- * The maximum number of regions and accounts whose SDK clients are cached per identity. AWS has fewer regions, but a
- * user can write any text as the region, and the clients of one region take 80 KiB.
+ * The maximum number of pairs of region and account whose SDK clients are cached per identity. AWS has fewer regions,
+ * but a user can write any text as the region, and the clients of one region take 80 KiB.
  */
 const MAX_CLIENTS = 64;
 
@@ -142,8 +142,9 @@ class IdentitySessions {
 
   /**
    * Returns the failure of an AWS call. If AWS has rejected the credentials, STS verifies them in a region that is
-   * enabled in every account. If this is another region and it accepts the credentials, the returned failure also names
-   * it. Then the region of the call is the problem, and the credentials stay in use for all other regions.
+   * enabled in every account. If STS accepts the credentials in a region other than that of the call, the returned
+   * failure names the accepting region (`acceptedIn`). Then the region of the call is the problem, and the credentials
+   * stay in use for all other regions.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;

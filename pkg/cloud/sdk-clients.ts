@@ -36,7 +36,8 @@ export function newClients({ region, credentials, transport, endpoints, version 
       // The IAM client needs the region of IAM: if an endpoint is configured, the SDK signs requests for the region of
       // the client and not for the region of IAM.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Without the mark `memoized`, the SDK would cache the first credentials, even for ever if they do not expire.
+      // Without the property `memoized`, the SDK would cache the first credentials that this function returns, even for
+      // ever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
       // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.

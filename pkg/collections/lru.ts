@@ -5,8 +5,8 @@ export interface LruOptions {
   /** The maximum number of entries. A further entry evicts the entry that was used longest ago. */
   readonly maxEntries?: number;
   /**
-   * An entry that was not used for `span` ms is evicted, either at the next use of another entry or at the next call of
-   * `entries`.
+   * An entry that was not used for `span` ms is evicted at the next `get`, `getOrCreate` or `set` of another key, or at
+   * the next call of `entries`.
    */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
 }

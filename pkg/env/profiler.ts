@@ -7,7 +7,7 @@ export interface Profiler {
   /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */
   cpu(wait: () => Promise<void>): Promise<string>;
   /**
-   * Samples which functions allocate memory that is still in use at the end. Returns JSON in V8's format
+   * Samples which functions allocate memory that is still in use when the sampling ends. Returns JSON in V8's format
    * `.heapprofile`, which has names of functions and numbers, and no values of the heap.
    */
   heap(wait: () => Promise<void>): Promise<string>;

@@ -63,9 +63,10 @@ export function profileOwnership(
 }
 
 /**
- * Tells whether an IAM role belongs to this controller. It does if this controller's tags on the role name the EKS
- * cluster and the namespace of the AWSFargateProfile. The control plane of another namespace may name the same EKS
- * cluster; the tag with the namespace keeps the roles of the two namespaces apart.
+ * Tells whether an IAM role belongs to this controller. This controller tags each of its roles with the EKS cluster and
+ * the namespace of the AWSFargateProfile. A role with both tags belongs to this controller if both tags match the
+ * AWSFargateProfile. The control plane of another namespace may name the same EKS cluster; the tag with the namespace
+ * keeps the roles of the two namespaces apart.
  *
  * A role that lacks one or both of these tags belongs to this controller if no such tag names another owner, and if
  * Cluster API Provider AWS created the role for the AWSFargateProfile. The role then carries that provider's cluster

@@ -13,8 +13,8 @@ export interface Statement {
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
   /**
-   * The fields of the policy statement that no other property of this type contains, without `Sid`. The text is a JSON
-   * list sorted by field name. Two statements with different texts are not equal.
+   * The rest of the policy statement as a JSON list sorted by field name: all fields except `Sid` and those from which
+   * the properties above come. Two statements with different `otherFields` are not equal.
    */
   readonly otherFields: string;
 }

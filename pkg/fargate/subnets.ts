@@ -36,7 +36,7 @@ function canRunFargate(subnet: NetworkSubnet): boolean {
   return (
     subnet.isPublic !== true &&
     !EDGE_ZONES.includes(subnet.zoneType ?? '') &&
-    // Secondary subnets only provide addresses for pods of the VPC CNI, not for nodes or Fargate pods.
+    // Secondary subnets are not for nodes or Fargate pods: the VPC CNI takes the addresses of pods on nodes from them.
     subnet.tags?.[ASSOCIATION_TAG] !== SECONDARY
   );
 }

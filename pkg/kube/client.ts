@@ -106,7 +106,7 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       const verb = subresource === undefined ? 'applying' : `applying ${subresource} of`;
       const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource) + query({ fieldManager, force: 'true' });
-      // JSON is YAML.
+      // This is a content type of server-side apply. The body is JSON, which is valid YAML.
       const contentType = 'application/apply-patch+yaml';
       return requests.sendForObject({ doing, method: 'PATCH', path, body: object, contentType, signal });
     },

@@ -67,7 +67,7 @@ export interface PatchOptions {
 }
 
 export interface CreateOptions {
-  /** As in {@link PatchOptions}. */
+  /** Whether the create is a dry run, as in {@link PatchOptions}. */
   readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }

@@ -12,9 +12,10 @@ type Exemption = (server: { readonly host: string; readonly port: string }) => b
 
 /**
  * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and the
- * AWS SDK for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others. If a variable is empty, the
- * variable with the same name in lower case is read. `localhost`, loopback addresses and the entries of NO_PROXY need
- * no proxy. If a variable names no proxy, returns one sentence about it as the Left of an Either.
+ * AWS SDK for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others. If a variable is not set or
+ * is empty, the variable with the same name in lower case is read. `localhost`, loopback addresses and the entries of
+ * NO_PROXY need no proxy. Returns a Left with an error message if HTTPS_PROXY or HTTP_PROXY has a value that is not a
+ * valid proxy URL.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');

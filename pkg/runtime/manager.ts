@@ -37,7 +37,10 @@ export class Manager {
   private readonly gracePeriod: Ms;
   /** Aborted when the manager must stop. The abort reason is the error of the part that failed, or {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** Aborted when this process loses the lease. The manager then no longer waits until the other parts have stopped. */
+  /**
+   * Aborted when this process loses the lease. The manager then tells all parts to stop, and waits only for the
+   * recorders.
+   */
   private readonly leaseLost = new AbortController();
   private readonly recorders: RunnableGroup;
   private readonly servers: RunnableGroup;

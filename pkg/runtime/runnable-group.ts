@@ -46,7 +46,8 @@ export class RunnableGroup {
   }
 
   /**
-   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has one.
+   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it
+   * has one.
    */
   notStarted(): readonly string[] {
     return this.members

@@ -50,8 +50,7 @@ export interface EmulatedEks {
 export type Costs = Readonly<Record<string, number>>;
 
 /**
- * The duration, the AWS calls and the resource use of one measured part of a benchmark, e.g. of the creation of all
- * profiles.
+ * The duration, the AWS calls and the resource use of one phase of a measurement, e.g. of the creation of all profiles.
  */
 export interface MeasuredPhase {
   readonly seconds: number;

@@ -1,6 +1,6 @@
 import type { CallRecord } from '../aws/call-log.ts';
 
-/** Counts of the AWS calls in one part of the benchmark. */
+/** Counts of the AWS calls in one phase of a measurement, e.g. in the creation of all profiles. */
 export interface CallCounts {
   readonly total: number;
   /**

@@ -11,7 +11,7 @@ const EMULATOR_SHARE_PERCENT = 50;
 
 /**
  * Returns the processor time of each process in a measurement, and figures that show whether the AWS emulator slowed
- * the manager down. The entry `machine` includes programs that do not belong to the benchmark.
+ * the manager down. The figure `Processors busy` includes programs that do not belong to the benchmark.
  */
 export function costFigures({ seconds, calls, usage, costs }: MeasuredPhase, phase: string): readonly Figure[] {
   const { machine = 0, ...others } = costs;

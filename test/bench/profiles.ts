@@ -43,7 +43,7 @@ interface Named extends Place {
   readonly name: string;
 }
 
-/** The AWSFargateProfiles of one benchmark run, and whether each of them is Ready. */
+/** The AWSFargateProfiles whose names begin with the same prefix, and whether each of them is Ready. */
 export class BenchProfiles {
   readonly #api: ApiClient;
   readonly #aws: RemoteAdmin;
@@ -163,7 +163,7 @@ export class BenchProfiles {
     return this.#readyCount;
   }
 
-  /** Records whether an object is Ready; undefined: the object no longer exists. */
+  /** Records whether an object is Ready. `isReadyNow` is undefined for an object that no longer exists. */
   #set(name: string, isReadyNow: boolean | undefined): void {
     this.#readyCount += Number(isReadyNow === true) - Number(this.#ready.get(name) === true);
     if (isReadyNow === undefined) this.#ready.delete(name);

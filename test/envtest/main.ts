@@ -31,8 +31,8 @@ async function ensureManifests(): Promise<void> {
 }
 
 /**
- * Gets all binaries of `make test-e2e` and `make test-grid` before the tests start, because a build during a test would
- * exceed the timeout of the test.
+ * Gets the binaries and manifests of `make test-e2e` and `make test-grid` before the tests start, because a build
+ * during a test would exceed the timeout of the test.
  */
 async function ensureAll(): Promise<void> {
   await ensure([]);
@@ -44,7 +44,10 @@ async function ensureAll(): Promise<void> {
   });
 }
 
-/** Runs `get`, and prints a message instead of failing if Go is missing, which builds and downloads these files. */
+/**
+ * Runs `get`, which gets binaries or manifests. Prints a message instead of failing if a file is not in the cache and
+ * can be neither downloaded nor built, e.g. because Go is missing.
+ */
 async function reportMissing(get: () => Promise<unknown>): Promise<void> {
   try {
     await get();

@@ -28,7 +28,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
   async function waitUntilDeletionsAreSeen(names: readonly string[]): Promise<void> {
     for (const name of names) await waitForState(`AWSFargateProfile/${name}`, { health: 'Progressing' });
   }
-  /** Continues the sync operation until AWS has a profile in the given status. */
+  /** Continues the sync operation until at least one Fargate profile in AWS has the given status. */
   const stepUntilStatusInAws = (status: 'CREATING' | 'DELETING'): Promise<boolean> =>
     eventually(
       async () => {

@@ -137,7 +137,10 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
     spec: { ...specOf(of), ...inputs },
   });
 
-  /** All objects with the label of this provider, each as `Kind namespace/name`. */
+  /**
+   * All objects with the label of this provider, each as `Kind namespace/name`, followed by `(owned)` if the object has
+   * owner references.
+   */
   async function installed(): Promise<readonly string[]> {
     const labelled = ['-A', '-l', 'cluster.x-k8s.io/provider=infrastructure-aws-fargate', '-o', 'json'];
     const { stdout, stderr, code } = await world.kubectl(['get', KINDS, ...labelled]);

@@ -28,8 +28,8 @@ export class SharedKill {
   }
 
   /**
-   * Called by each fault case that shares the kill, after its preparation. The promise resolves when all these fault
-   * cases have called `ready` or `giveUp`.
+   * Called by each fault case that shares the kill, after the fault case has prepared its test scenario. The promise
+   * resolves when all these fault cases have called `ready` or `giveUp`.
    */
   ready(): Promise<void> {
     this.#prepared += 1;

@@ -8,9 +8,9 @@ export interface AwsSnapshot {
 }
 
 /**
- * Compares each version of an AWSFargateProfile with AWS, and collects the contradictions. A version may describe any
- * state that AWS has had since the previous version of the AWSFargateProfile, because AWS can change between the
- * manager's read from AWS and its write of the status.
+ * Collects the contradictions in each version of an AWSFargateProfile, and between each version and AWS. A version may
+ * describe any state that AWS has had since the previous version of the AWSFargateProfile, because AWS can change
+ * between the manager's read from AWS and its write of the status.
  */
 export class StatusChecker {
   readonly #violations = new Set<string>();
@@ -25,8 +25,8 @@ export class StatusChecker {
   #isGone = false;
 
   /**
-   * The contradictions between the AWSFargateProfile and AWS, each only once, in the order in which they first
-   * occurred.
+   * The contradictions in the AWSFargateProfile, and between the AWSFargateProfile and AWS, each only once, in the
+   * order in which they first occurred.
    */
   get violations(): readonly string[] {
     return [...this.#violations];
@@ -41,10 +41,7 @@ export class StatusChecker {
     return this.#isGone ? undefined : this.#versions.at(-1);
   }
 
-  /**
-   * Returns the reasons that the condition of the given type has had in all versions of the AWSFargateProfile in which
-   * the condition was True.
-   */
+  /** Returns each reason that the condition of the given type has had while it was True, in alphabetical order. */
   reasonsWhileTrue(type: string): readonly string[] {
     const conditions = this.#versions.map((version) => findCondition(version, type));
     return [...new Set(conditions.flatMap((each) => (each?.status === 'True' ? [each.reason ?? ''] : [])))].toSorted();

@@ -212,8 +212,9 @@ export class GridSubject {
   }
 
   /**
-   * Contradictions between the status of the AWSFargateProfile and AWS. Also AWS calls that the manager sent too early:
-   * while the status did not yet record the resource to be created, or while Ready was still True.
+   * Contradictions in the AWSFargateProfile, and between the AWSFargateProfile and AWS. Also AWS calls that the manager
+   * sent too early: while the AWSFargateProfile did not yet record the resource to be created, or while Ready was still
+   * True.
    */
   get violations(): readonly string[] {
     return [...this.#violations, ...this.checker.violations];
@@ -369,8 +370,9 @@ export class GridSubject {
   /**
    * Checks the AWSFargateProfile before an AWS call that may change AWS. First waits until the test has compared the
    * newest version of the AWSFargateProfile with AWS, because the call may replace the AWS state that this version
-   * describes. The AWSFargateProfile must record a create call (write-ahead), so that a new manager finds the created
-   * resource after a crash. At CreateFargateProfile and DeleteFargateProfile, the Ready condition must not be True.
+   * describes. Before a create call, the AWSFargateProfile must already have the fields with which a new manager finds
+   * the created resource after a crash. Before CreateFargateProfile and DeleteFargateProfile, the Ready condition must
+   * not be True.
    */
   async #checkBeforeChange({ operation, identifiers }: CallRecord): Promise<void> {
     const object = await this.#world.profile(NAME, this.id);

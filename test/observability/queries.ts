@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 
 const DIRECTORY = new URL('../../config/observability/', import.meta.url);
 
-/** A query in PromQL, and where it is. */
+/** A query in PromQL, and the name of the alert or of the dashboard panel that uses it. */
 export interface Query {
   readonly where: string;
   readonly expr: string;

@@ -48,9 +48,9 @@ describe('40 clusters with five new profiles each', () => {
     applyToAll(one, 1);
     applyToAll(five, 5);
     const alone = await timeOfFirstCreates(one, CLUSTERS);
-    // In each EKS cluster only one Fargate profile can be created at a time. The manager first reconciles the
-    // AWSFargateProfiles in the order of its watch. After that, it prefers the first AWSFargateProfile in the queue of
-    // each EKS cluster.
+    // EKS creates only one Fargate profile of an EKS cluster at a time. The manager first reconciles the
+    // AWSFargateProfiles in the order of its watch events. After that, it prefers the AWSFargateProfile that is first
+    // in the queue of its EKS cluster.
     expect(await timeOfFirstCreates(five, CLUSTERS)).to.be.at.most(2 * alone);
   }).timeout(60_000);
 

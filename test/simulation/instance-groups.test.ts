@@ -10,7 +10,8 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const REGION = 'us-east-1';
 const CLUSTER = 'tools';
 const FLAGS = [`--allow-eks-cluster=default=${ACCOUNT}/${REGION}/to*`, '--instance-groups'];
-// fnv1a64('tools-default-web')
+// keiko's instance-manager gives the Fargate profile this name. It ends with the FNV-1a hash (64 bits) of the text
+// `tools-default-web`.
 const PROFILE = 'fargate-tools-11570656755408888675';
 const ROLE = `${PROFILE}-role`;
 const OURS = 'aws-fargate.cluster.x-k8s.io/instancegroup';

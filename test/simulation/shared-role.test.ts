@@ -10,9 +10,9 @@ describe('a role shared by two objects', () => {
   it('is deleted when both objects are deleted, even if the first finalizer removal takes long', async () => {
     const names = ['a', 'b'];
     const world = new SimulatedWorld({ aws: { latencyMs: 5 } });
-    // While EKS creates a Fargate profile of another client, both AWSFargateProfiles wait and have no Fargate profile
-    // yet. So the manager can delete both objects at the same time, because EKS need not delete two Fargate profiles
-    // one after the other.
+    // While EKS creates the Fargate profile of another client, the AWSFargateProfiles `a` and `b` wait and have no
+    // Fargate profile yet. So the manager can delete `a` and `b` at the same time, because EKS need not delete two
+    // Fargate profiles one after the other.
     world.aws.admin.putProfile({
       cluster: EKS_CLUSTER,
       name: 'theirs',
@@ -45,8 +45,8 @@ describe('a role shared by two objects', () => {
     const world = new SimulatedWorld({
       aws: { latencyMs: 5, eks: { createMs: 5 * SECOND, deleteMs: 10 * SECOND } },
     });
-    // The manager reads the AWSFargateProfiles that use a role from its cache only if the cache has more than 50
-    // AWSFargateProfiles. Otherwise the manager lists them from the API server.
+    // The manager has to find the AWSFargateProfiles that use a role. It looks in its cache only if the cache has more
+    // than 50 AWSFargateProfiles. Otherwise it lists the AWSFargateProfiles from the API server.
     for (let index = 0; index < 50; index++) {
       world.create(PLURAL, {
         metadata: { name: `paused-${index}`, annotations: { [PAUSED_ANNOTATION]: '' } },

@@ -55,8 +55,8 @@ describe('the writes to the API server', () => {
     await world.ready('a');
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'a')).to.deep.equal([
-      // This patch adds the finalizer with which the API server keeps a deleted object until its AWS resources are
-      // deleted.
+      // Because of the finalizer in this patch, the API server keeps a deleted object until the manager has deleted the
+      // AWS resources of the object.
       'metadata annotations, finalizers, labels, ownerReferences',
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',

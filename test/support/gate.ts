@@ -13,13 +13,13 @@ export class Gate {
     this.#what = what;
   }
 
-  /** Called by an event that arrives at the gate. Resolves when the test has opened the gate. */
+  /** The code that the test delays calls this function. Resolves when the test has opened the gate. */
   async pass(): Promise<void> {
     this.#isReached = true;
     await this.#opening.promise;
   }
 
-  /** Waits until an event has arrived at the gate, that is, has called `pass`. */
+  /** Waits until an event has arrived at the gate, that is, until the delayed code has called `pass`. */
   async waitForArrival(): Promise<void> {
     await eventually(() => this.#isReached, { what: this.#what, timeoutMs: TIMEOUT_MS });
   }

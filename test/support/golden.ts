@@ -10,7 +10,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/AROA[A-Z0-9]+/g, '<role id>'],
   [/subnet-[0-9a-f]{17}/g, '<subnet>'],
   [/(Resource Version: +)\d+/g, '$1<version>'],
-  // The annotation tests.example.com/look, whose value `triggerReconcile` increases.
+  // The value of the annotation that `triggerReconcile` changes: `tests.example.com/look`, or `look` in a simulation.
   [/(look: +)\d+/g, '$1<time>'],
 ];
 

@@ -3,11 +3,14 @@ import { setImmediate as nextEventLoopTurn, setTimeout as delay } from 'node:tim
 import type { Context, RootHookObject } from 'mocha';
 
 /**
- * How long after the last test of a file sockets may take to close, and child processes to exit. A busy machine needs
- * seconds. hooks.test.ts sets a shorter time, because its test files leave handles open on purpose.
+ * The time in which sockets must close and child processes must exit, after the last test of a test file. A busy
+ * machine needs seconds. hooks.test.ts sets a shorter time, because its test files leave handles open on purpose.
  */
 const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
-/** How long the reporter of Mocha has to print its output before a test run with open handles exits. */
+/**
+ * If handles are open after the tests, this process exits after this delay. In the delay, Mocha's reporter prints its
+ * output.
+ */
 const REPORTER_MS = 500;
 /** Whether this process is a worker of Mocha's option `--parallel`: Mocha sets MOCHA_WORKER_ID only in its workers. */
 const IS_PARALLEL_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined;

@@ -104,8 +104,8 @@ export function findDeletionErrors(
     ...(statusOf('Stalled') === 'False' ? [] : [`Stalled is ${statusOf('Stalled')}, but no user action is needed`]),
     ...(statusOf('Reconciling') === 'True' ? [] : [`Reconciling is ${statusOf('Reconciling')} during a deletion`]),
     ...(ALLOWED_REASONS.has(reason) ? [] : [`the deletion waits for ${reason}: ${message}`]),
-    // The manager sets the reason DeletingProfile just before it sends DeleteFargateProfile, so the Fargate profile
-    // must have existed since the previous version of the AWSFargateProfile.
+    // The manager sets the reason DeletingProfile just before it sends DeleteFargateProfile. So at least one AWS state
+    // since the previous version of the AWSFargateProfile must contain the Fargate profile.
     ...(reason === 'DeletingProfile' && !was(since, profileName) ? ['its profile was already deleted'] : []),
     ...(reason === 'WaitingForSibling' && !was(ever, ahead, STATUS_OF[doing])
       ? [`no such profile is ahead: ${message}`]

@@ -22,8 +22,8 @@ const MOST_FEWER_CALLS = 2;
 /**
  * Defines the mocha tests that kill the manager at each AWS call of a teardown. The tests print how many teardowns ran
  * and how many failed.
- * @param rehearsals number of teardowns without a kill. The AWS calls are those of the teardown with the fewest calls,
- * because in some teardowns the manager reads a waiting Fargate profile once more.
+ * @param rehearsals the number of teardowns without a kill, which show the AWS calls of a teardown. The tests use the
+ * calls of the teardown with the fewest calls, because the number of polls varies.
  */
 export function describeTeardownKills(rehearsals: number): void {
   describe('kill -9 in the teardown of a cluster with four profiles, at every call', function () {
@@ -80,9 +80,8 @@ export function describeTeardownKills(rehearsals: number): void {
 }
 
 /**
- * Whether the test should have killed the manager at an AWS call that the manager never made. If the test should have
- * killed after the n-th of all calls, the manager may make one or two calls less than n, because the number of polls
- * varies. The result is then false.
+ * Whether the manager never made the AWS call at which the test should have killed it. Exception: false, if the kill
+ * point is the n-th of all AWS calls and the manager made only n-1 or n-2 calls, because the number of polls varies.
  */
 const hasMissedKillPoint = ({ killedAt, killPoint, calls }: TeardownOutcome): boolean => {
   const fewer = killPoint.nth - calls.length;

@@ -9,8 +9,8 @@ let probes = 0;
  * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters and
  * AWSManagedControlPlanes that were made before this call. The test creates a probe object of each kind, because the
  * manager watches each kind separately. The Ready message of the probe AWSFargateProfile shows which probe objects the
- * manager has received. With a probe object, the manager has also received all earlier changes of its kind. The probes
- * cause no AWS calls.
+ * manager has received. If the manager has received a probe object, it has also received all earlier changes of objects
+ * of the same kind. The probe objects cause no AWS calls.
  *
  * @param controlPlanes whether to wait for AWSManagedControlPlanes; false in tests in which another controller would
  * act on the probe AWSManagedControlPlane

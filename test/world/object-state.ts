@@ -11,7 +11,8 @@ export const messageOf = (object: RawObject, type: string): string => conditionO
 
 /**
  * Returns the status and reason of an object's conditions Ready, Reconciling and Stalled, e.g. `{ Ready: 'False
- * Refused', Reconciling: 'False', Stalled: 'True Refused' }`.
+ * Refused', Reconciling: 'False', Stalled: 'True Refused' }`. A condition Reconciling or Stalled with status False
+ * has no reason in the result.
  */
 export function summaryOf(object: RawObject): { Ready: string; Reconciling: string; Stalled: string } {
   const summarize = (type: string): string => {

@@ -133,7 +133,7 @@ export interface World {
   ready(name: string, options?: WaitOptions): Promise<RawObject>;
   /** Waits until the API server has no AWSFargateProfile with this name. */
   gone(name: string, options?: WaitOptions): Promise<void>;
-  /** The Events about all objects with this name, oldest first, each as `Type Reason: message`. */
+  /** The Events about all objects with this name, sorted by their last change, each as `Type Reason: message`. */
   events(name: string, namespace?: string): Promise<readonly string[]>;
   /**
    * Waits until an Event about an object with this name contains `text`, and returns all Events about objects with this

@@ -6,9 +6,9 @@ import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
 import { parseAddress } from '../../../pkg/runtime/http/address.ts';
 
 /**
- * The flags of the diagnostics server, which serves metrics, log verbosity and profiles. The TLS flags have the names
- * that Cluster API's managers use. Those managers have no flags for the certificate, so the certificate flags have the
- * names that kubebuilder uses.
+ * The flags of the diagnostics server, which serves metrics, log verbosity, and CPU and heap profiles. The TLS flags
+ * have the names that Cluster API's managers use. Those managers have no flags for the certificate, so the certificate
+ * flags have the names that kubebuilder uses.
  */
 export const DIAGNOSTICS_FLAGS = [
   {
@@ -45,7 +45,7 @@ export const DIAGNOSTICS_FLAGS = [
 
 type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
-/** The settings of the server for diagnostics: metrics, log verbosity and profiles. */
+/** The settings of the server for metrics, log verbosity, and CPU and heap profiles. */
 export interface Diagnostics {
   readonly address: ListenAddress;
   /** The TLS settings of the server; undefined: plain HTTP without authentication. */

@@ -64,12 +64,15 @@ export interface ManagerFlags {
   readonly staticIdentityNamespace?: string;
   /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
   readonly health?: ListenAddress;
-  /** The settings of the server for metrics, log verbosity and profiles; undefined: the manager runs no such server. */
+  /**
+   * The settings of the server for metrics, log verbosity, and CPU and heap profiles; undefined: the manager runs no
+   * such server.
+   */
   readonly diagnostics?: Diagnostics;
   readonly loggingFormat: LoggingFormat;
   readonly verbosity: number;
   readonly serviceEndpoints: readonly ServiceEndpoint[];
-  /** The names of those given flags that have no effect, e.g. `webhook-port`. */
+  /** The names of the flags that are on the command line but have no effect, e.g. `webhook-port`. */
   readonly ignored: readonly string[];
 }
 

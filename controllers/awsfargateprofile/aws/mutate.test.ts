@@ -17,7 +17,9 @@ import {
 } from '../testing/mutations.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 
-/** For each kind of change: the expected AWS call and the name of the resource that the call changes. */
+/**
+ * For each kind of change that the controller makes in AWS: the expected call, and the name of the changed resource.
+ */
 const CALLS: Readonly<Record<string, string>> = {
   createProfile: `CreateFargateProfile ${PROFILE}`,
   tagProfile: `TagResource ${PROFILE}`,

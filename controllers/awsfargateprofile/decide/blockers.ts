@@ -137,8 +137,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
     // The controller does not recreate these deleted roles: a role of another owner that spec.roleName names, and the
-    // role that Cluster API Provider AWS shares between all its profiles. But under the computed name the controller
-    // creates its own role, even if a role of another owner had this name before.
+    // role that Cluster API Provider AWS shares between all its profiles. But if spec.roleName is absent, the
+    // controller creates its own role under the computed name, even if a role of another owner had this name before.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));

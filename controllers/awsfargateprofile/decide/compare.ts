@@ -38,8 +38,8 @@ export function ownershipOf(desired: Desired, found: FargateProfile): Ownership 
 }
 
 /**
- * Returns values for the message of a condition about a Fargate profile that the controller deletes or replaces.
- * `successor` is the name of the profile that the controller creates afterwards.
+ * Returns the names for a condition message about a Fargate profile that the controller deletes or replaces: `name` is
+ * the name of this profile, `successor` the name of the profile that the controller creates afterwards, if any.
  */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,

@@ -52,8 +52,8 @@ const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
 /**
- * The name of the Fargate profile in a spec. Without spec.profileName, the controller keeps the profile name that
- * status records.
+ * A part of the spec that names the Fargate profile. Without spec.profileName, the controller would keep the profile
+ * name that status records.
  */
 const NAMED = { profileName: PROFILE } as const;
 const FORMERLY: AWSFargateProfileStatus = {
@@ -62,8 +62,9 @@ const FORMERLY: AWSFargateProfileStatus = {
 };
 
 /**
- * Returns the state of AWS after the role name in the spec has changed. AWS still has the role with the earlier name,
- * which belongs to this controller by default, and optionally a profile that uses this role.
+ * Returns the state of AWS after a user has changed the profile name and the role name in the spec. AWS has `role`, by
+ * default a role with the former name that belongs to this controller. If fields of a profile are given, EKS has the
+ * profile with the former name, which by default uses `role`.
  */
 function withFormer({
   role = aRole({ name: FORMER_ROLE }),

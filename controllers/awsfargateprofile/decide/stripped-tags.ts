@@ -77,8 +77,9 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 }
 
 /**
- * Returns the names and tags by which the object would recognise its AWS resources if its control plane were ready.
- * Then the object may also adopt profiles and roles of Cluster API Provider AWS, unless adoptionPolicy is `Never`.
+ * Returns the values by which the controller would recognise the AWS resources of this object if its control plane were
+ * ready. Unless adoptionPolicy is `Never`, the field `adoptable` then has all names that Cluster API Provider AWS may
+ * have given the profile and role of the object.
  */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'

@@ -5,9 +5,9 @@ import type { InputCaches } from './inputs.ts';
 import { controlPlanesToCompare } from './inputs.ts';
 
 /**
- * Asks AWS STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster, because their EKS
- * cluster has the same name and region. Only if the account is the same too, such a control plane manages that EKS
- * cluster, and its deletion deletes the object too.
+ * Asks AWS STS for the AWS accounts of control planes whose EKS cluster has the name and region in spec.eksCluster, and
+ * caches these accounts. If the AWSFargateProfile is in the same account, the control plane manages the EKS cluster in
+ * spec.eksCluster. The AWSFargateProfile is then deleted together with the control plane.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

@@ -97,8 +97,8 @@ export function deletionRequestedPatch(
 }
 
 /**
- * Returns the merge patch with an annotation which records that the EKS access entry of the IAM role is deleted. This
- * annotation makes a later reconcile recreate the entry even after a crash.
+ * Returns the merge patch with an annotation which records that the controller is about to delete the EKS access entry
+ * of the IAM role. This annotation makes a later reconcile recreate the entry even after a crash.
  */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {

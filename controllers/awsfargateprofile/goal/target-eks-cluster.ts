@@ -235,7 +235,7 @@ export function deletionTarget(
   const named = targetNamedForDeletion(inputs);
   const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
   if (!isSame) return { target: recorded, targetSource: 'record' };
-  // While Cluster API Provider AWS deletes a control plane, the status of the control plane stays ready.
+  // While Cluster API Provider AWS deletes a control plane, `status.ready` of the control plane stays true.
   const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
   const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
   return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };

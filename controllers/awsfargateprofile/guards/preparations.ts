@@ -34,9 +34,9 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
 }
 
 /**
- * Returns all preparations for a change in AWS, in their order. The status is written last. So an object that waits in
- * the queue of profile changes of its EKS cluster does not write status, and an object at the head of the queue keeps
- * its place during the write.
+ * Returns all preparations for a change in AWS, in their order. The preparation `writeAhead`, which writes status, is
+ * the last. So the controller does not write the status of an object that waits in the queue of profile changes of its
+ * EKS cluster, and an object at the head of the queue keeps its place during the write.
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [

@@ -18,9 +18,9 @@ const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
 describe('newReadRoleSharers', () => {
   /**
-   * Returns how a manager with the watch filter `filter` sees the object `other`, which may share an IAM role: first
-   * the key of `other` if its manager may be deleting the role, or else `undefined`; then the name of `other` if it
-   * shares the role. With `isDeleted`, `other` is being deleted.
+   * Reads the AWSFargateProfiles that share the role of an object, for a manager with the watch filter `filter`.
+   * `other` is another object, which is being deleted if `isDeleted` is true. Returns `possibleDeleter`, then the name
+   * of each object in `sharers`.
    */
   async function read(other: ObjectParts, { isDeleted = false, filter = 'blue' } = {}): Promise<readonly unknown[]> {
     const api = newApi();

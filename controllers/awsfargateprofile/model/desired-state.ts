@@ -20,7 +20,7 @@ import type { Location } from './location.ts';
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the Cluster; undefined if no Cluster of Cluster API manages the EKS cluster. */
+  /** The name of the Cluster; undefined if spec.eksCluster names the EKS cluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
@@ -113,8 +113,8 @@ export interface RecordedState {
   /** The unique id of the IAM role for which the controller has last checked the EKS access entry. */
   readonly accessEntryCheckedFor: string | undefined;
   /**
-   * The ARN of the IAM role whose EKS access entry this controller has deleted, because the entry belonged to an
-   * earlier role.
+   * The ARN of the IAM role whose EKS access entry this controller has deleted or is about to delete, because the entry
+   * belongs to an earlier role.
    */
   readonly accessEntryDeletedOf: string | undefined;
   readonly attachedPolicies: readonly string[];
@@ -149,17 +149,17 @@ export interface RecordedState {
 export interface Desired {
   readonly identity: ObjectIdentity;
   /**
-   * The profile and role that the spec asks for; `undefined` for an object that is being deleted, which asks for
-   * neither.
+   * The profile and role that the spec asks for. `undefined` if the object is being deleted, or if its EKS cluster is
+   * being deleted and deletionPolicy is Retain.
    */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
   readonly surplus: Surplus;
   /**
-   * How a user can end the deletion if the controller cannot delete the Fargate profile; `undefined` if the object is
-   * not being deleted.
+   * How a user can end the deletion of the object if the controller cannot delete the Fargate profile; `undefined` if
+   * `wanted` is set.
    */
   readonly abandonment: Abandonment | undefined;
-  /** Whether the EKS cluster is going to be deleted together with the Fargate profile and the role. */
+  /** Whether the EKS cluster is being deleted. Always `false` if `wanted` is set. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
   readonly recorded: RecordedState;
@@ -182,13 +182,13 @@ export interface Desired {
    */
   readonly excess: readonly LimitExcess[];
   /**
-   * All names under which the object's Fargate profile and role may exist: the wanted names and the names in status. A
-   * reconcile reads the profiles and roles with these names from AWS.
+   * All names under which the object's Fargate profile and role may exist: the wanted names and the names in status,
+   * and for a deletion the computed names too. A reconcile reads the profiles and roles with these names from AWS.
    */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
-   * This field is set if spec.profileName is absent and status records another profile name than the computed one. The
-   * field `wanted` then has the profile name from status.
+   * Set if spec.profileName is absent and status records another profile name than the computed one. `wanted` then has
+   * the name in status until a read of EKS shows whether the object has a profile with this name.
    */
   readonly nameInStatus?: {
     /**

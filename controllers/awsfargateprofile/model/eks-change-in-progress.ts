@@ -1,8 +1,8 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 
 /**
- * Describes a change that EKS is making to a Fargate profile of this status; `undefined` if EKS is not changing the
- * profile.
+ * Returns the change that EKS is making to a Fargate profile with this status, for example `being created`; `undefined`
+ * if EKS is not changing the profile.
  */
 export function describeTransit(status: string | undefined): string | undefined {
   if (status === 'CREATING') return 'being created';

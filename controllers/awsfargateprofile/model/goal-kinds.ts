@@ -81,8 +81,9 @@ export type Goal =
    */
   | { readonly kind: 'resumeDeletion' }
   /**
-   * The controller brings AWS to the desired state. `controlPlaneFacts` is `undefined` for a deletion, which needs no
-   * control plane. `abandonment` is how a user can end the deletion if the controller cannot delete the profile.
+   * The controller brings AWS to the desired state. `controlPlaneFacts` is `undefined` if the object is being deleted,
+   * or if its EKS cluster is being deleted and deletionPolicy is Retain. `abandonment` is how a user can end the
+   * deletion if the controller cannot delete the profile.
    */
   | {
       readonly kind: 'pursue';

@@ -38,8 +38,8 @@ export function locationOf({ metadata, status }: AWSFargateProfile): Location {
 
 /**
  * Whether the object itself records that nothing was created in AWS for it: it has the annotation `provisioned-in:
- * nowhere`, and status has no account, region and EKS cluster. An object without the annotation proves nothing: Cluster
- * API Provider AWS may have reconciled it, or it may have lost its annotations.
+ * nowhere`, and status has neither account nor region nor EKS cluster. An object without the annotation proves nothing:
+ * Cluster API Provider AWS may have reconciled the object, or another client may have removed the annotation.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean => {
   const { account, region, eksClusterName } = object.status ?? {};

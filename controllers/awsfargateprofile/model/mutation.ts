@@ -25,8 +25,8 @@ export type Mutation =
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
   /**
-   * `retiring` tells whether the controller detaches the policy because it deletes the role next. The controller does
-   * so only if no other object or Fargate profile uses the role.
+   * `retiring` tells whether the controller detaches the policy because it deletes the role next. The controller
+   * deletes a role only if no other object or Fargate profile uses the role.
    */
   | {
       readonly kind: 'detachPolicy';

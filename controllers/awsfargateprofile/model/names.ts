@@ -20,7 +20,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 
 /**
  * Returns the name of the IAM role that the object asks for: spec.roleName, or the computed name. `undefined` if
- * spec.roleARN is set, or if spec and status name no cluster because a CRD without these fields has dropped them.
+ * spec.roleARN is set. Also `undefined` if spec.roleName is absent and neither spec nor status names a cluster, because
+ * the CRD of another provider lacks these fields and the API server has pruned them.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

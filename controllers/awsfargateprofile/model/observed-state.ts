@@ -50,8 +50,8 @@ export interface ObservedAccessEntry {
   /** Whether AWS has refused to read the entry in this reconcile, so that an event reports the refusal. */
   readonly isUnreadable?: true;
   /**
-   * The live Fargate profile, as text for a condition, that uses the role of an access entry which is older than the
-   * role. The check before the deletion of the entry sets this field.
+   * The live Fargate profile that uses the role although the access entry is older than the role, as text for a
+   * condition. The check before the deletion of the entry sets this field.
    */
   readonly inUseBy?: string;
   /** Whether this reconcile has deleted the access entry in EKS. */

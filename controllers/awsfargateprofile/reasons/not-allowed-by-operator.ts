@@ -4,7 +4,10 @@ import { defineReason } from './spec/reason-spec.ts';
 import { pollRarely } from './spec/poll-intervals.ts';
 import { CONTINUES, quoted, enumerated } from './wording/phrases.ts';
 
-/** Returns for each field a sentence about the values that the operator allows, without repetitions. */
+/**
+ * Returns one sentence for each field in `excess`, with the values that the operator allows in this field. Equal
+ * sentences appear only once.
+ */
 function describeAllowed(excess: readonly LimitExcess[]): string {
   const sentences = excess.map(({ field, allowed }) => {
     const name = field.replace(/\[\d+\]$/, '');

@@ -36,8 +36,8 @@ const KUBERNETES_REASONS = {
 } as const;
 
 /**
- * All reasons for which an object does not match its spec yet. Each key is the `reason` of a condition. The conditions,
- * the requeues, docs/conditions.md and tests use this table.
+ * All reasons for which AWS does not match the spec of an object yet, or a user has to act. Each key is the `reason` of
+ * a condition. The conditions, the requeues, docs/conditions.md and tests use this table.
  */
 export const REASONS = {
   ...KUBERNETES_REASONS,
@@ -110,7 +110,7 @@ export const conditionTypeOf = ({ name, facts }: Reason): AffectedConditionType 
 
 /**
  * Returns the time until the next reconcile of an object that has already waited for the time `waited`. `usual` is how
- * long EKS took for the latest operations of the same kind.
+ * long EKS took for the latest operations of the kind that the object waits for.
  */
 export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: UsualDuration): Ms =>
   TABLE[name].poll(waited, facts, usual);

@@ -6,8 +6,8 @@ import type { Ms } from '../../../pkg/env/clock.ts';
  */
 const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
 /**
- * The longest time for which the controller sends no profile change while EKS updates the cluster. A cluster may stay
- * FAILED for days, so the time grows with the time already waited.
+ * The longest time for which the controller sends no profile change while EKS updates the cluster or the cluster is not
+ * ACTIVE. A cluster may stay FAILED for days, so the time grows with the time already waited.
  */
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 

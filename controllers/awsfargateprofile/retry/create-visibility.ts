@@ -14,9 +14,9 @@ const CREATE_VISIBILITY: Ms = 60_000;
 type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /**
- * Records a create request for a Fargate profile as long as this process does not know its result. The age of the
- * request is measured from the first such record, because the time in `createRequestedAt` comes from the clock of
- * another process, which may be wrong.
+ * Records the create request that status names, unless its result is known. The age of the request is measured from the
+ * time at which this process first recorded it. The time in `createRequestedAt` comes from the clock of another
+ * process, which may be wrong.
  */
 export function withUnconfirmedCreate(
   state: RetryState,
@@ -45,8 +45,8 @@ export function withConfirmedCreate(state: RetryState, createRequestedAt: string
 }
 
 /**
- * Records the outcome of a create request for a Fargate profile. After an accepted request EKS shows the profile at
- * once. A refused request creates no profile, but an earlier request without an answer may still have created one.
+ * Records the outcome of a create request for a Fargate profile. A successful response proves that EKS has created the
+ * profile. A refused request creates no profile, but an earlier request without an answer may still have created one.
  */
 export function withCreateOutcome(
   state: RetryState,

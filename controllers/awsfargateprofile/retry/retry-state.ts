@@ -31,8 +31,8 @@ export interface RetryState {
    */
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /**
-   * A create request for the Fargate profile whose result is not known. `asked` is the time of the request (RFC 3339).
-   * `since` is the time at which this process first noticed the request.
+   * A create request for the Fargate profile whose result is not known. `asked` is the time of the request (RFC 3339),
+   * or `BEFORE_MOVE` of create-visibility.ts. `since` is the time at which this process first noticed the request.
    */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
   /**
@@ -117,8 +117,9 @@ export function completedEksChange(
 }
 
 /**
- * If EKS shows that the creation or deletion is not finished, records that it has lasted at least until `askedAt`, the
- * time of the request. The time of the answer is not used, because EKS may have finished before the answer arrives.
+ * If EKS shows that the creation or deletion is not finished, records that the operation was still in progress at the
+ * time `askedAt`, when the controller sent the read request. The time of the answer is not used, because EKS may have
+ * finished the operation before the answer arrives.
  */
 export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, askedAt: Ms): RetryState {
   const { waiting } = state;

@@ -124,8 +124,8 @@ export class RetryStore {
   }
 
   /**
-   * Records that no create request was sent for this object before now. This is certain because AWS account, region and
-   * EKS cluster of the object are recorded before any create request, and now for the first time.
+   * Records that no create request was sent for this object before now. The controller calls this method when it first
+   * records the AWS account, region and EKS cluster of the object, and it does so before any create request.
    */
   recordNoCreateSent(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));

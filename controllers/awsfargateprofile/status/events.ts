@@ -24,8 +24,8 @@ import type { CompletedPass } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
- * A Kubernetes event about an AWSFargateProfile. If Cluster API Provider AWS records the same event, reason and text
- * are the same.
+ * A Kubernetes event about an AWSFargateProfile. If Cluster API Provider AWS also records an event in the same case,
+ * this controller uses the same reason and text.
  */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
@@ -172,8 +172,8 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
 }
 
 /**
- * The end of the event's message about the deletion of a Fargate profile. It says why the controller deletes the
- * profile, if the AWSFargateProfile stays.
+ * The end of the message of the event about the deletion of a Fargate profile. If the controller creates the profile
+ * again, this text says why the controller deletes it; otherwise the text is empty.
  */
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',

@@ -24,8 +24,8 @@ export interface FinishOptions extends RequeueOptions {
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly clusterQueue: ClusterQueue;
   /**
-   * Asks the API server whether anything may be deleted for the object now. Returns the obstacle; `undefined` if
-   * deletions are allowed.
+   * Reads the object and its Cluster from the API server. Returns why nothing may now be deleted for the object in
+   * Kubernetes or AWS, for example because of a pause; `undefined` if deletions are allowed.
    */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
@@ -54,8 +54,8 @@ export class PassFinisher {
   async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, clusterQueue, retryStore, profileWriter } = this.options;
     if (end.kind === 'conflict' || end.kind === 'quit') return this.finishDropped(object, end, facts.steps, context);
-    // A reconcile without a result does not show whether the object still waits. After such a reconcile the object
-    // keeps its place in the queue of profile changes of the EKS cluster.
+    // A reconcile that ends with `conflict` or `quit` does not show whether the object still waits. After such a
+    // reconcile the object keeps its place in the queue of profile changes of the EKS cluster.
     if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
     const before = retryStore.get(object);
     const state = this.updateRetryState(object, end);
@@ -181,9 +181,9 @@ export class PassFinisher {
   }
 
   /**
-   * Runs `write`, a write to the API server, and returns whether it succeeded. If it did not, status still shows the
-   * earlier wait, so the retry state of that wait is restored. The AWS changes of the reconcile are recorded as events
-   * in any case.
+   * Runs `write`, a write to the API server, and returns whether it succeeded. After a failed write, status still shows
+   * the wait before this reconcile, so the retry state of that wait is restored. The AWS changes of this reconcile are
+   * then recorded as events nevertheless.
    */
   private async write(
     object: AWSFargateProfile,

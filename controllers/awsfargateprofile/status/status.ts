@@ -128,8 +128,8 @@ function observedStatus(
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
-    // When AWS matches the spec, AWS has no recorded tag any more that the spec does not ask for. So status then records
-    // only the keys of the wanted tags.
+    // Once AWS matches the spec, the recorded tags that the spec does not ask for are gone from AWS. So status then
+    // records only the keys of the wanted tags.
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
     ...(role && { role }),
   };

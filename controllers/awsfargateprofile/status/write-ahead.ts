@@ -151,8 +151,9 @@ function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargate
 }
 
 /**
- * Returns the record of the IAM role without the unique ids. EKS binds the access entry of a new profile to the id that
- * the role has at the creation of the profile, so the id of an earlier role is outdated.
+ * Returns the record of the IAM role without the unique ids in `id` and `accessEntryCheckedFor`. EKS binds the access
+ * entry of a new profile to the id that the role has at the creation of the profile, so recorded ids of an earlier role
+ * are outdated.
  */
 function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
   return role;

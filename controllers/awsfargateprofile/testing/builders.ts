@@ -135,7 +135,7 @@ export const ABSENT = { kind: 'absent' } as const;
  * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
-/** The value of the annotation `provisioned-in` that names the same account, region and EKS cluster. */
+/** The value of the annotation `provisioned-in` that names the account, region and EKS cluster in {@link RECORDED}. */
 export const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
 /** The AWSFargateProfile `team-a/web` after `clusterctl move`, which keeps annotations and drops status. */
 export const MOVED = {

@@ -271,7 +271,7 @@ const RUNS = Number(process.env['RUNS'] ?? 1_000);
 
 /**
  * Checks a rule for the result of every generated simulation. If a simulation breaks the rule, the error lists the
- * changes of AWS in this simulation.
+ * calls with which the simulated controller changed AWS.
  */
 export function afterEverySimulation(rule: (result: SimulationResult) => void): void {
   fc.assert(
@@ -289,7 +289,7 @@ export function afterEverySimulation(rule: (result: SimulationResult) => void): 
   );
 }
 
-/** Checks a rule for every change of AWS in every generated simulation. */
+/** Checks a rule for every call with which the simulated controller changes AWS, in every generated simulation. */
 export const atEveryMutation = (rule: (mutation: RecordedMutation, result: SimulationResult) => void): void =>
   afterEverySimulation((result) => result.mutations.forEach((mutation) => rule(mutation, result)));
 

@@ -112,9 +112,12 @@ export interface RecordedMutation {
   readonly fault: Fault;
   readonly spec: AWSFargateProfileSpec;
   readonly mode: SimulationMode;
-  /** Whether the control plane was not ready, so that the controller could create no profiles and roles. */
+  /**
+   * Whether the control plane was not ready when the reconcile sent the change, so that the controller could create no
+   * profiles and roles.
+   */
   readonly creationBlocker: boolean;
-  /** The status of the AWSFargateProfile that the reconcile wrote right before the change of AWS. */
+  /** The status of the AWSFargateProfile that the reconcile wrote right before it sent the change to AWS. */
   readonly status: AWSFargateProfileStatus;
   readonly desired: Desired;
   readonly observed: Observed;

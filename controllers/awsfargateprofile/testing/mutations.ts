@@ -52,7 +52,7 @@ export const STRIP_ROLE: Of<'detachPolicy'> = {
   retiring: true,
 };
 
-/** One change of AWS for each kind of change that deletes nothing. */
+/** One example of each kind of AWS call by which the controller changes AWS without deleting a resource. */
 export const CONSTRUCTIVE: readonly Mutation[] = [
   CREATE_PROFILE,
   { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { a: 'x' } },
@@ -67,7 +67,7 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
   CREATE_ACCESS_ENTRY,
 ];
-/** One example of each kind of AWS change that deletes a resource or prepares its deletion. */
+/** One example of each kind of AWS call by which the controller deletes a resource or prepares its deletion. */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 export const describeMutationKind = (mutation: Mutation): string =>
@@ -122,7 +122,7 @@ function describeMutation(mutation: Mutation): string {
   }
 }
 
-/** Describes in a few words why a change of AWS is not sent; `go` if nothing prevents it. */
+/** Describes in a few words why the controller does not send a change to AWS; `go` if nothing prevents the change. */
 export const describeObstacle = (obstacle: Obstacle | undefined): string => {
   switch (obstacle?.kind) {
     case undefined:

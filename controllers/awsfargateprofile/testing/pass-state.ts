@@ -81,8 +81,8 @@ export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[])
 }
 
 /**
- * The services that a reconcile uses in its checks and preparations for a change of AWS. By default, all answers of
- * these services permit the change.
+ * The services that a reconcile uses in its checks and preparations before it sends a change to AWS. By default, all
+ * answers of these services permit the change.
  */
 export interface TestServices extends CheckServices, PreparationServices {
   readonly clock: VirtualClock;
@@ -117,8 +117,8 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
 }
 
 /**
- * Returns the users of an IAM role other than the reconciled AWSFargateProfile. `other` is the key of another
- * AWSFargateProfile, and `profilesWithOtherRole` are Fargate profiles that use another role.
+ * Returns the users of an IAM role besides the reconciled AWSFargateProfile. `other` is the key of an AWSFargateProfile
+ * that uses the role. `profilesWithOtherRole` names Fargate profiles that certainly do not use the role.
  */
 export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
   other,

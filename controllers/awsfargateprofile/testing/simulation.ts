@@ -277,8 +277,8 @@ class Simulation {
     if (mutation.kind !== 'createProfile') return;
     this.created.profiles.add(mutation.profile.name);
     const profile = this.aws.profiles.get(mutation.profile.name);
-    // EKS has accepted the create request, but does not show the new profile for two steps of the simulation, which is
-    // less than a minute.
+    // EKS has created the profile, but the controller got no answer. EKS then does not show the new profile for two
+    // steps of the simulation, which is less than a minute.
     if (fault !== 'none' && profile !== undefined) profile.hidden = 2;
   }
 

@@ -4,7 +4,7 @@ import type { KeeperRecord } from './record.ts';
 import { EMPTY_RECORD, formatRecord, parseRecord } from './record.ts';
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The field manager of every write of the CRD keeper. */
+/** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 /**
  * The name of the ConfigMap in which the CRD keeper records its changes. An operator who deletes this ConfigMap makes a

@@ -5,16 +5,22 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 
 /** One restoration: the CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
 export interface Restoration {
-  /** The wall-clock time of the first restored part, in ms since 1970. */
+  /** The wall-clock time at which the restoration began, in ms since 1970. */
   readonly at: Ms;
   readonly parts: readonly string[];
-  /** The fields that the replaced CRD dropped. Absent once the objects that lost these fields are listed in `lost`. */
+  /**
+   * The fields that the API server dropped from objects, because the CRD of another provider lacked these fields.
+   * Absent once the objects that lost these fields are listed in `lost`.
+   */
   readonly dropped?: readonly string[];
   /** The AWSFargateProfiles that lost fields, each as `namespace/name: fields`. */
   readonly lost?: readonly string[];
 }
 
-/** The end of the CRD keeper's work: another client has undone its changes as often as revert-limit.ts allows. */
+/**
+ * The end of the CRD keeper's work, because another client has undone the keeper's changes as often as revert-limit.ts
+ * allows.
+ */
 export interface Stop {
   readonly at: Ms;
   /** The clients that replaced the CRD or the webhooks: the names of field managers in metadata.managedFields. */
@@ -54,19 +60,19 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
 
 /**
- * Returns the fields that the last replaced CRD dropped, as long as the record does not list the objects that lost
- * them.
+ * Returns the fields that the API server dropped before the last restoration; `undefined` if there are none, or if the
+ * record already lists the objects that lost these fields.
  */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Records in the last restoration which fields of objects the API server dropped because of the replaced CRD. */
+/** Adds to the last restoration the fields that the API server dropped under the CRD of another provider. */
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
 /**
- * Replaces the dropped fields in the last restoration by the objects that lost them, so that the objects are listed
- * only once.
+ * Replaces the dropped fields in the last restoration by the objects that lost them, so that the CRD keeper reports
+ * these objects only once.
  */
 export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ at, parts }) => ({ at, parts, lost }));

@@ -9,8 +9,8 @@ const HOUR: Ms = 3_600_000;
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 /**
- * The CRD keeper restores the CRD and the webhooks one after the other. The parts that it restores within this time
- * after the first part belong to the same restoration.
+ * The CRD keeper restores the CRD and the webhook configurations one after the other. The objects that it restores
+ * within this time after the first object belong to the same restoration.
  */
 const ONE_RESTORATION: Ms = 5 * 60_000;
 

@@ -46,7 +46,10 @@ export class KeeperFixture {
   state: KeeperState | undefined;
   remaining = (): number => 15_000;
   webhook: 'served' | 'notServed' | 'down' = 'notServed';
-  /** Returns the answer to a write that is no dry run. With `undefined` the fake API server carries the write out. */
+  /**
+   * Returns the error response to a PATCH request, or `undefined` if the fake API server must carry out the request.
+   * Dry runs do not call this function.
+   */
   refuse: (request: TransportRequest) => TransportResponse | undefined = () => undefined;
   private readonly profiles = new Store({ name: 'profiles', logger: this.logger });
   private keeper: CrdKeeper;

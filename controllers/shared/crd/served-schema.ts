@@ -85,7 +85,7 @@ export class ServedSchema {
   private readonly logger: Logger;
   private readonly metrics: SchemaMetrics;
   private last: { readonly result: ReadResult; readonly at: Ms } | undefined;
-  /** The time of the last check that found the CRD of another provider. */
+  /** The time of the last check at which the CRD of another provider was installed. */
   private foreignAt: Ms = Number.NEGATIVE_INFINITY;
   private readonly lookups = new SingleFlight<ReadResult>();
   private keeper: KeeperState | undefined;
@@ -135,7 +135,9 @@ export class ServedSchema {
     }
   }
 
-  /** Whether no check of the last five minutes has found the CRD of another provider, so that the caches lack no field. */
+  /**
+   * False if a check of the last five minutes showed the CRD of another provider. Then cached objects may lack fields.
+   */
   isSettled(): boolean {
     return this.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }

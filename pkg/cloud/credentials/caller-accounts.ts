@@ -24,8 +24,8 @@ export interface CallerAccountsConfig extends AwsConfig {
 }
 
 /**
- * Whether AWS accepts credentials in a region that is certainly enabled in the account of the credentials. `unknown`:
- * STS gave no usable answer.
+ * The result of the verification of credentials that AWS has rejected in one region. `unknown`: STS gave no usable
+ * answer.
  */
 export type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
@@ -66,8 +66,9 @@ interface SourceFacts {
  * Asks AWS STS to which account credentials belong, and whether they are valid.
  *
  * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
- * region in a spec. So after a rejection the credentials are verified in a region that is enabled in every account of
- * their partition. The credentials are removed from the manager's cache only if AWS rejects them in that region too.
+ * region in a spec. So after a rejection the credentials are verified in the region of the manager. If that region is
+ * not known or in another partition, they are verified in the default region of their partition. The credentials are
+ * removed from the manager's cache only if AWS rejects them in that region too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -95,8 +96,8 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in one region: asks STS in a region that is enabled in every account of
-   * their partition. Removes the credentials from the manager's cache if AWS rejects them in that region too.
+   * Verifies credentials that AWS has rejected in one region: asks STS in the region of the manager, or in the default
+   * region of their partition. Removes the credentials from the manager's cache if AWS rejects them in that region too.
    * Concurrent callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
@@ -147,8 +148,9 @@ export class CallerAccounts {
   }
 
   /**
-   * Returns a region that is enabled in every account of the partition of the credentials: the region of the manager,
-   * or else the default region of that partition. `failed` is the region in which AWS has rejected the credentials.
+   * Returns the region in which credentials are verified: the region of the manager if it is in the partition of the
+   * credentials, otherwise the default region of that partition. `failed` is the region in which AWS has rejected the
+   * credentials.
    */
   private verificationRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
@@ -157,7 +159,7 @@ export class CallerAccounts {
 
   /**
    * Returns the region whose STS endpoint is asked for the account of credentials that are used in `region`. Prefers
-   * the region of the manager: it is enabled, and a private network may reach no other STS endpoint.
+   * the region of the manager, because a private network may reach no other STS endpoint.
    */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;

@@ -133,7 +133,7 @@ export class CachedCredentials {
       // A source of credentials wraps the errors of the SDK in errors of its own. So a TypeError or another panic that
       // a source throws is a bug of the manager.
       if (isPanic(cause)) throw cause;
-      // The cached credentials stay in use during a short outage of their source, unless AWS has rejected them
+      // If the fetch fails, the cached credentials stay in use while they are valid, unless AWS has rejected them
       // meanwhile.
       if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials)) {
         return this.store(previous.credentials, RETRY_INTERVAL);
@@ -180,8 +180,8 @@ export class CredentialPool {
   private readonly cached: Lru<CachedCredentials>;
 
   /**
-   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: reconciles of an
-   * unchanged object, which use its credentials, are about this far apart.
+   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: an unchanged object is
+   * reconciled, and uses its credentials, about once per interval.
    */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;

@@ -14,7 +14,7 @@ export type CredentialsProblemReason =
    * The signal of the session request aborted before the AWS session was opened. The credentials may be fine.
    */
   | 'Interrupted'
-  /** The manager cannot read the identities, namespaces or the Secret of the credentials from the API server now. */
+  /** The manager cannot currently read an identity, its Secret or the labels of a namespace from the API server. */
   | 'IdentityUnreadable'
   | 'IdentityNotFound'
   /** The `allowedNamespaces` of an identity in the chain of identities exclude the namespace of the object. */

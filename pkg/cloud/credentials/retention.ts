@@ -7,7 +7,7 @@ import type { Ms } from '../../env/clock.ts';
 const LONGEST_PAUSE = 1.5;
 
 /**
- * Returns how long a cache keeps an unused entry that the reconciles of an object need: at least `least`, and at least
- * as long as the longest pause between two reconciles.
+ * Returns how long a cache keeps an unused entry: `least`, or the longest pause between two reconciles of an unchanged
+ * object if this pause is longer.
  */
 export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);

@@ -135,7 +135,7 @@ const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 
-/** True if the AWS credentials are wrong, deleted or expired, so that every call with them fails. */
+/** True if the AWS credentials are missing, wrong, deleted or expired, so that every call with them fails. */
 export const isCredentialsInvalid: FailurePredicate = (failure) =>
   isCredentialsRejected(failure) && !isRegionNotEnabled(failure);
 
@@ -173,8 +173,8 @@ export const isAccessDenied: FailurePredicate = (failure) =>
 export const isUnavailable = anyOf(hasCode('NoAnswer'), (failure) => (failure.statusCode ?? 0) >= 500);
 
 /**
- * True if AWS has answered and refuses the call itself, for example for a missing permission. An expired session, a
- * throttled call and an answer of a proxy do not count.
+ * True if AWS answers the call with an HTTP status of 4xx, for example because a permission is missing. False for
+ * invalid credentials, for throttling, and for a response that the manager cannot decode, such as the page of a proxy.
  */
 export const isRefused: FailurePredicate = (failure) => {
   const { code, statusCode = 0 } = failure;
@@ -194,7 +194,10 @@ export const isNotPrepared = hasCode('NotPrepared');
 /** True if another client changed the same IAM role at the same time. The SDK does not retry this error. */
 export const isConcurrentModification = hasCode('ConcurrentModification');
 
-/** True if IAM refuses to delete a role that has attachments. The message of IAM names the kind of attachment. */
+/**
+ * True if IAM refuses to delete a role that still has a policy or an instance profile. IAM's message tells which of
+ * them.
+ */
 export const isDeleteConflict = hasCode('DeleteConflict');
 
 /** True if AWS rejects the request as invalid: the user has to change the spec or the AWS resources. */

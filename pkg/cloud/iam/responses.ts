@@ -8,7 +8,7 @@ const RawRole = s.object({
   Arn: s.text(RoleArn),
   RoleId: s.string(),
   Path: s.string(),
-  /** In milliseconds since 1970. */
+  /** When the role was created, in milliseconds since 1970. */
   CreateDate: s.number(),
   AssumeRolePolicyDocument: s.optional(s.string()),
   PermissionsBoundary: s.optional(s.object({ PermissionsBoundaryArn: s.optionalText(s.string()) })),

@@ -24,8 +24,8 @@ export interface AwsResponse {
  * Sends HTTP requests to AWS, with the interface of the SDK's request handlers. The transport is injected, so that
  * tests can respond without a network.
  *
- * Rejects when the connection breaks and when the signal aborts, even while the response body arrives. Never retries,
- * because a request that is sent twice can have two effects.
+ * The promise of `handle` rejects when the connection breaks or the signal aborts, even while the response body
+ * arrives. `handle` never retries, because a request that is sent twice can have two effects.
  */
 export interface AwsTransport {
   handle(request: AwsRequest, options: SendOptions): Promise<{ response: AwsResponse }>;

@@ -67,7 +67,7 @@ export class VirtualClock implements Clock {
     return this.timers.map(({ due }) => due - this.elapsed);
   }
 
-  /** Waits until all code has run, except code that waits for a timer. */
+  /** Lets pending promise callbacks and a few chained immediates run, without firing a timer of this clock. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -26,7 +26,7 @@ export function backoffDelay(attempts: number, random: Random): Ms {
   return ceiling * (0.5 + 0.5 * random.next());
 }
 
-/** Returns the delay before the next operation: the backoff, or the Retry-After of the API server if it is longer. */
+/** Returns the delay before the next operation: the longer of the backoff and the Retry-After of the API server. */
 export const delayAfter = (
   { failures, error }: { readonly failures: number; readonly error: unknown },
   random: Random,

@@ -57,9 +57,12 @@ export interface Watching extends RetryCounts {
   readonly resource: Resource;
   /** The store has every change of the kind up to this resourceVersion. */
   readonly resourceVersion: string;
-  /** The time since which no watch has failed, on the monotonic clock. */
+  /**
+   * The time in ms on the monotonic clock at which the reflector entered the state `watching`. No watch has failed
+   * since.
+   */
   readonly healthySince: Ms;
-  /** The time at which the current watch was opened, on the monotonic clock. */
+  /** The time in ms on the monotonic clock at which the current watch was opened. */
   readonly openedAt: Ms;
   /** Whether the current watch has received neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;

@@ -43,8 +43,8 @@ export interface StoreReader {
    */
   readonly version: string | undefined;
   /**
-   * Resolves when the store has every change of the kind up to this resourceVersion. Rejects with the reason of `signal`
-   * if it aborts earlier.
+   * Resolves when the store has every change of the kind up to this resourceVersion. Rejects with the reason of
+   * `signal` if `signal` aborts earlier.
    */
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
@@ -91,7 +91,7 @@ export class Store implements StoreReader {
   private readonly objects = new Map<string, KubeObject>();
   /** The keys of the objects that the store failed to store, with the text of the error. */
   private readonly failed = new Map<string, string>();
-  /** Maps the name of an index, and a value, to the keys of the objects with that value. */
+  /** For each index name and each value of this index, the keys of the objects with the value. */
   private readonly indexes = new Map<string, Map<string, Set<string>>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
@@ -253,8 +253,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Records that the watch has reported every change up to this resourceVersion. The watch events of one kind come in
-   * the order of their resourceVersions.
+   * Records that a list or the watch has shown every change up to this resourceVersion. The watch events of one kind
+   * come in the order of their resourceVersions.
    */
   advance(resourceVersion: string): void {
     if (this.newestVersion !== undefined && !isOlder(this.newestVersion, resourceVersion)) return;
@@ -263,8 +263,8 @@ export class Store implements StoreReader {
   }
 
   /**
-   * Whether the store has every change of the kind up to this resourceVersion, because the watch has reported them. The
-   * answer is false too if the store failed to store an object.
+   * Whether the store has every change of the kind up to this resourceVersion. False if the store failed to store an
+   * object, or has no complete list.
    */
   includes(resourceVersion: string): boolean {
     const { newestVersion } = this;

@@ -6,8 +6,9 @@ import { Lru } from '../../collections/lru.ts';
 // the EventCorrelator counts repeated events, combines similar events, and limits the events of each object.
 
 /**
- * From this number of different messages on, Events of one object, type and reason are combined into one Event. The
- * count starts anew when AGGREGATE_INTERVAL has passed since the last such Event. Both values are client-go's.
+ * Starting with the tenth different message, the Events of one object, type and reason are combined into one Event. The
+ * count of different messages starts anew after AGGREGATE_INTERVAL ms without an Event of this object, type and reason.
+ * Both values are client-go's.
  */
 const AGGREGATE_MAX_EVENTS = 10;
 const AGGREGATE_INTERVAL: Ms = 600_000;
@@ -114,8 +115,8 @@ export class EventCorrelator {
       this.similar.set(id, { messages, lastAt: now });
       return { id: idOf(objectId, type, reason, message), message };
     }
-    // The correlator needs only the number of different messages. So it removes one digest, no matter which, and the
-    // list of digests stays short.
+    // The correlator removes one digest, no matter which, as client-go does. So the list of digests stays short, and
+    // the next new message reaches AGGREGATE_MAX_EVENTS again.
     this.similar.set(id, { messages: messages.slice(1), lastAt: now });
     return { id, message: `(combined from similar events): ${message}` };
   }

@@ -60,7 +60,7 @@ interface Queued {
   readonly type: EventType;
   readonly reason: string;
   readonly message: string;
-  /** The wall clock time at which the event happened. */
+  /** The wall clock time at which the event happened, in ms since 1970. */
   readonly at: Ms;
 }
 

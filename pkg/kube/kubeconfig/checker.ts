@@ -25,7 +25,9 @@ export function environmentProxyOf(env: Readonly<Record<string, string | undefin
   return proxies.right(server);
 }
 
-/** Checks the fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError. */
+/**
+ * Checks the fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError for an invalid field.
+ */
 export class Checker {
   private readonly source: string;
   private readonly names: Readonly<Record<'cluster' | 'user', string>>;
@@ -78,8 +80,8 @@ export class Checker {
   }
 
   /**
-   * Rejects impersonation fields, because client-node ignores them and the manager would act with other permissions.
-   * Also rejects exec plugins that need a terminal.
+   * Rejects the impersonation fields that client-node ignores: the manager would act with the permissions of the user
+   * of the kubeconfig instead. Also rejects exec plugins that need a terminal.
    */
   supported(user: UnknownRecord): void {
     const refusal = refusalOfExecPlugin(fieldAt(user, 'exec'));

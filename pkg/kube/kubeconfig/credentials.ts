@@ -47,7 +47,7 @@ export class CredentialSource {
    */
   private loads = 0;
 
-  /** @throws KubeconfigError */
+  /** @throws KubeconfigError if the kubeconfig cannot be used */
   constructor(load: () => Kubeconfig, clock: Clock) {
     this.load = load;
     this.clock = clock;

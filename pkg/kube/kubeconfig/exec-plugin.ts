@@ -52,7 +52,10 @@ interface Credential {
   readonly token: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
-  /** The wall clock time at which the credential expires; undefined: it is valid until the API server refuses it. */
+  /**
+   * The wall clock time at which the credential expires, in ms since 1970; undefined: the credential is valid until the
+   * API server refuses it.
+   */
   readonly expires: Ms | undefined;
 }
 

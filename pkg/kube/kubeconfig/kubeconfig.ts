@@ -56,8 +56,9 @@ interface MergedKubeconfig {
 }
 
 /**
- * Loads the kubeconfig from the first of these that exists: `--kubeconfig`, `KUBECONFIG`, the pod's service account,
- * and `~/.kube/config`. This is the order of controller-runtime. Every call reads the files again.
+ * Loads the kubeconfig that `--kubeconfig` names, otherwise the files that `KUBECONFIG` lists, otherwise the pod's
+ * service account, otherwise `~/.kube/config`. This is the order of controller-runtime. Every call reads the files
+ * again.
  *
  * @throws KubeconfigError
  */
@@ -266,8 +267,8 @@ function loadInCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigO
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const cluster = { server, 'certificate-authority': join(serviceAccountDir, 'ca.crt') };
   const namespaceFile = readFileIfExists(join(serviceAccountDir, 'namespace'))?.trim();
-  // A pod that mounts only a token has no namespace file. As in Cluster API's managers, POD_NAMESPACE then has the
-  // name.
+  // A pod that mounts only a token has no namespace file. As in Cluster API's managers, the environment variable
+  // POD_NAMESPACE then names the namespace.
   const podNamespace = namespaceFile || env['POD_NAMESPACE'] || undefined;
   const entry = (name: string, content: UnknownRecord): NamedEntry => ({ name, content, folder: serviceAccountDir });
   const user = entry('service-account', { tokenFile });

@@ -256,8 +256,8 @@ export function describeApiServer(getSubject: () => Subject): void {
       const answer = await patch({ metadata: { finalizers: null } });
       const [gone] = await watchUntil('DELETED', leaving?.metadata.resourceVersion ?? '');
       if (gone?.type !== 'DELETED') return expect.fail('no deletion');
-      // `Store.replaceWith` relies on this order: the DELETED event is not older than the answer to the patch that
-      // removes the last finalizer.
+      // `Store.replaceWith` relies on this order: the resourceVersion of the DELETED event is not lower than that of
+      // the answer to the patch that removes the last finalizer.
       expect(BigInt(gone.object.metadata.resourceVersion) >= BigInt(answer.metadata.resourceVersion)).to.equal(true);
     });
 

@@ -145,7 +145,7 @@ export class FakeApiServer implements Transport {
     const { kind, version, key } = target;
     const shown = (object: KubeObject): KubeObject => inVersion(object, kind, version);
     const subresource = target.subresource === 'status' ? 'status' : undefined;
-    // A dry run of a patch is answered with the stored object, without the fields of the patch.
+    // The fake API server answers a dry run of a PATCH with the stored object, and does not apply the patch.
     if (url.searchParams.get('dryRun') === 'All' && request.method === 'PATCH')
       return json(200, shown(this.found(kind, key)));
     switch (request.method) {

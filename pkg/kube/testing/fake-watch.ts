@@ -62,7 +62,7 @@ export class FakeWatch {
   start(): boolean {
     const { storage } = this.options.server;
     const { parameters, target } = this.options;
-    // As in kube-apiserver's watch cache, an expired resourceVersion is an ERROR event of the watch, and not an HTTP
+    // As in kube-apiserver's watch cache, a watch from an expired resourceVersion gets an ERROR event, and not an HTTP
     // error.
     if (this.from > 0 && storage.isCompacted(this.from)) {
       this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
@@ -80,8 +80,8 @@ export class FakeWatch {
   }
 
   deliver(event: StoredEvent): void {
-    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets nothing until the server
-    // reaches it.
+    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets only the events that are
+    // newer than this resourceVersion.
     if (Number(event.object.metadata.resourceVersion) <= this.from) return;
     const now = this.options.clock.monotonic();
     // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.

@@ -60,8 +60,8 @@ export async function startSyncedReflector(environment: FakeApiEnvironment): Pro
 }
 
 /**
- * The number of list pages that were requested. A reflector in the state `comparing` lists with limit 1, which is not
- * counted.
+ * Returns the number of list pages that were requested. The lists with limit 1, which a reflector in the state
+ * `comparing` requests, do not count.
  */
 export const listsOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;

@@ -16,7 +16,7 @@ const MAX_CONNECTIONS = 64;
  * connections that a firewall has silently dropped.
  */
 const MAX_LEASE_CONNECTIONS = 4;
-/** How long TCP, TLS and a proxy may each take to connect. */
+/** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
 const CONNECT_TIMEOUT: Ms = 10_000;
 /**
  * How long an idle connection stays open. kube-apiserver closes an idle connection after 90 s. This time is shorter, so

@@ -20,8 +20,8 @@ interface SentReview {
 }
 
 /**
- * A handler whose requests a fake API server reviews. It accepts the token `good`, and allows the user of this token to
- * get /metrics.
+ * Makes a handler whose requests a fake API server reviews. Unless `answer` is given, the fake API server accepts only
+ * the token `good`, and allows only GET requests for /metrics.
  */
 function fixture(answer?: (review: SentReview, signal: AbortSignal) => Promise<unknown>) {
   const clock = new VirtualClock();

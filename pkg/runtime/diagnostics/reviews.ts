@@ -4,7 +4,7 @@ import { withDeadline } from '../../async/deadline.ts';
 import { Lru } from '../../collections/lru.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 
-/** How long a request waits for the API server to review it, as in controller-runtime. */
+/** How long a review may take, including its wait for other reviews. The value is that of controller-runtime. */
 const DEADLINE: Ms = 10_000;
 /**
  * How many positive answers are cached, and how many negative ones. They have separate caches, so that unknown tokens
@@ -12,11 +12,14 @@ const DEADLINE: Ms = 10_000;
  */
 const MAX_ENTRIES = 512;
 /**
- * How many reviews (TokenReviews or SubjectAccessReviews) the API server gets at the same time, however many clients
- * send unknown tokens.
+ * How many reviews of each kind (TokenReview, SubjectAccessReview) the API server gets at the same time, however many
+ * clients send unknown tokens.
  */
 const LANES = 4;
-/** How many further reviews wait until another review has ended. When more come, they fail at once. */
+/**
+ * The maximum number of reviews of each kind that the API server processes or that wait for another review. Further
+ * reviews fail at once.
+ */
 const MAX_WAITING = 256;
 
 export interface ReviewsOptions {

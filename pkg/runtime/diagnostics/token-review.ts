@@ -7,7 +7,10 @@ import { Reviews } from './reviews.ts';
 const TOKEN_REVIEWS: Resource = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews' };
 /** How long a token counts as valid, as in controller-runtime's metrics server. */
 const KEEP_VALID: Ms = 60_000;
-/** How long a token counts as invalid, as in the API server's own cache of webhook answers. */
+/**
+ * How long a token counts as invalid: the default cache TTL of API servers that delegate authentication to
+ * kube-apiserver (DelegatingAuthenticationOptions of k8s.io/apiserver).
+ */
 const KEEP_INVALID: Ms = 10_000;
 
 /** A user as the API server describes it in a TokenReview. */
@@ -31,8 +34,7 @@ export class TokenAuthenticator {
 
   /** Returns the user of the token; `undefined` if the token is not valid. Throws if the API server does not answer. */
   authenticate(token: string, signal: AbortSignal): Promise<User | undefined> {
-    // The cache stores hashes instead of tokens. So a dump of the memory shows no token of another component from this
-    // cache.
+    // The cache stores hashes, so that the manager does not keep the tokens of clients such as Prometheus in memory.
     const key = createHash('sha256').update(token).digest('hex');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     return this.reviews.get(key, signal, async (shared) =>

@@ -254,8 +254,8 @@ export class LeaderElection implements Leadership {
   }
 
   /**
-   * Stores and returns the Lease that was read, with the time at which this process first read this spec of the Lease.
-   * The time stays the same until the spec changes.
+   * Returns the Lease that was read. A candidate also stores the Lease, and keeps the `observedAt` of its first read
+   * until the spec of the Lease changes.
    */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
@@ -282,8 +282,9 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // A renewal that this process has aborted may still reach the API server. If the renewal arrives after this
-      // process has read the Lease, the write conflicts. So this process reads and writes once more.
+      // A renewal that this process has aborted may still reach the API server. If the renewal changes the Lease after
+      // `clearHolder` has read it, the write of `clearHolder` gets 409 Conflict. So this process calls `clearHolder`
+      // once more.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });

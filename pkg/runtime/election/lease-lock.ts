@@ -35,7 +35,10 @@ export interface WrittenLease {
   readonly sentAt: Instant;
 }
 
-/** Reads and writes the Lease of one election, as client-go's LeaseLock does. Every method rejects with a KubeError. */
+/**
+ * Reads and writes the Lease of one election, as client-go's LeaseLock does. A method rejects with a KubeError when its
+ * request to the API server fails.
+ */
 export class LeaseLock {
   private readonly options: LeaseLockOptions;
 
@@ -66,8 +69,8 @@ export class LeaseLock {
   }
 
   /**
-   * Makes this process the holder of the Lease version that was read, or renews the lease that this process holds. The
-   * resourceVersion makes the API server answer 409 Conflict when the Lease has changed since it was read.
+   * Makes this process the holder of the Lease, or renews the lease if this process holds it already. The API server
+   * answers 409 Conflict if the Lease has changed since the given version.
    */
   async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
     const { kube, lease, identity } = this.options;

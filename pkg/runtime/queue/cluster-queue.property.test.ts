@@ -5,7 +5,7 @@ import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { QueueEntry } from './cluster-queue.ts';
 import { ClusterQueue } from './cluster-queue.ts';
 
-/** A simulated Fargate profile that makes one change in EKS. */
+/** The plan for one simulated Fargate profile and its one change in EKS. */
 interface Plan {
   /**
    * The time of the profile's first request for a turn. A turn is the permission to start a change in EKS. `age` and
@@ -42,8 +42,8 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
 const steady = (plan: Plan): Plan => ({ ...plan, vanishes: 'never' });
 
 /**
- * `LOOK` is the interval at which a waiting entry calls `requestTurn`. `POLL` is the interval at which a profile
- * observes its change in EKS.
+ * `LOOK` is the interval at which a waiting entry calls `requestTurn`. `POLL` is the interval at which a simulated
+ * reconcile checks whether EKS has finished the change of its profile.
  */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 15_000;

@@ -106,9 +106,9 @@ const WAITING_ENTRY_TTL: Ms = 40_000;
  * Keeps one queue of profile changes for each EKS cluster, because EKS creates or deletes only one Fargate profile of a
  * cluster at a time. An entry of a queue may start its change in EKS only while the entry holds the turn.
  *
- * The queues only save rejected calls: EKS itself rejects a second change at the same time. {@link markInFlight} and
- * {@link close} record what EKS has answered. If the manager loses these records, for example in a restart, EKS rejects
- * the call of an entry that should have waited. The entry then waits.
+ * The queues only avoid calls that EKS would reject: EKS itself rejects a second change at the same time.
+ * {@link markInFlight} and {@link close} record what EKS has answered. If the manager loses these records, for example
+ * in a restart, EKS rejects the call of an entry that should have waited. The entry then waits.
  */
 export class ClusterQueue {
   private readonly clock: Clock;
@@ -190,8 +190,8 @@ export class ClusterQueue {
       const now = this.clock.monotonic();
       queue.waiting.set(entry.id, { ...entry, waitsSince: now, requestedAt: now });
     }
-    // Each waiting entry was told to wait for the entry whose turn has ended. It must call `requestTurn` again to learn
-    // for which change it waits now.
+    // Each waiting entry was told to wait for the entry whose turn has ended. A woken entry calls `requestTurn` again,
+    // and learns for which change it waits now.
     if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
       for (const id of queue.waiting.keys()) this.wake(id);
     } else this.wakeNext(queue);
@@ -243,8 +243,9 @@ export class ClusterQueue {
   }
 
   /**
-   * Ends the wait of the entry with this ID. This process goes on to reconcile the object of the entry. So a change in
-   * EKS that this entry observes does not become unverified, i.e. a reconcile still checks it.
+   * Removes the entry with this ID from the entries that wait for their turn. Unlike {@link removeEntry}, this method
+   * does not make a change in EKS unverified, because this process still reconciles the object of the entry and checks
+   * the change.
    */
   endWait(id: string): void {
     for (const queue of this.queues.values()) {

@@ -13,8 +13,9 @@ interface WaitingEntry {
 const WAITING_ENTRY_TTL: Ms = 5_000;
 
 /**
- * Locks on names. An entry that does not get its lock keeps a place in the queue and occupies no worker. It is woken
- * when it can get the lock. The entries get the lock in the order of their first requests.
+ * Locks on names. Each entry asks for the lock on a list of names. An entry that does not get this lock keeps a place
+ * in the queue and occupies no worker. The queue wakes the entry when the entry can get the lock. Entries that need the
+ * same name get the lock in the order of their first requests.
  */
 export class LockQueue {
   private readonly clock: Clock;

@@ -12,7 +12,10 @@ function newReadyKeys(workers: number | undefined, ...items: readonly Fields[]):
   return ready;
 }
 
-/** Takes all keys one after the other, each of which ends at once, and returns their IDs. */
+/**
+ * Takes the keys one after the other until `take` returns undefined, and returns their IDs. This function calls
+ * `finish` for each key before it takes the next key.
+ */
 function takeAll(ready: ReadyKeys<ReadyItem>, now = 0): string {
   const ids: string[] = [];
   for (let item = ready.take(now); item !== undefined; item = ready.take(now)) {

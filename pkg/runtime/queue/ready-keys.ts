@@ -104,7 +104,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     return item;
   }
 
-  /** Ends the work on an item that {@link take} has returned. */
+  /** Records that a worker has processed an item that {@link take} has returned. */
   finish({ backend }: Item): void {
     this.shares?.finish(backend);
   }

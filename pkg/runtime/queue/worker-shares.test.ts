@@ -4,7 +4,10 @@ import { WorkerShares } from './worker-shares.ts';
 
 const at = (region: string, identity = 'default'): Backend => ({ region, identity });
 
-/** Starts as many ready keys of one region and identity as the shares allow, and returns their number. */
+/**
+ * Starts the processing of keys of one region and identity as long as `claim` returns one of `claims`. Returns the
+ * number of these keys.
+ */
 function startAll(shares: WorkerShares, backend: Backend, claims: readonly string[] = ['share', 'spare']): number {
   let started = 0;
   shares.addReady(backend);

@@ -67,7 +67,7 @@ export class WorkerShares {
   /** The largest number of keys that are processed at the same time. */
   readonly most: number;
   private readonly workers: number;
-  /** Region → identity → the numbers of ready and running keys of the workqueue that call AWS there. */
+  /** Region → identity → the numbers of ready and running keys of the workqueue with this region and identity. */
   private readonly regions = new Map<string, Map<string, Use>>();
   private running = 0;
   /**

@@ -9,7 +9,10 @@ export const startQueue = (): { readonly clock: VirtualClock; readonly queue: Wo
   return { clock, queue: new Workqueue({ clock }) };
 };
 
-/** Takes all ready keys from the workqueue in order, and calls `done` for each key at once. Returns their names. */
+/**
+ * Takes all ready keys from the workqueue in order, and marks each key as done before it takes the next one. Returns
+ * the names of the keys.
+ */
 export async function takeAll(queue: Workqueue): Promise<readonly string[]> {
   const names: string[] = [];
   while (queue.length > 0) {

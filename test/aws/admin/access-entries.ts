@@ -5,7 +5,7 @@ import type { AwsLocation } from './admin.ts';
 import { viewAccessEntries } from './views.ts';
 import type { AccessEntryView } from './views.ts';
 
-/** The attributes of an EKS access entry that a test adds to a cluster at once, without an AWS call. */
+/** The attributes of an EKS access entry that a test adds to a cluster without an AWS call. */
 export interface AccessEntryRequest extends AwsLocation {
   readonly cluster: string;
   readonly principalArn: string;
@@ -33,8 +33,8 @@ export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Fi
   return {
     /**
      * Returns whether new pods of a Fargate profile can join the EKS cluster. The profile must be ACTIVE, and its pod
-     * execution role must have access to the cluster. An access entry gives this access only if it is bound to the
-     * current id of the role; the ConfigMap aws-auth can also give it.
+     * execution role must have access to the cluster. The access entry of the role gives access only if the entry is
+     * bound to the current id of the role. If the role has no access entry, the ConfigMap aws-auth can give access.
      */
     canPodsJoin: (which: AwsLocation & { cluster: string; name: string }): boolean => {
       const cluster = clusterOf(which, which.cluster);

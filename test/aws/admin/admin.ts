@@ -109,7 +109,8 @@ export interface ProfileRequest extends AwsLocation {
    */
   readonly foreign?: boolean;
   /**
-   * The status to which the Fargate profile changes later without an AWS call; undefined: the profile keeps its status.
+   * The next status change of the Fargate profile, `afterMs` milliseconds from now; undefined: the profile keeps its
+   * status.
    */
   readonly next?: {
     readonly afterMs: number;
@@ -125,8 +126,8 @@ export interface ProfileChange extends AwsLocation {
   readonly issues?: readonly ProfileIssue[];
   readonly tags?: TagMap;
   /**
-   * The status to which the Fargate profile changes later without an AWS call; undefined: the profile keeps the status
-   * in the field `status`.
+   * The next status change of the Fargate profile, `afterMs` milliseconds from now; undefined: the profile keeps the
+   * status in the field `status`. If `status` is undefined too, an earlier planned status change stays.
    */
   readonly next?: ProfileRequest['next'];
 }
@@ -203,7 +204,9 @@ export function createAdmin(emulator: Emulator) {
     setRegionEnabled: ({ region, enabled }: { region: string; enabled: boolean }): void =>
       emulator.model.principals.setRegionEnabled(region, enabled),
     deny: (denial: Denial): void => emulator.model.principals.deny(denial),
-    /** Ends the denials of an action that tests have added with `deny`. Without an action, ends all denials. */
+    /**
+     * Ends the denials that tests have added with `deny` for exactly this action. Without an action, ends all denials.
+     */
     allow: ({ action }: { action?: string } = {}): void => emulator.model.principals.allow(action),
 
     createCluster: (request: ClusterRequest): ClusterView => {

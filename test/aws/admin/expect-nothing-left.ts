@@ -16,8 +16,8 @@ export function leftovers(aws: AwsView): readonly string[] {
 }
 
 /**
- * Expects that the manager has left no resource in the emulated AWS, and has deleted no role that a Fargate profile
- * used. `admin` has the admin functions of the AWS emulator, in the same process or over HTTP.
+ * Expects that the manager has left no resource in the emulated AWS, and that no role was deleted while a Fargate
+ * profile still used the role. `admin` has the admin functions of the AWS emulator, in the same process or over HTTP.
  */
 export async function expectNothingLeft(admin: { readonly snapshot: () => AwsView | Promise<AwsView> }): Promise<void> {
   const aws = await admin.snapshot();

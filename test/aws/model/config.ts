@@ -25,9 +25,9 @@ export interface Config {
     readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
     /**
-     * The time for which EKS refuses DeleteFargateProfile and DeleteCluster with "an update in progress" after a
-     * Fargate profile has become ACTIVE. In this time, DescribeCluster says ACTIVE. Users of EKS report more than ten
-     * minutes.
+     * The time in milliseconds for which EKS refuses DeleteFargateProfile and DeleteCluster with "an update in
+     * progress" after a Fargate profile has become ACTIVE. In this time, DescribeCluster says ACTIVE. Users of EKS
+     * report that EKS refuses these operations for more than ten minutes.
      */
     readonly updateAfterActiveMs: Delay;
     /**
@@ -107,7 +107,8 @@ export interface Config {
   readonly latencyMs: Delay;
   /**
    * The rate and size of the token buckets with which AWS calls are throttled; undefined: the AWS emulator does not
-   * throttle. Each operation has one token bucket per account and region.
+   * throttle. Each operation of EKS and STS has one token bucket per account and region. Each operation of IAM has one
+   * token bucket per account.
    */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
 }

@@ -61,7 +61,7 @@ export function stringMap(input: Input, name: string): Readonly<Record<string, s
   );
 }
 
-/** Returns the members of an AWS input that have one of these names and are strings, for errors and the call log. */
+/** Returns the members of an AWS input that have one of these names and are strings. */
 export function presentStrings(input: Input, names: readonly string[]): Readonly<Record<string, string>> {
   const present: Record<string, string> = {};
   for (const name of names) {

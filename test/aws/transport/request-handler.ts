@@ -71,7 +71,7 @@ async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<
     case 'silence':
       return aborted;
     case 'reset':
-      // The HTTP handler of the AWS SDK throws the same error when a connection is reset.
+      // This error imitates the error that the AWS SDK's own HTTP handler throws after a connection reset.
       throw Object.assign(new Error('read ECONNRESET'), {
         name: 'TimeoutError',
         code: 'ECONNRESET',

@@ -68,7 +68,11 @@ async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise
   };
 }
 
-/** Measures the manager while it compares all profiles with AWS, and the tags of 1 % of the profiles change at once. */
+/**
+ * Measures the manager for one sync period, in which it compares all profiles with AWS. At the start of the
+ * measurement, the benchmark changes the tags of 1 % of the profiles. If these profiles become Ready later than the
+ * sync period ends, the measurement lasts until they are Ready.
+ */
 async function measureChanges(
   world: BenchWorld,
   manager: RunningManager,

@@ -26,8 +26,8 @@ const SETTLING_PERIODS = 4;
 /** How many sync periods the measurement takes. */
 const REST_PERIODS = 4;
 /**
- * How long the benchmark watches a restarted manager, which must not write to the API server because no object has
- * changed.
+ * How long the benchmark measures a manager at rest, and a restarted manager. The restarted manager must not write to
+ * the API server, because no object has changed.
  */
 const RESTART_MS = 5_000;
 

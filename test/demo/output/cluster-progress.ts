@@ -45,8 +45,8 @@ export class ClusterProgress {
   }
 
   /**
-   * Runs a command, and restarts the seconds in the output at 0. The demo prints changes of objects during the command
-   * after the command's own output.
+   * Runs a command, and restarts the seconds in the output at 0. If objects change while the command runs, the demo
+   * prints these changes after the command's own output.
    */
   runCommand(command: () => Promise<void>): Promise<void> {
     return this.#since.runCommand(command);

@@ -21,8 +21,8 @@ export class ProfileProgress {
   }
 
   /**
-   * Runs a command, and restarts the seconds in the output at 0. The demo prints changes of AWSFargateProfiles during
-   * the command after the command's own output.
+   * Runs a command, and restarts the seconds in the output at 0. If AWSFargateProfiles change while the command runs,
+   * the demo prints these changes after the command's own output.
    */
   runCommand(command: () => Promise<void>): Promise<void> {
     return this.#since.runCommand(command);

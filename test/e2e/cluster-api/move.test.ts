@@ -126,7 +126,10 @@ describe('clusterctl move between two management clusters', function () {
     }));
   }
 
-  /** From this call on, records each state of each AWSFargateProfile that a watch of a management cluster shows. */
+  /**
+   * Starts a watch of the AWSFargateProfiles of a management cluster. `versionsOf` returns all versions of one
+   * AWSFargateProfile that the watch has shown so far.
+   */
   function watchProfiles(world: World): { versionsOf(name: string): readonly RawObject[]; end(): void } {
     const events: RawWatchEvent[] = [];
     const ending = new AbortController();
@@ -381,8 +384,8 @@ describe('clusterctl move between two management clusters', function () {
       const arrivals = watchProfiles(home);
       // `clusterctl move` drops the deletionTimestamp of the AWSFargateProfile `slow`, so the target's manager deletes
       // the object again. The test holds the request of this deletion. Meanwhile the target's manager reconciles the
-      // AWSFargateProfile `next`. It must not call DeleteFargateProfile for `next`, because EKS is still deleting the
-      // Fargate profile of `slow`.
+      // AWSFargateProfile `next`. The manager must not call DeleteFargateProfile for `next`, because EKS is still
+      // deleting the Fargate profile of `slow`.
       const resumed = gate('the deletion of slow at the target');
       proxy.holdRequests(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);

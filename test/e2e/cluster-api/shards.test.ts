@@ -89,8 +89,8 @@ describe('the two managers of config/sharding', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members(
       SHARDS.map((shard) => `capaf-leader-election.filter-${shard}`),
     );
-    // EKS must have accepted exactly one CreateFargateProfile call for each AWSFargateProfile. EKS may have refused calls
-    // before that one, while it was creating a Fargate profile for the other one of the two managers.
+    // EKS must have accepted exactly one CreateFargateProfile call for each AWSFargateProfile. EKS may have refused
+    // earlier calls of one manager while EKS was creating a Fargate profile for the other manager.
     const creations = profileMutations(calls);
     expect(creations.filter((creation) => !creation.endsWith('ResourceInUseException'))).to.have.members(
       names.map((name) => `Create default_${name}`),

@@ -47,8 +47,8 @@ describe('docs/keiko.md', function () {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [OUR_CRD],
-      // With the plugin OwnerReferencesPermissionEnforcement, only users with a certain permission can set owner
-      // references that block the deletion of the owner. So the test notices if the manager lacks this permission.
+      // With the plugin OwnerReferencesPermissionEnforcement, only users who may update the finalizers of the owner can
+      // set an owner reference with blockOwnerDeletion. So the test notices if the manager lacks this permission.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
     terminal = await openTerminalInClone(world.controlPlane);

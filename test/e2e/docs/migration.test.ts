@@ -170,8 +170,9 @@ describe('docs/migration-from-capa.md', function () {
       expect(found?.tags).to.include({ [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
     expect(operationsOf(calls)).to.deep.equal([]);
 
-    // The real Cluster API Provider AWS would now delete the Fargate profile and the role of the AWSFargateProfile. Its
-    // simulator in this test does not, so the test deletes them.
+    // The real Cluster API Provider AWS deletes the Fargate profile and the role when a user deletes the
+    // AWSFargateProfile. Its simulator in this test does not, so the test itself removes the Fargate profile and the
+    // role.
     await world.controlPlane.api.patch(pathOf('web', 'default'), { metadata: { finalizers: null } });
     world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_web' });
     world.aws.admin.removeRole({ name: ROLE });

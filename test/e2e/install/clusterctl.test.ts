@@ -68,7 +68,7 @@ const toEach = (value: string): Readonly<Record<string, string>> => ({
   CAPAF_CLUSTER_CONDITIONS: value,
 });
 
-/** All rules of the roles in a manifest. */
+/** Returns all RBAC rules of the Roles and ClusterRoles in a manifest. */
 const rulesIn = (text: string): readonly Rule[] =>
   parseAllDocuments(text)
     .map((document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Rule[] })
@@ -268,7 +268,8 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await world.stopManager();
       await run('upgrade', 'apply', '--infrastructure', `capaf-system/aws-fargate:${NEXT_VERSION}`);
       expect((await container()).image).to.equal(`${IMAGE}:${NEXT_VERSION}`);
-      // This time the variables are not set.
+      // The upgrade ran without the clusterctl variables of the optional features, so the manager has lost their
+      // permissions.
       await eventually(async () => {
         const granted = await grantedPermissions();
         expect(granted.filter((each) => OPTIONAL_PERMISSIONS.includes(each))).to.deep.equal([]);

@@ -49,8 +49,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
       it('deletes the objects that name the EKS cluster in spec.eksCluster, with profiles and roles', async () => {
         const profiles = ['joined', 'joined-by-account'].map(nameFor);
         const name = nameFor('joining');
-        // Before the control plane of the EKS cluster exists, an AWSFargateProfile may name the EKS cluster in
-        // spec.eksCluster.
+        // The controller creates no Fargate profile for a new AWSFargateProfile with spec.eksCluster if an
+        // AWSManagedControlPlane manages this EKS cluster. So the test applies these AWSFargateProfiles before it
+        // creates the control plane.
         const { eksName } = managedCluster(name, 'default');
         const { subnets } = world.aws.admin.createCluster({ name: eksName, region: REGION });
         const inEks = (profile: string, spec: object = {}): object =>
@@ -154,8 +155,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
         world.aws.admin.removeCluster({ name: cluster.eksName });
         const calls = callsFromNow(world.aws);
-        // The AWS emulator delays the first IAM call for the deletion of the role. If the control plane finalizer has
-        // been removed, nothing keeps the Cluster until the role is gone, so the Cluster disappears first.
+        // The AWS emulator delays the first IAM call for the deletion of the role. If the test has removed the control
+        // plane finalizer, the deletion of the Cluster does not wait for the deletion of the role, so the Cluster is
+        // gone first.
         world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
         await clusterApi.delete(cluster.clusterPath);
         await loseFinalizer(cluster);
@@ -227,8 +229,9 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
 
     // While Cluster API drains the nodes, a GitOps tool or the deletion of the namespace may delete an
-    // AWSFargateProfile. The controller must keep the finalizer then. Without the AWSFargateProfile, no object would
-    // say later which Fargate profile blocks the deletion of the EKS cluster.
+    // AWSFargateProfile with deletionPolicy Retain. The controller must then keep its finalizer on the
+    // AWSFargateProfile. Without the AWSFargateProfile, no object would say later which Fargate profile blocks the
+    // deletion of the EKS cluster.
     await world.delete('pruned');
     await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
     expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');

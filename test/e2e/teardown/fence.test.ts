@@ -31,7 +31,7 @@ const TEST_FINALIZER = 'test.example/kept';
 
 /**
  * A user creates an AWSFargateProfile and deletes its Cluster at the same time. Each test holds a request of the
- * controller or an AWS call until the other operation has reached a certain state.
+ * controller to the API server or to AWS until the deletion of the Cluster has reached a certain state.
  */
 describe('a create that coincides with a cluster teardown', function () {
   let world: World;

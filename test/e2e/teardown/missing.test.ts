@@ -23,8 +23,8 @@ import { fargateProfile, startWorld } from '../../world/world.ts';
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
 const HELD = 'test.example/held';
 /**
- * The time for which the controller changes nothing in AWS after a Cluster has disappeared, in milliseconds. It waits
- * because `clusterctl move` may be moving the Cluster to another management cluster.
+ * The time for which the controller changes nothing in AWS after a Cluster has disappeared, in milliseconds. The
+ * controller waits because `clusterctl move` may be moving the Cluster to another management cluster.
  */
 const VANISHED_MS = 30_000;
 /** A short sync period, so that a new manager soon reconciles AWSFargateProfiles that are already Ready. */

@@ -25,8 +25,9 @@ interface Recipe {
   /** The directory of the Go module, below the directory `test`, in which `go` runs. */
   readonly module: 'envtest' | 'gitops' | 'compatibility';
   /**
-   * The build time of the binary on 2 cores, for a progress message. kube-apiserver is built first with an empty Go
-   * build cache, and later builds take less time because they use that cache.
+   * The build time of the binary on 2 cores, for a progress message. For kube-apiserver, it is the time with an empty
+   * Go build cache. Later builds take less time, because they use the cache that the build of kube-apiserver has
+   * filled.
    */
   readonly duration: string;
   /**
@@ -38,7 +39,8 @@ interface Recipe {
 
 /**
  * Returns linker flags that set the version in a binary, as in its official release. Without these flags, a binary that
- * `go` builds from a module does not know its version, which clusterctl and kubectl compare with other versions.
+ * `go` builds from a module does not know its own version. clusterctl and kubectl need their own version, because they
+ * compare it with other versions.
  */
 function linkerFlags(version: string, packagePath: string): string {
   const [major, minor] = versionParts(version);

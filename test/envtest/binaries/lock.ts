@@ -23,7 +23,8 @@ interface Owner {
 
 export interface LockOptions {
   /**
-   * A function that gets the content of the lock file. It is called at most once, when another process holds the lock.
+   * Called when another process holds the lock, at most once for each call of `withLock`. `owner` is the content of the
+   * lock file.
    */
   readonly onWait?: (owner: string) => void;
 }

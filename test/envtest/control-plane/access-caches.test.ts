@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { waitForAccessCaches, type AccessApi } from './access-caches.ts';
 
-/** The kinds that kube-apiserver itself reads while it processes requests. It reads each kind from a cache of its own. */
+/**
+ * The kinds that kube-apiserver itself reads while it processes requests. kube-apiserver has a separate cache for each
+ * kind.
+ */
 const KINDS = [
   'clusterroles',
   'clusterrolebindings',

@@ -25,7 +25,7 @@ interface Probe {
    * the URL path of its collection.
    */
   readonly objects: readonly (readonly [path: string, object: ProbeObject])[];
-  /** Whether the API server enforces the objects that this module has created. */
+  /** Whether the API server enforces the objects in `objects`. */
   readonly isEffective: (api: AccessApi) => Promise<boolean>;
 }
 

@@ -80,10 +80,10 @@ const idle: Pooled[] = [];
 /**
  * Takes a control plane from the pool of this test process, or starts a control plane if the pool is empty. Only one
  * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
- * started, restores all keys of etcd, and returns the control plane to the pool. `stop()` throws an error with a list
- * of the differences if the keys of etcd or the served objects are then not those from the start of the test file. If
- * the API server does not run, or the test file has changed an admission policy, `stop()` does not return the control
- * plane to the pool but stops its processes.
+ * started, restores the keys of etcd from a snapshot, and returns the control plane to the pool. `stop()` throws an
+ * error with a list of the differences if the keys of etcd or the served objects still differ from the snapshot. If the
+ * API server does not run, the pool is full, or the test file has changed an admission policy, `stop()` does not return
+ * the control plane to the pool but stops its processes.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);

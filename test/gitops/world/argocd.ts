@@ -70,7 +70,7 @@ export async function validateArgoSample(world: World): Promise<string> {
 
 /**
  * Starts the sync engine of Argo CD with the health script of this project, for an Application with an empty folder.
- * @throws {BinariesMissing} if the program is not in the cache and Go is not installed
+ * @throws {BinariesMissing} if the program argocd-engine is not in the cache and Go is not installed
  */
 export async function startArgoApplication(
   { controlPlane }: World,

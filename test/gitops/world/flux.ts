@@ -46,7 +46,7 @@ export interface Flux {
 
 /**
  * Starts the kustomize-controller of Flux, and a stand-in for its source-controller.
- * @throws {BinariesMissing} if the program is not in the cache and Go is not installed
+ * @throws {BinariesMissing} if the kustomize-controller or a CRD is not in the cache and Go is not installed
  */
 export async function startFlux(world: World): Promise<Flux> {
   const { controlPlane } = world;

@@ -42,10 +42,11 @@ export interface GitopsWorld {
   versions(): Promise<Readonly<Record<string, string>>>;
   /** The names of the AWSFargateProfiles in the API server. */
   profiles(): Promise<readonly string[]>;
-  /** Waits until a Fargate profile in AWS has the given value of the tag `team`. */
+  /** Waits until the Fargate profile of the AWSFargateProfile `name` has the given value of the tag `team` in AWS. */
   waitForTeam(name: string, team: string): Promise<void>;
   /**
-   * Waits until the objects of config/samples/cluster are gone, and checks that AWS has no resources of these objects.
+   * Waits until the objects of config/samples/cluster are gone, and checks that AWS has no Fargate profiles and no pod
+   * execution roles.
    */
   expectAllGone(): Promise<void>;
 }

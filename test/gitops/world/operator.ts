@@ -22,8 +22,8 @@ export interface Release {
 }
 
 /**
- * Returns the spec of a provider object of the Cluster API Operator, e.g. of an InfrastructureProvider. The spec
- * selects the ConfigMap with the files of the release by its labels. The operator requires that the labels match only
+ * Returns the spec of a provider object of the Cluster API Operator, e.g. of an InfrastructureProvider. The spec has a
+ * label selector for the ConfigMap with the files of the release. The operator requires that the selector matches only
  * one ConfigMap.
  */
 export const specOf = ({ provider, version }: Release): object => ({
@@ -48,7 +48,7 @@ export interface Operator {
 
 /**
  * Starts the Cluster API Operator without its admission webhooks, which only set defaults.
- * @throws {BinariesMissing} if the program is not in the cache and Go is not installed
+ * @throws {BinariesMissing} if the Cluster API Operator or its CRDs are not in the cache and Go is not installed
  */
 export async function startOperator(world: World): Promise<Operator> {
   const { controlPlane } = world;

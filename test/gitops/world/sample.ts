@@ -15,7 +15,10 @@ export interface FolderObject extends Manifest {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** The objects of config/samples/cluster: a Cluster with its control plane, and two AWSFargateProfiles. */
+/**
+ * The objects of config/samples/cluster: a Cluster with its AWSManagedCluster and AWSManagedControlPlane, and two
+ * AWSFargateProfiles.
+ */
 export function sampleObjects(): readonly FolderObject[] {
   return readdirSync(SAMPLES).flatMap((file) =>
     parseAllDocuments(readFileSync(new URL(file, SAMPLES), 'utf8')).map((document) => document.toJS() as FolderObject),

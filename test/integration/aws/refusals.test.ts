@@ -183,7 +183,7 @@ describe('refusals by AWS', () => {
     });
 
     // The controller retries a creation that exceeded the quota of EKS. This test checks that the retry succeeds;
-    // test/simulation/failures.test.ts checks on a virtual clock when it happens.
+    // test/simulation/failures.test.ts checks the time of the retry on a virtual clock.
     it('beyond the quota end when another profile is deleted', async () => {
       const eks = await cluster('full');
       for (let index = 0; index < 9; index++) {

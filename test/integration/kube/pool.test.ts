@@ -28,7 +28,7 @@ async function createLeftovers({ api }: ControlPlane): Promise<void> {
   await api.patch('/api/v1/namespaces/default', { metadata: { labels: { left: 'over' } } });
 }
 
-/** Creates a ClusterRole and a binding that allow the user to list pods. */
+/** Creates a ClusterRole and a ClusterRoleBinding that allow the user `name` to list pods. */
 async function grantPods({ api }: ControlPlane, name: string): Promise<void> {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];

@@ -98,8 +98,8 @@ describe('a Reflector with a real API server', function () {
   };
 
   /**
-   * Holds the request with which the reflector, after an interrupted watch, asks whether the API server has newer
-   * versions.
+   * Holds back the request with which the reflector, after an interrupted watch, asks whether the API server has newer
+   * versions, until the test opens the returned gate.
    */
   function holdComparison(): Gate {
     const gate = new Gate('the comparison of the reflector');

@@ -105,8 +105,9 @@ describe('an AWSFargateProfile that waits', () => {
       await start('upgrading');
       const before = await world.ready('upgrading');
       await world.setControlPlaneReady('upgrading', false);
-      // The test changes first the readiness of the control plane and then a tag, and the manager's watch delivers the
-      // changes in this order. So when the tag is in AWS, the controller has seen both changes.
+      // The test changes first the readiness of the control plane and then its spec.additionalTags, and the manager's
+      // watch delivers the changes in this order. So when the Fargate profile in AWS has the tag, the controller has
+      // seen both changes.
       await world.controlPlane.api.patch(controlPlanePath('upgrading'), { spec: { additionalTags: { seen: 'yes' } } });
       await eventually(() => world.awsView.profile('default_upgrading')?.tags['seen'] === 'yes');
       await world.patch('upgrading', { spec: { additionalTags: { during: 'upgrade' } } });

@@ -155,7 +155,8 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const pause = async (paused: boolean): Promise<void> =>
       void (await world.controlPlane.api.patch(clusterPath('prod'), { spec: { paused } }));
     const calls = callsFromNow(world.aws);
-    // While the Cluster is paused, the controller does not restore the control plane finalizer that the test removes.
+    // While the Cluster is paused, the controller does not restore the finalizer that the test removes from the
+    // AWSManagedControlPlane.
     await pause(true);
     await world.condition('web', 'Paused', { status: 'True' });
     await world.controlPlane.api.patch(controlPlanePath('prod'), { metadata: { finalizers: null } });

@@ -25,8 +25,8 @@ const listSubnet = (world: SimulatedWorld, id: string): void =>
   patchControlPlane(world, { spec: { network: { subnets: [{ id, resourceID: id, isPublic: false }] } } });
 
 /**
- * Starts a manager that compares every AWSFargateProfile with AWS once a minute, and waits until an AWSFargateProfile
- * has been Ready for five minutes.
+ * Starts a manager that compares every AWSFargateProfile with AWS once a minute. Creates an AWSFargateProfile, and
+ * waits until it has been Ready for five minutes.
  */
 async function watched(world: SimulatedWorld): Promise<void> {
   world.start('--sync-period', '1m');

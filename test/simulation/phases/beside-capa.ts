@@ -20,8 +20,8 @@ const GATE_OFF =
   'failed to call webhook: the server could not find the requested resource';
 
 /**
- * Starts a manager with --manage-crd, which repairs the CRD if Cluster API Provider AWS replaces it. Waits until the
- * AWSFargateProfile is Ready.
+ * Starts a manager with --manage-crd, which repairs the CRD if Cluster API Provider AWS replaces it. Creates an
+ * AWSFargateProfile, and waits until it is Ready.
  */
 async function startKeeperUntilReady(world: SimulatedWorld): Promise<void> {
   for (const kind of [CRD_KIND, CONFIG_MAPS, ...CONFIGURATIONS]) world.api.serve(kind);

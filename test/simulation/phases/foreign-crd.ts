@@ -12,8 +12,8 @@ export const CRD_KIND = {
 const CRD_NAME = `${PLURAL}.infrastructure.cluster.x-k8s.io`;
 
 /**
- * Installs a CRD of AWSFargateProfile that, like the CRD of Cluster API Provider AWS, lacks the fields that only this
- * provider defines.
+ * Installs a CRD of AWSFargateProfile without the fields that only this project defines. The CRD of Cluster API
+ * Provider AWS lacks these fields too.
  */
 export function serveForeignSchema(world: SimulatedWorld): void {
   world.api.serve(CRD_KIND);

@@ -34,8 +34,8 @@ export interface Phase {
   /** Does what the message in the golden file asks the user to do; undefined: the situation ends without a user. */
   readonly remedy?: (world: SimulatedWorld) => void | Promise<void>;
   /**
-   * The expected state of the AWSFargateProfile after the remedy. The default is `Ready`, or `gone` if the
-   * AWSFargateProfile is being deleted. With `nothing`, the test expects no state and deletes the AWSFargateProfile.
+   * The state of the AWSFargateProfile for which the test waits after the remedy. The default is `Ready`, or `gone` if
+   * the AWSFargateProfile is being deleted. With `nothing`, the test waits for no state.
    */
   readonly endsAs?: 'Ready' | 'gone' | 'nothing';
 }

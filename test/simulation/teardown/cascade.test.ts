@@ -12,8 +12,9 @@ describe('the profiles of a deleted cluster', () => {
     const world = new SimulatedWorld({ watchLag: 3 * SECOND });
     await world.startWithReady(...NAMES);
     deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-    // A change of the Cluster makes the manager reconcile again before its watch shows that the AWSFargateProfiles are
-    // being deleted. Even so, it must record only one event for each of them.
+    // A change of the Cluster makes the manager reconcile the Cluster again before the manager's watch shows that the
+    // AWSFargateProfiles are being deleted. Even then, the manager must record only one Event DeletedWithCluster for
+    // each AWSFargateProfile.
     await world.until('the first event', () => world.objects('events').some(isCascadeEvent));
     world.patch('clusters', 'prod', { metadata: { labels: { changed: 'meanwhile' } } });
     await world.gone(...NAMES);

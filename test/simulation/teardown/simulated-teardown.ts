@@ -17,7 +17,7 @@ const CONTROL_PLANE = `${CLUSTER}-control-plane`;
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
 const SHARED_ROLE = 'shared-pods';
 const FOREIGN_ROLE = 'brought-along';
-/** The time after a change at which the simulated controllers of Cluster API react. */
+/** The delay with which the simulated controllers of Cluster API react to a change of a Cluster or control plane. */
 const REACTION: Ms = 10;
 /**
  * The time after which the simulated Cluster API Provider AWS calls DeleteCluster again, when EKS has refused the

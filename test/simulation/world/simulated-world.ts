@@ -81,8 +81,8 @@ export class SimulatedWorld {
   /** The random numbers of the test. They do not depend on the managers, which have generators of their own. */
   readonly random: SeededRandom;
   /**
-   * AWS create calls that a manager sent before it had recorded them in the status of an AWSFargateProfile. After a
-   * crash, the next manager could not find their results.
+   * The calls of CreateRole and CreateFargateProfile that a manager sent too early, that is, before {@link isRecorded}
+   * was true for the call. After a crash, a new manager could not find the resource that such a call has created.
    */
   private readonly violations: string[] = [];
   private readonly seed: number;
@@ -219,7 +219,10 @@ export class SimulatedWorld {
     return this.condition(name)?.status === 'True';
   }
 
-  /** Returns a list that grows with each change of the status of an AWSFargateProfile's condition Ready. */
+  /**
+   * Returns a list to which each later change of the status of an AWSFargateProfile's condition Ready adds the new
+   * status and the time on the virtual clock.
+   */
   readyChanges(name: string): readonly { readonly at: Ms; readonly status: string }[] {
     const changes: { at: Ms; status: string }[] = [];
     const { uid } = this.profile(name)?.metadata ?? {};
@@ -280,8 +283,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * What has happened although a simulation without faults must not show it, e.g. failed AWS calls and Events of type
-   * Warning.
+   * Everything in this simulation that must not occur in a simulation without faults, e.g. failed AWS calls and Events
+   * of type Warning.
    */
   problems(): readonly string[] {
     return findProblems(this);

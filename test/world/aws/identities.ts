@@ -4,7 +4,7 @@ export const CONTROLLER_IDENTITY = 'AWSClusterControllerIdentity';
 export const STATIC_IDENTITY = 'AWSClusterStaticIdentity';
 export const ROLE_IDENTITY = 'AWSClusterRoleIdentity';
 
-/** The namespace of the Secrets of AWSClusterStaticIdentities, if the manager's kubeconfig sets no namespace. */
+/** The namespace of the manager, in which it reads the Secrets of AWSClusterStaticIdentities. */
 export const MANAGER_NAMESPACE = 'capaf-system';
 
 const API_VERSION = 'infrastructure.cluster.x-k8s.io/v1beta2';

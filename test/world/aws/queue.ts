@@ -28,9 +28,9 @@ export interface ProfileQueue {
    */
   readonly startQueued: (cluster: string, ...names: readonly string[]) => Promise<() => void>;
   /**
-   * Runs the given function with an EKS that never completes the creations, or the deletions, of Fargate profiles that
-   * start meanwhile. The parameter `what` chooses between the two. Such a creation or deletion ends only when the test
-   * calls `admin.setProfile` or `admin.removeProfile`.
+   * Runs the given function. A creation (with `what` = `creations`) or deletion (with `what` = `deletions`) of a
+   * Fargate profile that starts meanwhile never completes in EKS by itself. It ends when the test calls
+   * `admin.setProfile` or `admin.removeProfile`.
    */
   readonly withEndlessChanges: (what: 'creations' | 'deletions', task: () => Promise<unknown>) => Promise<void>;
   /** Waits until EKS reports the Fargate profile of this AWSFargateProfile as CREATING. */

@@ -13,8 +13,8 @@ import { fargateProfile } from '../world.ts';
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The longest time in milliseconds from the end of the last AWSFargateProfile of a Cluster until the Cluster is gone.
- * It includes 300 ms for the emulated deletion of the EKS cluster.
+ * The longest time in milliseconds from the removal of the last AWSFargateProfile of a Cluster until the Cluster is
+ * gone. It includes 300 ms for the emulated deletion of the EKS cluster.
  */
 const MAX_DELAY_MS = 5_000;
 
@@ -60,8 +60,9 @@ export async function removeFinalizers(
     async () => {
       const { finalizers: before = [], resourceVersion } = (await api.get(path)).metadata;
       expect(before).to.include.members([...finalizers]);
-      // Controllers may change the finalizers at the same time. The patch has the resourceVersion of the object that the
-      // test has read. So the API server refuses the patch after such a change, and the test reads the object again.
+      // Controllers may change the finalizers at the same time. The patch has the resourceVersion of the object that
+      // the test has read. So the API server refuses the patch after such a change, and the test reads the object
+      // again.
       await api.patch(path, {
         metadata: { resourceVersion, finalizers: before.filter((each) => !finalizers.includes(each)) },
       });

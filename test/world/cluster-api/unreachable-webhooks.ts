@@ -58,9 +58,9 @@ export const CAPA_WEBHOOKS = {
 } as const;
 
 /**
- * Creates the webhook configurations that remain when a user removes the controller manager of Cluster API Provider
- * AWS, with one webhook for AWSFargateProfile and one for AWSCluster. The returned function removes only the webhook
- * for AWSFargateProfile, as the README of this project tells the user to do.
+ * Creates the two webhook configurations that remain when a user removes the controller manager of Cluster API Provider
+ * AWS. Each has one webhook for AWSFargateProfile and one for AWSCluster. The returned function removes only the
+ * webhooks for AWSFargateProfile, as docs/install.md tells the user to do.
  */
 export async function createOrphanedCapaWebhooks(world: World, probe: string): Promise<() => Promise<void>> {
   const types = ['mutating', 'validating'] as const;

@@ -26,23 +26,23 @@ export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
   /**
-   * Facts from the AWSManagedControlPlane. `undefined` while the AWSFargateProfile is being deleted, because its deletion
-   * needs no facts.
+   * Facts about the EKS cluster, which the controller needs only to create or correct a profile or role. `undefined` if
+   * the AWSFargateProfile is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
    */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly surplus: Surplus;
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
-  /** Other AWSFargateProfiles of the Cluster that name the same IAM role and are not being deleted. */
+  /** Other AWSFargateProfiles of the same cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
   /** Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. */
   readonly isCreateUnconfirmed: boolean;
 }
 
 /**
- * Returns the state of AWS that the spec of an AWSFargateProfile asks for. An object that is being deleted, for which
- * `controlPlaneFacts` is `undefined`, asks for no profile and no role.
+ * Returns the state of AWS that the spec of an AWSFargateProfile asks for. If `controlPlaneFacts` is `undefined`, for
+ * example because the object is being deleted, the desired state has no profile and no role.
  *
  * Returns Left if AWS cannot fulfil the spec, for example because of invalid names or tags, or without a private
  * subnet.
@@ -60,9 +60,9 @@ export function desiredFor(object: AWSFargateProfile, inputs: DesiredInputs): E.
 }
 
 /**
- * Returns the desired state with the Fargate profile's final name, once the existing profiles have been read. If
- * spec.profileName is absent, the object keeps the profile whose name status records, as long as the owner tag of that
- * profile names the object.
+ * Returns the desired state with the final name of the Fargate profile. The function needs the `profiles` that EKS has:
+ * if spec.profileName is absent, the object keeps the profile whose name status records, as long as the owner tag of
+ * that profile names the object.
  *
  * Returns Left if EKS or IAM would reject a computed name.
  */

@@ -18,7 +18,10 @@ import { profileNameOf, roleNameOf } from '../../model/names.ts';
 // The functions of this file compute the names under which the controller looks in AWS for the Fargate profile and the
 // IAM role of an object, and under which it may adopt them.
 
-/** Returns what identifies an object in AWS: its cluster, its names, and the names under which it may adopt resources. */
+/**
+ * Returns the values from which the controller makes the ownership tags and the AWS names of an object, and the names
+ * of existing profiles and roles that the controller may adopt for the object.
+ */
 export function identityOf(
   object: AWSFargateProfile,
   { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },

@@ -52,10 +52,11 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an AWSFargateProfile that names the same IAM role as `object` means the role in the given AWS account, for an
- * EKS cluster in the given region. Two objects of one namespace may name EKS clusters of the same name in different
- * accounts or regions, and then do not share the role. If the status of the AWSFargateProfile has no account and
- * region, the identity and the region in its spec.eksCluster are compared instead.
+ * Whether an AWSFargateProfile belongs to an EKS cluster in the given AWS account and region, which are those of
+ * `object`. Two objects of one namespace may name EKS clusters of the same name in different accounts or regions. The
+ * function reads account and region from the status of the AWSFargateProfile. If status lacks them, the function
+ * compares the identities in spec.eksCluster of both objects, and the region in spec.eksCluster of the
+ * AWSFargateProfile with the given region.
  */
 export function isInAccountAndRegion(
   { spec: { eksCluster }, status }: AWSFargateProfile,

@@ -42,7 +42,7 @@ describe('newReadRoleUsers', () => {
     (await askFor(object, shared)).other;
   const other = (parts: ObjectParts = {}): AWSFargateProfile =>
     api.put({ ...parts, metadata: { name: 'other', ...parts.metadata }, spec: { roleName: shared, ...parts.spec } });
-  /** The number of list requests for all objects. */
+  /** The number of list requests that asked for all AWSFargateProfiles and not only for one. */
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
   /**

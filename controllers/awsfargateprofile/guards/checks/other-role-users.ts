@@ -252,9 +252,9 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
 
 /**
  * Returns the AWS account of the object's IAM role, from status or `spec.roleARN`. `undefined` if the object has
- * nothing in AWS yet, or has lost its status in `clusterctl move`. An object without account counts as a user only of
- * roles within its own Cluster. Otherwise an object that waits for credentials of another account would keep a role of
- * the same name in this account for ever.
+ * nothing in AWS yet, or has lost its status in `clusterctl move`. An object without account counts as a user of a role
+ * only if the controller deletes the role for an object of the same cluster. Otherwise an object that waits for
+ * credentials of another account would keep a role of the same name in this account for ever.
  */
 function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
   if (status?.account !== undefined) return status.account;

@@ -46,7 +46,7 @@ export const AWS_CALL_REASONS = {
   AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
     nature: 'outage',
     // The delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
-    // longer delay, one of 200 creations came half a minute after all others.
+    // longer delay, one of 200 Fargate profiles that were created at once came half a minute after all others.
     poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
     remedy: ({ isThrottled }) =>
@@ -57,7 +57,7 @@ export const AWS_CALL_REASONS = {
   AWSError: defineReason<FailedCall>({
     nature: 'retry',
     poll: pollDoubling(5 * SECOND, 5 * MINUTE),
-    // The time until `Stalled` becomes True. It allows about five attempts.
+    // The time until `Stalled` becomes True. In this time the controller makes about five attempts.
     patience: 2 * MINUTE,
     describe: ({ detail }) => `AWS answers a request of the controller with an error: ${detail}`,
     remedy: () =>

@@ -10,8 +10,8 @@ import { CONTINUES, enumerated } from '../wording/phrases.ts';
  */
 export const FOREIGN_CRD_REASONS = {
   /**
-   * `keeper` is the action of the manager against the CRD of another provider. It is set if the manager has the flag
-   * --manage-crd.
+   * `keeper` tells whether the manager is restoring this provider's CRD (`restoring`) or has given up (`stopped`). It
+   * is set if the manager has the flag --manage-crd.
    */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;
@@ -34,7 +34,7 @@ export const FOREIGN_CRD_REASONS = {
       }
     },
   }),
-  /** `webhook` is the webhook for AWSFargateProfiles that Cluster API Provider AWS answers. */
+  /** `webhook` is the name of the webhook for AWSFargateProfiles that Cluster API Provider AWS serves. */
   CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
     nature: 'human',
     keepsReady: true,

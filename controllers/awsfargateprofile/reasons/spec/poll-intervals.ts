@@ -8,7 +8,8 @@ export interface UsualDuration {
 
 /**
  * A function that returns the time until the next reconcile of an object that has already waited for the time `waited`.
- * `usual` is how long EKS took for the latest operations of the same kind; undefined if that is not known.
+ * `usual` is how long EKS took for the latest operations of the kind that the object waits for; undefined if that is
+ * not known.
  */
 export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: UsualDuration) => Ms;
 

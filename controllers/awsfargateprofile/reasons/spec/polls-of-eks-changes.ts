@@ -6,8 +6,8 @@ const SHORTEST_PROFILE_POLL: Ms = SECOND / 20;
 /** The time of the first poll, and the shortest later interval, if it is not known how long EKS usually takes. */
 const SHORTEST_UNKNOWN_POLL: Ms = SECOND / 2;
 /**
- * The time of the second poll if it is not known how long EKS takes. The first poll finds a change that fails at once;
- * every other change takes the real EKS longer than this, so a poll in between would find nothing.
+ * The time of the second poll if it is not known how long EKS takes. The first poll finds a change that fails at once.
+ * Every other change takes EKS longer than two seconds, so an earlier second poll would find nothing.
  */
 const SECOND_UNKNOWN_POLL: Ms = 2 * SECOND;
 /**

@@ -10,7 +10,8 @@ export type Abandonment = 'retain' | 'removeFinalizer';
 
 /**
  * Returns a sentence for a condition's message. The sentence tells the user how to make the deleted AWSFargateProfile
- * disappear while its profile and role stay in AWS. `condition` says when to do so, for example ", if …,".
+ * disappear while its profile and role stay in AWS. `condition` is a clause of the sentence that says when to do so,
+ * for example ", if …,".
  */
 export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
   const action =
@@ -25,8 +26,8 @@ export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
 /**
  * Returns the remedy in a condition's message. For a deleted object, the remedy also tells the user how to make the
- * object disappear without AWS. The removal of the finalizer is hard to undo. So the text first names the clause
- * `lasting`, which says when the user may remove the finalizer.
+ * object disappear while its profile and role stay in AWS. The removal of the finalizer is hard to undo, so the remedy
+ * advises it only for the case that the clause `lasting` describes.
  */
 export function remedyFor(
   action: string,

@@ -9,7 +9,10 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-/** A fact on which the text about a problem depends if a user can solve the problem by a change of the spec. */
+/**
+ * A fact that decides whether a user can solve a problem by a change of the spec, or only with a new object. The text
+ * about the problem depends on it.
+ */
 export type SpecChangeable = {
   /** Whether the object was provisioned. The API server then refuses changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;

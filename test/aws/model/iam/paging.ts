@@ -3,7 +3,10 @@ import { constraintViolated, iamErrors } from '../errors.ts';
 import { optionalInteger, optionalString } from '../input.ts';
 import type { Input } from '../input.ts';
 
-/** Returns one page of an IAM list. The paging follows the members `Marker`, `MaxItems` and `IsTruncated` of IAM. */
+/**
+ * Returns the page of an IAM list that `Marker` and `MaxItems` in the input select. `paging` has the members
+ * `IsTruncated` and `Marker` of the answer.
+ */
 export function page<T>(input: Input, items: readonly T[], context: Context): { items: readonly T[]; paging: Output } {
   const asked = optionalInteger(input, 'MaxItems') ?? 100;
   if (asked < 1 || asked > 1000) {
