@@ -29,6 +29,7 @@ import {
   newGuards,
   newServices,
   siblingEntry,
+  storedObject,
   writerThat,
   roleUsers,
 } from './testing/pass-state.ts';
@@ -85,7 +86,7 @@ describe('runSteps', () => {
   ] as const)
     it(`returns the earlier steps when ${situation}`, async () => {
       const profileWriter = writerThat((object, status) =>
-        status?.createRequestedAt === undefined ? Promise.resolve(object) : Promise.reject(error),
+        status?.createRequestedAt === undefined ? Promise.resolve(storedObject(object, status)) : Promise.reject(error),
       );
       const steps: Step[] = [];
       const accessEntryReader = new AccessEntryReader(testServices.clock);
@@ -377,8 +378,8 @@ describe('runSteps', () => {
   describe('a create of the profile', () => {
     const REQUESTED_AT = '2026-11-21T03:25:00Z';
     const recording: ServiceOverrides = {
-      profileWriter: writerThat(async () =>
-        anObject({ status: { profileName: PROFILE, createRequestedAt: REQUESTED_AT } }),
+      profileWriter: writerThat(async (object, status) =>
+        storedObject(object, { ...status, createRequestedAt: REQUESTED_AT }),
       ),
     };
     const isUnconfirmed = ({ retry }: PassState): boolean =>
@@ -433,9 +434,9 @@ describe('runSteps', () => {
     it('is deleted before the profile is created, after an annotation has recorded that', async () => {
       const aws = withEntry(awsWith(aSimulatedRole()));
       const written: string[] = [];
-      const profileWriter = writerThat(async (object) => {
+      const profileWriter = writerThat(async (object, status) => {
         written.push(entryOf(aws) === OUTDATED ? 'before' : 'after');
-        return object;
+        return storedObject(object, status);
       });
       expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
         end: 'stopped: Creating',

@@ -59,7 +59,7 @@ describe('writeAhead', () => {
     for (const mutation of allMutations) {
       const pass = passStateFor(awsAsWanted());
       const profileWriter = writerThat(async (_object, status) =>
-        status === undefined ? undefined : anObject({ metadata: { resourceVersion: '101' } }),
+        status === undefined ? undefined : { ...anObject({ metadata: { resourceVersion: '101' } }), status },
       );
       expect(await writeAhead({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
       expect(pass.object.metadata.resourceVersion).to.equal('101');
@@ -70,6 +70,17 @@ describe('writeAhead', () => {
     const profileWriter = writerThat(async () => undefined);
     const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
     expect(describeObstacle(obstacle)).to.equal('conflict');
+  });
+
+  it('sends no change whose record the API server drops, as it does under the CRD of another provider', async () => {
+    const profileWriter = writerThat(async (object, { createRequestedAt: _at, account: _account, ...status } = {}) => ({
+      ...object,
+      status,
+    }));
+    const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
+    expect(describeObstacle(obstacle)).to.equal(
+      'quit: the API server drops fields of status: account, createRequestedAt',
+    );
   });
 
   it('changes nothing for an object without our finalizer', async () => {

@@ -4,6 +4,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
+import { droppedStatusFields } from '../../shared/crd/crd-schema.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
@@ -80,7 +81,8 @@ export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices,
 
 /**
  * Returns a preparation that writes status before a change in AWS. If this process crashes right after the change, the
- * next process finds the changed AWS resource by this status.
+ * next process finds the changed AWS resource by this status. If the API server drops fields of this status, the change
+ * is not sent. Another provider's CRD is then installed, and the last check of the CRD was before its installation.
  */
 export function writeAhead({
   profileWriter,
@@ -91,7 +93,10 @@ export function writeAhead({
     if (!hasFinalizer(object)) return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
     const ahead = writeAheadStatus(object, target, desired, mutation, clock.now());
     const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
-    return continueWith(pass, await profileWriter.patchStatus(object, status, signal));
+    const written = await profileWriter.patchStatus(object, status, signal);
+    const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });
+    if (dropped.length === 0) return continueWith(pass, written);
+    return { kind: 'quit', because: `the API server drops fields of status: ${dropped.join(', ')}`, until: 'later' };
   };
 }
 

@@ -106,7 +106,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     unobservedProfiles: () => [],
     mutationTimeLeft: () => 10_000,
-    profileWriter: writerThat(async (object) => object),
+    profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
     readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
     ...over,
@@ -133,6 +133,10 @@ type Write = (
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus | undefined,
 ) => Promise<AWSFargateProfile | undefined>;
+
+/** Returns the object that the API server stores when it accepts a patch of an object. */
+export const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus | undefined) =>
+  status === undefined ? object : { ...object, status };
 
 /** Returns a fake writer of AWSFargateProfiles, in which the function `write` answers each patch. */
 export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({

@@ -54,6 +54,18 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
 }
 
 /**
+ * Returns the {@link REQUIRED_FIELDS} of status that `sent` has and `stored` lacks, such as `createRequestedAt`. The
+ * API server has then dropped them from a write of `sent`, because the installed CRD lacks these fields.
+ */
+export function droppedStatusFields(
+  sent: Readonly<Record<string, unknown>>,
+  stored: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const names = REQUIRED_FIELDS.flatMap(([part, name]) => (part === 'status' ? [name] : []));
+  return names.filter((name) => sent[name] !== undefined && stored[name] === undefined);
+}
+
+/**
  * Returns the OpenAPI schema of the API version that this provider reads and writes; `undefined` if the CRD does not
  * serve this version.
  */
