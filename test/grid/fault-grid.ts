@@ -38,6 +38,8 @@ const FLAGS = ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'];
  * The manager counts as idle after this time without an AWS call and without a new version of the AWSFargateProfile.
  */
 const QUIET_MS = 1_500;
+/** A fault case fails if the manager does not become idle within this time. */
+const IDLE_TIMEOUT_MS = 60_000;
 
 /** The result of a test scenario without faults. Each fault case of the scenario must end in the same state. */
 export interface Baseline {
@@ -180,7 +182,7 @@ export class FaultGrid {
           const outcomes = await Promise.all(group.map((each) => attempt(each, kill)));
           tooEarly.push(...group.filter((_, index) => outcomes[index]?.kind === 'killedTooEarly'));
         };
-        await Promise.race([watchFailed, this.#withKill(group.length, inGroup)]);
+        await Promise.race([watchFailed, this.#withKill(group, inGroup)]);
       }
       left = tooEarly;
     }
@@ -192,8 +194,8 @@ export class FaultGrid {
   }
 
   /** Runs the given task. While the task runs, kills the manager once and then starts a new manager. */
-  async #withKill(count: number, task: (kill: SharedKill) => Promise<void>): Promise<void> {
-    const kill = new SharedKill(count);
+  async #withKill(group: readonly FaultCase[], task: (kill: SharedKill) => Promise<void>): Promise<void> {
+    const kill = new SharedKill(group.map(faultCaseText));
     const carriedOut = kill.carryOut(
       async () => {
         const { manager } = this.#world;
@@ -211,30 +213,25 @@ export class FaultGrid {
       if (scenario === undefined) throw new Error('there is no such scenario');
       return await this.#withSubject(scenario, (subject) => this.#runCase(plan, scenario, subject, kill));
     } catch (error) {
+      kill?.giveUp(faultCaseText(plan));
       const message = error instanceof Error ? error.message : String(error);
       return { kind: 'failed', message: `${faultCaseText(plan)}: ${message}` };
     }
   }
 
   async #runCase(
-    { call, fault }: FaultCase,
+    plan: FaultCase,
     scenario: GridScenario,
     subject: GridSubject,
     kill: SharedKill | undefined,
   ): Promise<Outcome> {
+    const { call, fault } = plan;
     const baseline = this.#baselines.get(scenario.name);
     if (baseline === undefined) throw new Error('the baseline is missing');
-    let struck = (): boolean => false;
-    try {
-      await scenario.prepare(subject);
-      await untilIdle(subject);
-      if (fault === 'kill') struck = killAfter(subject, call, kill);
-      else struck = this.#addFault(subject, call, fault);
-    } catch (error) {
-      kill?.giveUp();
-      throw error;
-    }
-    await kill?.ready();
+    await scenario.prepare(subject);
+    await untilIdle(subject);
+    const struck = fault === 'kill' ? killAfter(subject, plan, kill) : this.#addFault(subject, call, fault);
+    await kill?.ready(faultCaseText(plan));
     await scenario.trigger(subject);
     await kill?.restarted();
     if (kill !== undefined && !struck()) {
@@ -343,21 +340,23 @@ export class FaultGrid {
   }
 }
 
-function killAfter(subject: GridSubject, call: FaultCase['call'], kill: SharedKill | undefined): () => boolean {
+function killAfter(subject: GridSubject, plan: FaultCase, kill: SharedKill | undefined): () => boolean {
   let wasHeld = false;
-  subject.holdAfter(call, async () => {
-    wasHeld = (await kill?.hold()) ?? false;
+  subject.holdAfter(plan.call, async () => {
+    wasHeld = (await kill?.hold(faultCaseText(plan))) ?? false;
   });
   return () => wasHeld;
 }
 
 /** Waits until the manager has made no AWS calls for an AWSFargateProfile, and no changes of it, for `QUIET_MS`. */
 async function untilIdle(subject: GridSubject): Promise<void> {
-  for (;;) {
+  const deadline = performance.now() + IDLE_TIMEOUT_MS;
+  while (performance.now() < deadline) {
     const before = [subject.calls.length, subject.checker.versions.length].join();
     await delay(QUIET_MS);
     if ([subject.calls.length, subject.checker.versions.length].join() === before) return;
   }
+  throw new Error(`the manager is not idle after ${IDLE_TIMEOUT_MS / 1_000} s\n${subject.describe()}`);
 }
 
 const differencesBetween = (what: string, are: readonly number[], should: readonly number[]): readonly string[] =>
