@@ -37,19 +37,27 @@ function openSince(before: ReadonlyMap<string, number>): readonly string[] {
   });
 }
 
-/**
- * The open connections, e.g. `127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server forgot to close
- * them.
- */
-function openConnections(): readonly string[] {
+/** The open sockets of this process. */
+function openSockets(): readonly Socket[] {
   // Node.js has a list of open handles, but only under a private name. If a later version of Node.js lacks the list,
-  // the error message about open handles only lacks the connections.
+  // the error message about open handles only lacks the sockets.
   const handles = (process as { _getActiveHandles?: () => readonly unknown[] })._getActiveHandles?.() ?? [];
-  return handles.flatMap((handle) =>
-    handle instanceof Socket && handle.remotePort !== undefined
-      ? [`${handle.localAddress}:${handle.localPort} → ${handle.remoteAddress}:${handle.remotePort}`]
-      : [],
+  return handles.filter((handle) => handle instanceof Socket);
+}
+
+/**
+ * Describes an open socket, e.g. `connection: 127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server
+ * forgot to close it. For a socket without an address of the other side, the state tells whether it is being connected,
+ * or whether the other side has reset it.
+ */
+function describeSocket(socket: Socket): string {
+  const { localAddress, localPort, remoteAddress, remotePort, readyState, bytesRead, bytesWritten } = socket;
+  if (remotePort !== undefined) return `connection: ${localAddress}:${localPort} → ${remoteAddress}:${remotePort}`;
+  const listeners = socket.eventNames().map(String).join(' ');
+  const state = [readyState, ...(socket.destroyed ? ['destroyed'] : []), ...(socket.isPaused() ? ['paused'] : [])].join(
+    ' ',
   );
+  return `${socket.constructor.name} of port ${localPort}: ${state}, ${bytesRead} B read, ${bytesWritten} B written, listeners ${listeners}`;
 }
 
 async function stillOpenAfterGrace(before: ReadonlyMap<string, number>): Promise<readonly string[]> {
@@ -64,6 +72,7 @@ async function stillOpenAfterGrace(before: ReadonlyMap<string, number>): Promise
 }
 
 let before: ReadonlyMap<string, number> = new Map();
+let socketsBefore: ReadonlySet<Socket> = new Set();
 
 /**
  * The root hooks of Mocha for every test run. They fail the run after an unhandled rejection of a promise, or when a
@@ -82,6 +91,7 @@ export const mochaHooks: RootHookObject = {
     // `beforeAll` and `afterAll` count the timer.
     await nextEventLoopTurn();
     before = countByType(process.getActiveResourcesInfo());
+    socketsBefore = new Set(openSockets());
   },
   async afterAll(this: Context) {
     const open = await stillOpenAfterGrace(before);
@@ -95,7 +105,9 @@ export const mochaHooks: RootHookObject = {
       [
         `handles are open after the tests: ${open.join(', ')}. Close them in an after hook.`,
         ...[...files].map((file) => `file: ${file}`),
-        ...openConnections().map((connection) => `connection: ${connection}`),
+        ...openSockets()
+          .filter((socket) => !socketsBefore.has(socket))
+          .map(describeSocket),
       ].join('\n'),
     );
   },

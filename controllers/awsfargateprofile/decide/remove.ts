@@ -22,7 +22,7 @@ export function removeUnwanted(desired: Desired, observed: Observed): Decision |
     if (step !== undefined) return step;
   }
   if (observed.roles.some(({ found }) => found === 'unread')) return { kind: 'observeAgain' };
-  if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
+  if (canCreateStillAppear(desired, observed)) return waitForCreate('continues with the deletion');
   for (const found of foundRoles(observed.roles)) {
     const step = removeUnwantedRole(desired, observed, found);
     if (step !== undefined) return step;
@@ -44,19 +44,20 @@ function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   );
 }
 
-const WAIT_FOR_CREATE = stopWith(
-  newReason('Propagating', {
-    detail:
-      'EKS has not answered the request to create the Fargate profile. Within a minute the controller sees whether EKS creates it',
-  }),
-);
+const waitForCreate = (next: string): Decision =>
+  stopWith(
+    newReason('Propagating', {
+      detail: 'EKS has not answered the request to create the Fargate profile, so the profile may still appear',
+      remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
+    }),
+  );
 
 /**
  * Returns the decision to stop if `deletionPolicy: Retain` keeps the object's profile although its EKS cluster is being
  * deleted. The object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
-  if (canCreateStillAppear(desired, observed)) return WAIT_FOR_CREATE;
+  if (canCreateStillAppear(desired, observed)) return waitForCreate('continues');
   const found = observed.profiles.find(
     ({ found: each }) =>
       each !== undefined &&

@@ -49,7 +49,7 @@ export interface ReconcileInputs {
    * control plane that manages this EKS cluster.
    */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
-  /** Other AWSFargateProfiles of the same cluster that name the same IAM role and are not being deleted. */
+  /** Other AWSFargateProfiles of the same EKS cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
   /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
   readonly eksCluster?: NamedEksCluster;
@@ -201,7 +201,7 @@ function namedEksCluster(
 }
 
 /**
- * Returns the other AWSFargateProfiles of the same cluster that name the same IAM role and are not being deleted. IAM
+ * Returns the other AWSFargateProfiles of the same EKS cluster that name the same IAM role and are not being deleted. IAM
  * ignores upper and lower case in role names.
  */
 function roleSharersOf(

@@ -58,7 +58,7 @@ describe('the served schema, with a keeper of the CRD', () => {
     expect(reads, 'no read without a change').to.equal(2);
   });
 
-  it('is settled five minutes after the last check that found the CRD of another provider', async () => {
+  it('is settled five minutes after the last check that found a CRD that another provider has installed', async () => {
     await schema.check(signal);
     expect(schema.isSettled()).to.equal(true);
     isForeign = true;

@@ -164,8 +164,8 @@ describe('ReadyKeys under a flood of one namespace', () => {
   it('hands out a low key when it is old, after the keys that are older', () => {
     fc.assert(
       fc.property(someFlood, (floods) => {
-        // A key is old after ten seconds, in which 100 keys are handed out. Then every fourth hand-out is for the
-        // oldest key.
+        // A key is old after ten seconds. In this test the queue hands out 100 keys in ten seconds. From then on, every
+        // fourth key that the queue hands out is the oldest key.
         expect(countBefore({ priority: 'low' }, floods)).to.be.at.most(100 + 4 * (floods.length + 1));
       }),
       RUNS,

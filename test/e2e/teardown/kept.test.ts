@@ -90,8 +90,8 @@ describe('objects that block a cluster teardown', function () {
     it('is abandoned when its finalizer is removed: the control plane finalizer goes, and EKS refuses to delete the cluster', async () => {
       const { cluster, calls } = await blockTeardown('abandoned');
       await world.delete('abandoned-kept');
-      // A retained Fargate profile also blocks the deletion of the EKS cluster while its AWSFargateProfile is being
-      // deleted.
+      // The AWSFargateProfile is being deleted, but its retained Fargate profile stays in EKS. EKS deletes no cluster
+      // that has Fargate profiles.
       await world.condition('abandoned-kept', 'Deleting', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
       await world.patch('abandoned-kept', { metadata: { finalizers: null } });
       await world.gone('abandoned-kept');

@@ -117,7 +117,7 @@ describe('a cluster teardown with missing objects', function () {
       async () => {
         const waiting = await world.condition('beheaded', 'Deleting', { status: 'True', reason: 'ClusterVanished' });
         expect(messageOf(waiting, 'Deleting')).to.equal(
-          'Cluster default/beheaded does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds. After that the controller continues with the deletion of this object.',
+          'Cluster default/beheaded does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds. No action is needed: after that the controller continues with the deletion of this object on its own.',
         );
         expect(world.awsView.profile('default_beheaded')?.status).to.equal('ACTIVE');
         await world.gone('beheaded', { timeoutMs: VANISHED_MS + 5_000 });

@@ -5,10 +5,10 @@ import { RETRIES } from '../wording/phrases.ts';
 
 /** Condition reasons for recent changes that have not reached all parts of AWS. */
 export const PROPAGATION_REASONS = {
-  Propagating: defineReason<Description>({
+  Propagating: defineReason<Description & { readonly remedy?: string }>({
     nature: 'wait',
     poll: pollGrowing,
     describe: ({ detail }) => detail,
-    remedy: () => RETRIES,
+    remedy: ({ remedy = RETRIES }) => remedy,
   }),
 } as const;

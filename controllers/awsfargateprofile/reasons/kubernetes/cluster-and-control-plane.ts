@@ -34,7 +34,8 @@ export const CLUSTER_REASONS = {
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     describe: ({ cluster }) =>
       `Cluster ${cluster} does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds`,
-    remedy: () => 'After that the controller continues with the deletion of this object',
+    remedy: () =>
+      'No action is needed: after that the controller continues with the deletion of this object on its own',
   }),
   WaitingForEKSControlPlane: defineReason<Description>({
     nature: 'wait',

@@ -34,7 +34,7 @@ export const TARGET_REASONS = {
     describe: ({ eksCluster, controlPlane }) =>
       `EKS cluster ${quoted(eksCluster)} in spec.eksCluster is that of AWSManagedControlPlane ${controlPlane}, so Cluster API manages it`,
     remedy: ({ cluster }) =>
-      `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
+      `The controller has created nothing in AWS for this object. Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
   }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
     nature: 'human',
