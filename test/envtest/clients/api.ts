@@ -1,6 +1,7 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { IDLE_CONNECTION_MS } from '../../support/idle-connections.ts';
 
 /** The timeout of a request to the API server, except a watch, which has no timeout. */
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -125,7 +126,7 @@ export class ApiClient {
 
   constructor(target: ApiTarget) {
     this.#target = target;
-    this.#agent = new Agent({ keepAlive: true, ca: target.ca });
+    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_CONNECTION_MS, ca: target.ca });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { Gate } from '../gate.ts';
+import { IDLE_CONNECTION_MS } from '../idle-connections.ts';
 import { listenOnLoopback } from './listen.ts';
 
 /** The parts of an HTTP request by which a test selects requests. */
@@ -28,7 +29,7 @@ export interface HttpProxy {
  * proxy streams the responses, including those of Kubernetes watches.
  */
 export async function startHttpProxy(target: { readonly url: string; readonly ca: string }): Promise<HttpProxy> {
-  const agent = new Agent({ ca: target.ca, keepAlive: true });
+  const agent = new Agent({ ca: target.ca, keepAlive: true, timeout: IDLE_CONNECTION_MS });
   const holds: { readonly gate: Gate; readonly isWanted: (request: ProxiedRequest) => boolean }[] = [];
 
   const answers = new Map<string, object>();
