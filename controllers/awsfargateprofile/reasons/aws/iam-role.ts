@@ -26,7 +26,7 @@ export const ROLE_REASONS = {
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
     remedy: ({ other, isProvisioned = false }) =>
       isProvisioned
-        ? `Create the role again with the ARN that the profile uses. If EKS has an access entry for the deleted role, the message of this condition then tells how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        ? `Create the role again with the ARN in status.podExecutionRoleARN. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
         : other === undefined
           ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
@@ -69,7 +69,7 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ name, other }) =>
-      `this object needs IAM role ${quoted(name)}. ${other} still has this role, and is being deleted or gets another role. So another manager, which reconciles that object, may be deleting the role now`,
+      `this object needs IAM role ${quoted(name)}. ${other} still has this role, and is being deleted or gets another role. Another manager (with another --namespace or --watch-filter) reconciles that object, and may be deleting the role now`,
     remedy: () =>
       `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
   }),
