@@ -272,7 +272,10 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
         };
   }
   if (cluster.kind === 'none')
-    return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
+    return {
+      missing: 'the spec names no cluster',
+      cure: 'Set spec.eksCluster.name and spec.eksCluster.region again as they were',
+    };
   if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
   return {
     missing:

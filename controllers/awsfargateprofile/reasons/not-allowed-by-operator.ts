@@ -35,11 +35,10 @@ function flagsFor(excess: readonly LimitExcess[]): string {
  */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
-  const ask =
-    'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace>=<account>/<region>/<name> of the manager. If the manager was installed from a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag';
+  const ask = `Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace of this object>=<AWS account of the EKS cluster>/<region>/<name> of the manager. If the manager was installed from a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag. ${CONTINUES}`;
   return patterns.length === 0
     ? ask
-    : `${ask}. Or create another AWSFargateProfile, in an EKS cluster that matches ${enumerated(patterns)}`;
+    : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
 }
 
 /** Condition reasons for values in the spec that the flags of the manager do not allow. */
@@ -58,7 +57,7 @@ export const OPERATOR_LIMIT_REASONS = {
       `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
     remedy: ({ excess }) =>
       excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
-        ? `${describeAllowedClusters(excess)}. ${CONTINUES}`
+        ? describeAllowedClusters(excess)
         : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager. ${CONTINUES}`,
   }),
 } as const;

@@ -17,11 +17,11 @@ export const TARGET_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: () =>
-      'the spec has neither clusterName nor eksCluster. Probably the API server dropped eksCluster while the CRD of another provider was installed',
+      'the spec has neither clusterName nor eksCluster. Probably the API server dropped eksCluster at a time when the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
-        : `Set spec.eksCluster again as it was: the Fargate profile of this object is in ${provisionedIn} (account/region/EKS cluster). ${CONTINUES}`,
+        : `Set spec.eksCluster.name and spec.eksCluster.region again as they were: the Fargate profile of this object is in ${provisionedIn} (account/region/name). ${CONTINUES}`,
   }),
   /** `cluster` is the name of the Cluster whose spec names the control plane. */
   UseClusterName: defineReason<{
