@@ -196,12 +196,12 @@ export class GridSubject {
     this.#world.aws.admin.setProfile({ account, cluster, name: SIBLING, status });
   }
 
-  /** The profiles, roles and access entries of the AWS account that were not created by another user. */
+  /** The profiles, roles and access entries in the AWS account that the manager, or EKS for it, has created. */
   ownResources(): AwsResources {
     return this.#resourcesWhere(({ foreign }) => !foreign);
   }
 
-  /** The profiles, roles and access entries of the AWS account that another user has created. */
+  /** The profiles, roles and access entries in the AWS account that the user of `foreignClients` has created. */
   foreignResources(): AwsResources {
     return this.#resourcesWhere(({ foreign }) => foreign);
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 import { eventsAfter, retainedEvent } from './events.ts';
@@ -150,10 +151,29 @@ describe('the events of a failed mutation', () => {
     [ATTACH_POLICY, `Warning FailedUpdateAWS: Failed to update fargate IAM role "${ROLE}". AWS says: ${detail}`],
   ];
   for (const [mutation, event] of rows) {
-    it(`of ${mutation.kind} contain the message of AWS`, () => {
-      expect(did(mutation, { kind: 'failed', failure })).to.deep.equal([event]);
+    it(`of ${mutation.kind} contain the message of AWS, and point to the conditions`, () => {
+      expect(did(mutation, { kind: 'failed', failure })).to.deep.equal([
+        `${event}. The conditions of this object tell what happens next.`,
+      ]);
     });
   }
+
+  it('of an access entry say that the controller goes on if AWS refuses the change, for no condition tells it', () => {
+    const subject = `Failed to delete the access entry of fargate IAM role "${ROLE}"`;
+    const deletion: Mutation = {
+      kind: 'deleteAccessEntry',
+      name: RoleName.of(ROLE),
+      principal: RoleArn.of('arn:aws:iam::111122223333:role/web'),
+      because: 'profileCreation',
+    };
+    expect(did(deletion, { kind: 'failed', failure })).to.deep.equal([
+      `Warning FailedDeleteAccessEntry: ${subject}. AWS says: ${detail}. The controller continues without this change.`,
+    ]);
+    const unanswered = aFailure({ code: 'NoAnswer', message: 'no answer within 10 s' });
+    expect(did(deletion, { kind: 'failed', failure: unanswered })[0]).to.match(
+      /no answer within 10 s .*The conditions of this object tell what happens next\.$/,
+    );
+  });
 
   it('are none when the request of the mutation was not sent', () => {
     const unsent = aFailure({ code: 'NotDispatched', message: 'the rate limit: no result within 15 s' });

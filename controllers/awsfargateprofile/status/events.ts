@@ -1,6 +1,6 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { describeFailure, isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
+import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { ConditionType } from './conditions/condition-list.ts';
 import { describeHealthIssues } from './conditions/health-issues.ts';
@@ -118,7 +118,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
     // A request that was not sent is no failure of AWS, so it has no event. The next reconcile sends the request.
-    return isNotDispatched(outcome.failure) ? [] : failureOf(mutation.kind, subject, outcome.failure);
+    return isNotDispatched(outcome.failure) ? [] : failureOf(mutation, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
   switch (mutation.kind) {
@@ -201,15 +201,21 @@ const FAILURES: Partial<
   },
 };
 
-function failureOf(kind: Step['mutation']['kind'], subject: string, failure: AwsFailure): readonly EventSpec[] {
-  const { reason, doing } = FAILURES[kind] ?? {
+function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFailure): readonly EventSpec[] {
+  const { reason, doing } = FAILURES[mutation.kind] ?? {
     reason: 'FailedUpdateAWS',
     doing: (name: string) => `update fargate IAM role "${name}"`,
   };
   const detail = describeFailure(failure);
   const isAnswer = failure.statusCode !== undefined && failure.code !== 'Undecodable';
   const said = isAnswer ? `. AWS says: ${detail}` : `: ${detail}`;
-  return [warning(reason, `Failed to ${doing(subject)}${said}`)];
+  // The controller also works without permission for access entries, so the reconcile goes on after AWS
+  // refuses the change of an entry.
+  const outlook =
+    isAccessEntryMutation(mutation) && isRefused(failure)
+      ? 'The controller continues without this change.'
+      : 'The conditions of this object tell what happens next.';
+  return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
 /**
@@ -223,7 +229,7 @@ function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly E
       ? [
           warning(
             'FailedDescribeAccessEntry',
-            `Failed to read the access entry of ${principal}. If the entry belongs to a deleted role with this name, new pods cannot join the EKS cluster: then delete the entry, or allow the controller to do so. AWS says: ${refusal}`,
+            `Failed to read the access entry of ${principal}. If new pods cannot join the EKS cluster, the entry probably belongs to a deleted role with this name: then delete the entry and create it again with type FARGATE_LINUX. Or allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces the entry on its own. AWS says: ${refusal}`,
           ),
         ]
       : [],

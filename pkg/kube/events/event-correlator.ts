@@ -116,7 +116,7 @@ export class EventCorrelator {
       return { id: idOf(objectId, type, reason, message), message };
     }
     // The correlator removes one digest, no matter which, as client-go does. So the list of digests stays short, and
-    // the next new message reaches AGGREGATE_MAX_EVENTS again.
+    // with the next new message the list has AGGREGATE_MAX_EVENTS entries again.
     this.similar.set(id, { messages: messages.slice(1), lastAt: now });
     return { id, message: `(combined from similar events): ${message}` };
   }

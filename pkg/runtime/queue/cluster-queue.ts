@@ -311,8 +311,9 @@ export class ClusterQueue {
 }
 
 /**
- * Whether the queue of an EKS cluster can be removed. A recorded change in EKS does not prevent this: the change was
- * last observed more than UNUSED_QUEUE_TTL (10 minutes) ago, and is ignored after IN_FLIGHT_TTL (35 seconds).
+ * Whether the queue of an EKS cluster can be removed: no entry has the turn or waits, and the queue was not used for
+ * UNUSED_QUEUE_TTL (10 minutes). The queue may still have a record of a change in EKS, but the record no longer counts:
+ * a record counts for IN_FLIGHT_TTL (35 seconds).
  */
 function isUnused({ turnHolder, waiting, closedUntil, lastUsedAt }: Queue, now: Ms): boolean {
   return turnHolder === undefined && waiting.size === 0 && closedUntil <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;

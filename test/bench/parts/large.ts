@@ -21,8 +21,8 @@ const PEAK_MIB = 250;
 const CHANGED_PART = 0.01;
 
 /**
- * Measures 5,000 profiles in 1,000 clusters of 50 namespaces: first while the manager creates them, then when all are
- * Ready.
+ * Measures 5,000 profiles of 1,000 clusters, which are in 50 namespaces. The first measurement is made while the manager
+ * creates the profiles, the others when all profiles are Ready.
  */
 export async function measureLarge(options: BenchOptions): Promise<readonly Column[]> {
   const size = { ...FLEET, clusters: scaled(FLEET.clusters, options) };

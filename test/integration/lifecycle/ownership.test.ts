@@ -62,7 +62,8 @@ describe('ownership of Fargate profiles and roles', () => {
       const object = await world.condition('untagged', 'Stalled', { status: 'True', reason: 'OwnershipTagMissing' });
       expect(messageOf(object, 'Stalled')).to.equal(
         `Fargate profile "default_untagged" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. ` +
-          `If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=default/untagged. The controller then continues on its own.`,
+          `If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=default/untagged. The controller then continues on its own. ` +
+          'If the Fargate profile belongs to another owner, create another AWSFargateProfile, move the pods to its profile, and delete this object.',
       );
       expect(operationsOf(calls)).to.deep.equal([]);
       setTags('untagged', { [OWNER_TAG]: 'default/untagged' });

@@ -39,7 +39,7 @@ export const ROLE_REASONS = {
     describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
     remedy: ({ ours }) =>
       ours
-        ? `The trust policy of the role is correct, so look for another cause, such as a service control policy of AWS Organizations. ${RETRIES}`
+        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a service control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
         : `Correct the trust policy of the role. ${RETRIES}`,
   }),
   /**

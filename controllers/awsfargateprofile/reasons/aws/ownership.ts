@@ -5,7 +5,7 @@ import { pollForUserAction } from '../spec/poll-intervals.ts';
 import type { Abandonment } from '../wording/abandonment.ts';
 import { describeAbandonment } from '../wording/abandonment.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
-import { CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
+import { CONTINUES, quoted, listed, REPLACE_OBJECT, REPLACE_OBJECT_CLAUSE } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -76,10 +76,12 @@ export const OWNERSHIP_REASONS = {
       `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
     remedy: ({ resource, tags, abandonment }) =>
       [
-        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}`,
-        ...(abandonment === undefined ? [] : [`Or delete the ${resource} in AWS`]),
+        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
+          (abandonment === undefined ? '' : ', or delete it in AWS'),
         CONTINUES,
-        ...(abandonment === undefined ? [] : [describeAbandonment(abandonment)]),
+        abandonment === undefined
+          ? `If the ${resource} belongs to another owner, ${REPLACE_OBJECT_CLAUSE}`
+          : describeAbandonment(abandonment),
       ].join('. '),
   }),
 } as const;

@@ -18,14 +18,16 @@ export type SpecChangeable = {
   readonly isProvisioned?: boolean;
 };
 
-const replaceObject = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
+const replacement = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
 /**
  * The text for users about a problem that only a new object solves, because the API server refuses the change of the
- * spec that would help.
+ * spec that would help. The text is a clause that follows a condition.
  */
-export const REPLACE_OBJECT = `Create ${replaceObject}`;
-/** The text of `REPLACE_OBJECT`, beginning with "Or", for a message that already names another action for the user. */
-export const OR_REPLACE_OBJECT = `Or create ${replaceObject}`;
+export const REPLACE_OBJECT_CLAUSE = `create ${replacement}`;
+/** The text of `REPLACE_OBJECT_CLAUSE` as a sentence. */
+export const REPLACE_OBJECT = `Create ${replacement}`;
+/** The text of `REPLACE_OBJECT_CLAUSE`, beginning with "Or", for a message that already names another action. */
+export const OR_REPLACE_OBJECT = `Or ${REPLACE_OBJECT_CLAUSE}`;
 
 /**
  * The facts of a reason whose description has no fixed wording: the code that finds the problem writes the description
