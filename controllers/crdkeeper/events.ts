@@ -151,7 +151,7 @@ export function describeStop(
   const applied = writers.length === 0 ? 'what it applies' : `what ${quotedList(writers)} applies`;
   const them = parts.length === 1 ? 'it' : 'them';
   return {
-    problem: `${by} has replaced ${parts.map(describePart).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager restored ${them} each time, and does so no longer`,
+    problem: `${by} has replaced ${parts.map(describePart).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager restored ${them} each time, but has stopped doing so`,
     remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}: the manager then restores ${them} again`,
   };
 }

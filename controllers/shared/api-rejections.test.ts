@@ -23,7 +23,7 @@ describe('apiRejectionFrom', () => {
     [
       'a webhook of Cluster API Provider AWS without a running service',
       unreachable('validation.awsfargateprofile.infrastructure.cluster.x-k8s.io'),
-      /^Remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from the webhook configurations/,
+      /^If the manager .* is down, start it\. If it runs, .*remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from its webhook configurations/,
     ],
     [
       'an admission webhook that denies',

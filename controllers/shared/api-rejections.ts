@@ -88,6 +88,6 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => s
 
 function remedyForWebhook(name: string): string {
   return CAPA_WEBHOOKS.includes(name)
-    ? `Remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from the webhook configurations of Cluster API Provider AWS: no service answers them while its feature gate EKSFargate is off or its manager does not run`
+    ? `If the manager of Cluster API Provider AWS is down, start it. If it runs, its feature gate EKSFargate is off: then remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations`
     : `Restore the service of the webhook "${name}", or remove the webhook from its webhook configuration`;
 }

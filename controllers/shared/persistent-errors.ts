@@ -13,7 +13,8 @@ const PATIENCE: Ms = 60_000;
 
 const CONFLICT: ApiRejection = {
   message: 'another client changes this object again and again, so every write of the controller has a conflict',
-  remedy: 'Find the other client with kubectl get --show-managed-fields -o yaml',
+  remedy:
+    'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
 /**

@@ -71,8 +71,8 @@ describe('a live profile', () => {
     await world.until('SpecDiffers', () => world.condition(WEB, 'Stalled')?.reason === 'SpecDiffers');
     expect(world.condition(WEB)?.message).to.equal(
       'Fargate profile "default_web" differs from the spec, and EKS cannot change these fields of a profile: the name is ' +
-        'default_web in AWS, but other in the spec. Create another AWSFargateProfile, move the pods to its profile, and ' +
-        'delete this object; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller ' +
+        'default_web in AWS, but other in the spec. Create another AWSFargateProfile with selectors for the same ' +
+        'pods, and delete this object when the new one is Ready; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller ' +
         'leaves the profile as it is.',
     );
     expect(statusOf(world, 'profileStatus')).to.equal('ACTIVE');

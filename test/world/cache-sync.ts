@@ -35,7 +35,7 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   );
   await world.apply({ ...clusterObject(name), spec: { paused: false } });
   await expectMessage(
-    `Cluster default/${name} has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology. The controller waits and then continues on its own.`,
+    `Cluster default/${name} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself. The controller waits and then continues on its own.`,
   );
   if (controlPlanes) {
     await world.apply(clusterObject(name), controlPlaneObject(name, {}));

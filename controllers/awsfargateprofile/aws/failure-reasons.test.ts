@@ -213,7 +213,7 @@ describe('reasonForFailure', () => {
       ),
     ).to.equal(
       'EKS cluster "prod" does not exist in region eu-west-1 of account 111122223333. ' +
-        'Create the EKS cluster, or correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. The controller retries on its own.',
+        'The provider of the control plane creates the EKS cluster: look at the conditions of the control plane. Or, if the EKS cluster exists elsewhere, correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. The controller retries on its own.',
     );
   });
 
@@ -225,7 +225,7 @@ describe('reasonForFailure', () => {
     ],
     [
       'status',
-      'Correct the AWS resource that status.subnets names. Or create another AWSFargateProfile, move the pods to its profile, and delete this object.',
+      'Correct the AWS resource that status.subnets names. Or create another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready.',
     ],
     ['eks', 'Name private subnets in spec.subnetIDs.'],
   ] as const) {
@@ -274,7 +274,7 @@ describe('reasonForFailure', () => {
         reasonForFailure(failureWithoutStatus(clientFailure('NoAnswer', 'AWS: no result within 10 s')), CONTEXT),
       ),
     ).to.equal(
-      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS CreateFargateProfile). If this lasts, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. The controller retries on its own.',
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS CreateFargateProfile). If this lasts for more than ten minutes, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. The controller retries on its own.',
     );
   });
 

@@ -41,8 +41,7 @@ export async function openSession(
   const location = locationOf(object);
   const { account } = opened.right;
   if (location.kind !== 'known' || location.account === account) return opened;
-  const whose = credentialsName(target.identity);
-  return E.left(
-    stoppedBy(newReason('WrongAccount', { whose, recorded: location.account, found: account, abandonment })),
-  );
+  const accounts = { whose: credentialsName(target.identity), recorded: location.account, found: account };
+  const isOfObject = target.clusterName === undefined;
+  return E.left(stoppedBy(newReason('WrongAccount', { ...accounts, abandonment, isOfObject })));
 }

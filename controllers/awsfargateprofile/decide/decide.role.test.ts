@@ -498,7 +498,7 @@ describe('decide, about the role', () => {
 
     it('is to be created again once the object is provisioned, because the API server refuses another ARN', () => {
       expect(messageFor('arn:aws:iam::111122223333:role/x/shared', PROVISIONED)).to.match(
-        /\. Create the role again with the ARN in status\.podExecutionRoleARN\. If EKS still has the access entry of the deleted role, this condition tells afterwards /,
+        /\. Create the role again with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition tells afterwards /,
       );
     });
   });

@@ -470,7 +470,7 @@ describe('goalFor', () => {
       'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
     expect(messageFor({ controlPlane: ABSENT })).to.equal(
-      'AWSManagedControlPlane team-a/prod-control-plane does not exist yet. The controller waits and then continues on its own.',
+      'AWSManagedControlPlane team-a/prod-control-plane does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster team-a/prod. The controller waits and then continues on its own.',
     );
     expect(messageFor({ controlPlane: found(aControlPlane({ ready: false })) })).to.equal(
       'AWSManagedControlPlane team-a/prod-control-plane is not ready yet. The controller waits and then continues on its own.',

@@ -109,7 +109,7 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
   if (reference === undefined)
     return E.left(
       controlPlaneMissing(
-        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology`,
+        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself`,
       ),
     );
   if (!isAWSManagedControlPlane(reference)) {
@@ -125,7 +125,9 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
     return E.left(
       isDeleting(cluster)
         ? clusterDeletingReason(object)
-        : controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} does not exist yet`),
+        : controlPlaneMissing(
+            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
+          ),
     );
   }
   const target = targetOf(object, controlPlane.object);
@@ -274,7 +276,7 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
   if (cluster.kind === 'none')
     return {
       missing: 'the spec names no cluster',
-      cure: 'Set spec.eksCluster.name and spec.eksCluster.region again as they were',
+      cure: 'Set spec.eksCluster again as it was',
     };
   if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
   return {

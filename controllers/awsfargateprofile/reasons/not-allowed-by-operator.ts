@@ -2,7 +2,7 @@ import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
 import type { AffectedConditionType } from './spec/reason-spec.ts';
 import { defineReason } from './spec/reason-spec.ts';
 import { pollRarely } from './spec/poll-intervals.ts';
-import { CONTINUES, quoted, enumerated } from './wording/phrases.ts';
+import { CONTINUES, quoted, enumerated, listed } from './wording/phrases.ts';
 
 /**
  * Returns one sentence for each field in `excess`, with the values that the operator allows in this field. Equal
@@ -30,12 +30,20 @@ function flagsFor(excess: readonly LimitExcess[]): string {
 }
 
 /**
+ * Returns the value of --allow-eks-cluster for an EKS cluster, with placeholders for the unknown parts. `value` is
+ * account/region/name of the EKS cluster, or region/name while its account is unknown.
+ */
+const flagValueFor = (value: string): string =>
+  `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
+
+/**
  * Returns a sentence about the EKS clusters that the operator allows. The API server refuses a change of
  * spec.eksCluster, so the user needs the operator's permission or another AWSFargateProfile.
  */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
-  const ask = `Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster=<namespace of this object>=<AWS account of the EKS cluster>/<region>/<name> of the manager. If the manager was installed from a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag. ${CONTINUES}`;
+  const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
+  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster. If clusterctl installed the manager, the operator adds it to the clusterctl variable CAPAF_ALLOW_EKS_CLUSTERS, after a comma, and applies the release again. ${CONTINUES}`;
   return patterns.length === 0
     ? ask
     : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;

@@ -354,7 +354,7 @@ describe('messageOf', () => {
         newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', ...(adoption && { adoption }) }),
       );
     expect(tell()).to.match(
-      / another name\. If the existing profile is deleted in AWS, this controller creates a profile with this name\.$/,
+      / another name\. Or wait: as soon as the existing profile no longer exists, this controller creates its own profile with this name\.$/,
     );
     expect(tell('Owned')).to.match(/ Or set spec\.adoptionPolicy to Owned: then this controller adopts the profile\.$/);
   });

@@ -62,7 +62,7 @@ describe('objects that block a cluster teardown', function () {
       expect(summaryOf(object)).to.deep.equal(stalled('RetainBlocksClusterDeletion'));
       expect(object.metadata.deletionTimestamp).to.equal(undefined);
       expect(messageOf(object, 'Stalled')).to.equal(
-        'Fargate profile "default_ways-kept" blocks the deletion of EKS cluster "default_ways-control-plane": EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain. Set spec.deletionPolicy of this object to Delete: then the controller deletes the profile and its role. Or delete the profile yourself in AWS. Or delete this object, and then remove awsfargateprofile.infrastructure.cluster.x-k8s.io from its metadata.finalizers: then you must delete the profile and its role in AWS. Until then the deletion of the cluster waits.',
+        'Fargate profile "default_ways-kept" blocks the deletion of EKS cluster "default_ways-control-plane": EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain. If you no longer need the profile and its role, set spec.deletionPolicy of this object to Delete: then the controller deletes both. If you want to keep the role, delete only the profile yourself in AWS. Or, if this object must go at once, delete it, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from its metadata.finalizers, and delete the profile yourself in AWS. The deletion of the cluster waits until the profile is gone.',
       );
       await world.event(
         'ways-kept',

@@ -74,7 +74,7 @@ describe('a cluster teardown with missing objects', function () {
       reason: 'WaitingForEKSControlPlane',
     });
     expect(messageOf(waiting, 'Ready')).to.equal(
-      'AWSManagedControlPlane default/headless-control-plane does not exist yet. The controller waits and then continues on its own.',
+      'AWSManagedControlPlane default/headless-control-plane does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster default/headless. The controller waits and then continues on its own.',
     );
     expect(calls.all()).to.deep.equal([]);
 

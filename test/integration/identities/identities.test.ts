@@ -271,7 +271,7 @@ describe('identities', () => {
       await waitForRefusal('loop', 'IdentityLoop');
       expect(await messageOf('loop')).to.equal(
         'The source identities form a loop: AWSClusterRoleIdentity "snake", then AWSClusterRoleIdentity "tail", then ' +
-          'AWSClusterRoleIdentity "snake". Change spec.sourceIdentityRef of one of these identities. The controller then continues on its own.',
+          'AWSClusterRoleIdentity "snake". Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop. The controller then continues on its own.',
       );
       // The manager has created nothing in AWS for this object, so the deletion of the object needs no credentials.
       await world.apply(fargateProfile('never-begun', { clusterName: 'loop' }));

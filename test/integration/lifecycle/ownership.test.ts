@@ -63,7 +63,7 @@ describe('ownership of Fargate profiles and roles', () => {
       expect(messageOf(object, 'Stalled')).to.equal(
         `Fargate profile "default_untagged" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. ` +
           `If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=default/untagged. The controller then continues on its own. ` +
-          'If the Fargate profile belongs to another owner, create another AWSFargateProfile, move the pods to its profile, and delete this object.',
+          'If the Fargate profile belongs to another owner, delete this object: its condition Deleting then says how to leave the Fargate profile in AWS.',
       );
       expect(operationsOf(calls)).to.deep.equal([]);
       setTags('untagged', { [OWNER_TAG]: 'default/untagged' });
@@ -98,7 +98,8 @@ describe('ownership of Fargate profiles and roles', () => {
   });
 
   describe('a Fargate profile of the wanted name with another owner', () => {
-    const FREE = 'If the existing profile is deleted in AWS, this controller creates a profile with this name';
+    const FREE =
+      'Or wait: as soon as the existing profile no longer exists, this controller creates its own profile with this name';
     const adoptable = (policy: string): string =>
       `Or set spec.adoptionPolicy to ${policy}: then this controller adopts the profile`;
     const cases: readonly {
@@ -215,7 +216,7 @@ describe('ownership of Fargate profiles and roles', () => {
           `IAM role "${roleName}" belongs to ${words}. This controller does not change or delete it. ` +
             'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' +
             'To let the controller create a role with another name, set spec.roleName. ' +
-            'If the existing role is deleted in IAM, the controller creates a role with this name.',
+            'Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name.',
         );
         await world.condition(name, 'IAMFargateRolesReady', { status: 'False', reason: 'RoleNotOwned' });
         await remove(name);

@@ -286,7 +286,7 @@ describe('credentials of another account', () => {
       expect(summaryOf(object).Stalled).to.equal('True WrongAccount');
       expect(messageOf(object, condition)).to.equal(
         `The credentials of the manager itself belong to account ${OTHER_ACCOUNT}, but the Fargate profile of this object is in account ${ACCOUNT}. ` +
-          `The controller reads and changes nothing in account ${OTHER_ACCOUNT}. Use credentials of account ${ACCOUNT} for the manager itself. The controller retries on its own.${way}`,
+          `The controller reads and changes nothing in account ${OTHER_ACCOUNT}. Name an identity of account ${ACCOUNT} in spec.identityRef of the control plane, or change the credentials of the manager itself. The controller retries on its own.${way}`,
       );
       await world.event(name, 'Warning WrongAccount');
     }

@@ -61,11 +61,11 @@ describe('an AWSFargateProfile that waits', () => {
         });
       await world.apply({ ...clusterObject('steps'), spec: { paused: false } });
       await says(
-        'Cluster default/steps has no spec.controlPlaneRef yet. You set it, or Cluster API does for a Cluster with spec.topology. The controller waits and then continues on its own.',
+        'Cluster default/steps has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself. The controller waits and then continues on its own.',
       );
       await world.apply(clusterObject('steps'));
       await says(
-        'AWSManagedControlPlane default/steps-control-plane does not exist yet. The controller waits and then continues on its own.',
+        'AWSManagedControlPlane default/steps-control-plane does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster default/steps. The controller waits and then continues on its own.',
       );
       const controlPlane = {
         apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2',

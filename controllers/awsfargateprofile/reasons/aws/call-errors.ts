@@ -4,7 +4,7 @@ import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-in
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
 import { remedyFor } from '../wording/abandonment.ts';
-import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES, IF_UNREACHABLE, quoted } from '../wording/phrases.ts';
 import type { SubnetSource } from '../wording/subnet-correction.ts';
 import { describeSubnetCorrection } from '../wording/subnet-correction.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
@@ -49,10 +49,7 @@ export const AWS_CALL_REASONS = {
     // longer delay, one of 200 Fargate profiles that were created at once came half a minute after all others.
     poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
-    remedy: ({ isThrottled }) =>
-      isThrottled === true
-        ? RETRIES
-        : `If this lasts, look at the network between the manager and AWS: proxy, firewall, VPC endpoint. ${RETRIES}`,
+    remedy: ({ isThrottled }) => (isThrottled === true ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
   }),
   AWSError: defineReason<FailedCall>({
     nature: 'retry',

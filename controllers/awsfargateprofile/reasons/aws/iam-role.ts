@@ -2,9 +2,13 @@ import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.t
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
-import { RETRIES, CONTINUES, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES, IF_UNREACHABLE, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const iam = { conditionType: 'IAMFargateRolesReady' } as const;
+
+/** What a pod execution role must have so that EKS Fargate can run pods with it. */
+const ROLE_CONTENTS =
+  'with a trust policy for eks-fargate-pods.amazonaws.com and the policy AmazonEKSFargatePodExecutionRolePolicy';
 
 type Named = { readonly name: string };
 
@@ -26,9 +30,9 @@ export const ROLE_REASONS = {
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
     remedy: ({ other, isProvisioned = false }) =>
       isProvisioned
-        ? `Create the role again with the ARN in status.podExecutionRoleARN. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        ? `Create the role again with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
         : other === undefined
-          ? `Create the role. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+          ? `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
   /** `ours` tells whether the controller manages the trust policy of the role. */
@@ -89,7 +93,7 @@ export const ROLE_REASONS = {
       `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
       (refusal === undefined
         ? ''
-        : '. Or allow the request that AWS refuses: then the controller replaces the access entry'),
+        : '. Or allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry'),
   }),
   /** `detail` is the error of the AWS call that has failed; undefined if no call has failed. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
@@ -99,7 +103,7 @@ export const ROLE_REASONS = {
     describe: ({ name, cluster, detail }) =>
       `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
       (detail === undefined ? '' : `. AWS gives no usable answer: ${detail}`),
-    remedy: () => RETRIES,
+    remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
   }),
   RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
     nature: 'human',

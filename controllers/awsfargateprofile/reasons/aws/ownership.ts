@@ -5,7 +5,7 @@ import { pollForUserAction } from '../spec/poll-intervals.ts';
 import type { Abandonment } from '../wording/abandonment.ts';
 import { describeAbandonment } from '../wording/abandonment.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
-import { CONTINUES, quoted, listed, REPLACE_OBJECT, REPLACE_OBJECT_CLAUSE } from '../wording/phrases.ts';
+import { CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -45,7 +45,7 @@ export const OWNERSHIP_REASONS = {
           ? evade
           : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
       return adoption === undefined
-        ? `${evade}. If the existing profile is deleted in AWS, this controller creates a profile with this name`
+        ? `${evade}. Or wait: as soon as the existing profile no longer exists, this controller creates its own profile with this name`
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
     },
   }),
@@ -56,7 +56,7 @@ export const OWNERSHIP_REASONS = {
     describe: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
     remedy: ({ isProvisioned = false }) =>
-      `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. If the existing role is deleted in IAM, the controller creates a role with this name`,
+      `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`,
   }),
   /**
    * `abandonment` is how a user can end the deletion of the object while the tag is still missing; undefined if the
@@ -80,8 +80,8 @@ export const OWNERSHIP_REASONS = {
           (abandonment === undefined ? '' : ', or delete it in AWS'),
         CONTINUES,
         abandonment === undefined
-          ? `If the ${resource} belongs to another owner, ${REPLACE_OBJECT_CLAUSE}`
-          : describeAbandonment(abandonment),
+          ? `If the ${resource} belongs to another owner, delete this object: its condition Deleting then says how to leave the ${resource} in AWS`
+          : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
       ].join('. '),
   }),
 } as const;

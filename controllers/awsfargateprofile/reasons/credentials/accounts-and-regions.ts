@@ -23,7 +23,7 @@ export const ACCOUNT_REASONS = {
       remedyFor(
         isOfObject
           ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
-          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If its provider does not allow this change, create the cluster again',
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If the API server does not allow this change, create the Cluster and its control plane again',
         CONTINUES,
         abandonment,
       ),
@@ -46,22 +46,26 @@ export const ACCOUNT_REASONS = {
       `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
     remedy: ({ region, abandonment, ...target }) =>
       remedyFor(
-        `Enable region ${quoted(region)} in the AWS account, or name an identity with credentials for this region in ${identityField(target)}`,
+        `Enable region ${quoted(region)} in the AWS account. Or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
         RETRIES,
         abandonment,
         'the region stays disabled',
       ),
   }),
   WrongAccount: defineReason<
-    Abandonable & { readonly whose: string; readonly recorded: string; readonly found: string }
+    Abandonable & OfTarget & { readonly whose: string; readonly recorded: string; readonly found: string }
   >({
     nature: 'human',
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ whose, recorded, found }) =>
       `the credentials of ${whose} belong to account ${found}, but the Fargate profile of this object is in account ${recorded}. The controller reads and changes nothing in account ${found}`,
-    remedy: ({ whose, recorded, abandonment }) =>
-      remedyFor(`Use credentials of account ${recorded} for ${whose}`, RETRIES, abandonment),
+    remedy: ({ whose, recorded, abandonment, ...target }) =>
+      remedyFor(
+        `Name an identity of account ${recorded} in ${identityField(target)}, or change the credentials of ${whose}`,
+        RETRIES,
+        abandonment,
+      ),
   }),
   AccountUncertain: defineReason<
     OfTarget & { readonly cluster: string; readonly region: string; readonly account: string }
@@ -72,6 +76,6 @@ export const ACCOUNT_REASONS = {
     describe: ({ cluster, region, account }) =>
       `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
     remedy: (target) =>
-      `Name an identity with credentials of the right account in ${identityField(target)}. Or, if the profile and its role no longer exist, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. ${RETRIES}`,
+      `Name an identity with credentials of the right account in ${identityField(target)}. Or delete in AWS what is left of the profile and its role, and set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS. ${RETRIES}`,
   }),
 } as const;

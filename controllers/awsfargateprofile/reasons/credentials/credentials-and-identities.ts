@@ -43,8 +43,8 @@ export const CREDENTIAL_REASONS = {
     (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
   ),
   CredentialsInvalid: missing(
-    'Renew these credentials at their source',
-    'The controller then reads them again on its own',
+    'Renew these credentials: those of an identity in its Secret, those of the manager itself where its pod gets them. If that is an environment variable, restart the manager',
+    'Otherwise the controller reads them again on its own',
   ),
   IdentityUnreadable: defineReason<Description>({
     nature: 'outage',
@@ -59,9 +59,12 @@ export const CREDENTIAL_REASONS = {
     'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
     CONTINUES,
   ),
-  IdentityLoop: noCredentials('Change spec.sourceIdentityRef of one of these identities', CONTINUES),
+  IdentityLoop: noCredentials(
+    'Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop',
+    CONTINUES,
+  ),
   IdentityInvalid: noCredentials(
-    'Correct the identity, or name another identity in the field that refers to it',
+    'Correct the identity, or name another one in the identityRef or sourceIdentityRef that names this identity',
     CONTINUES,
   ),
   SecretNotFound: missing(
@@ -73,7 +76,7 @@ export const CREDENTIAL_REASONS = {
     CONTINUES,
   ),
   AssumeRoleDenied: missing(
-    'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity',
+    'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN',
   ),
   AssumeRoleRefused: noCredentials(
     'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',

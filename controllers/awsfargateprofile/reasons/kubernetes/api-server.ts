@@ -14,10 +14,11 @@ export const API_SERVER_REASONS = {
     // The controller has to retry, because no watch event follows a request that was rejected or got no answer. A cache
     // that is not filled yet needs no retry: it triggers a reconcile once it has listed its objects.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
-    describe: ({ kind, reason }) => `the controller cannot read ${kind} objects: ${reason}`,
+    describe: ({ kind, reason, isInvalid = false }) =>
+      `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
     remedy: ({ isInvalid = false }) =>
       isInvalid
-        ? `Correct these fields of the object. ${RETRIES}`
+        ? `Correct each field that this message names. ${RETRIES}`
         : `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({

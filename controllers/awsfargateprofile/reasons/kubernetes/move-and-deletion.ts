@@ -10,9 +10,9 @@ export const MOVE_AND_DELETION_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ cluster }) =>
-      `this object has the annotation ${DELETE_FOR_MOVE_ANNOTATION}, with which clusterctl move marks an object before it deletes the object here, but ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so no move is running. The controller does nothing for this object`,
+      `the annotation ${DELETE_FOR_MOVE_ANNOTATION} says that clusterctl is about to delete this object here, because it has moved the object. But ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so no move is running. The controller does nothing for this object`,
     remedy: () =>
-      `If the object exists in another management cluster, remove the finalizers of this object and delete it. Otherwise remove the annotation: then the controller continues`,
+      `If the object exists in another management cluster, remove the finalizers of this object here and delete it here: then nothing changes in AWS. Otherwise remove the annotation: then the controller continues`,
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
@@ -22,6 +22,6 @@ export const MOVE_AND_DELETION_REASONS = {
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
     remedy: () =>
-      `Set spec.deletionPolicy of this object to Delete: then the controller deletes the profile and its role. Or delete the profile yourself in AWS. Or delete this object, and then remove ${FINALIZER} from its metadata.finalizers: then you must delete the profile and its role in AWS. Until then the deletion of the cluster waits`,
+      `If you no longer need the profile and its role, set spec.deletionPolicy of this object to Delete: then the controller deletes both. If you want to keep the role, delete only the profile yourself in AWS. Or, if this object must go at once, delete it, remove ${FINALIZER} from its metadata.finalizers, and delete the profile yourself in AWS. The deletion of the cluster waits until the profile is gone`,
   }),
 } as const;

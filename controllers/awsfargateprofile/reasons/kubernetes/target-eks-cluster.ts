@@ -21,7 +21,7 @@ export const TARGET_REASONS = {
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
-        : `Set spec.eksCluster.name and spec.eksCluster.region again as they were: the Fargate profile of this object is in ${provisionedIn} (account/region/name). ${CONTINUES}`,
+        : `Set name and region in spec.eksCluster again, and identityRef if it was set. The Fargate profile of this object is in ${provisionedIn} (account/region/name). ${CONTINUES}`,
   }),
   /** `cluster` is the name of the Cluster whose spec names the control plane. */
   UseClusterName: defineReason<{
@@ -91,7 +91,7 @@ export const TARGET_REASONS = {
         cure,
         CONTINUES,
         abandonment === 'retain'
-          ? `Or${IF_NOTHING_LEFT} set spec.deletionPolicy to Retain: then the deletion of this object ends, and nothing changes in AWS`
+          ? 'Or delete in AWS what is left of this object, and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS'
           : describeAbandonment(abandonment, IF_NOTHING_LEFT),
       ].join('. '),
   }),

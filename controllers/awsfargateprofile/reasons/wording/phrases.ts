@@ -3,6 +3,10 @@ export const RETRIES = 'The controller retries on its own';
 /** The last sentence of condition messages about a wait, or about a mistake that only a user can correct. */
 export const CONTINUES = 'The controller then continues on its own';
 
+/** What a user can do if AWS gives no usable answer for a long time. */
+export const IF_UNREACHABLE =
+  'If this lasts for more than ten minutes, look at the network between the manager and AWS: proxy, firewall, VPC endpoint';
+
 export const quoted = (text: string): string => `"${text}"`;
 export const listed = (texts: readonly string[]): string => texts.join(', ');
 /** Joins at most three names, and adds the number of the names that are left out. */
@@ -18,7 +22,8 @@ export type SpecChangeable = {
   readonly isProvisioned?: boolean;
 };
 
-const replacement = 'another AWSFargateProfile, move the pods to its profile, and delete this object';
+const replacement =
+  'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
 /**
  * The text for users about a problem that only a new object solves, because the API server refuses the change of the
  * spec that would help. The text is a clause that follows a condition.
