@@ -61,6 +61,7 @@ const EXAMPLES: Facts = {
   CredentialsInvalid: {
     detail:
       'AWS rejects the credentials of the manager itself. AWS says: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+    whose: 'the manager itself',
   },
   IdentityUnreadable: {
     detail:

@@ -23,7 +23,7 @@ describe('apiRejectionFrom', () => {
     [
       'a webhook of Cluster API Provider AWS without a running service',
       unreachable('validation.awsfargateprofile.infrastructure.cluster.x-k8s.io'),
-      /^If the manager .* is down, start it\. If it runs, .*remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from its webhook configurations/,
+      /^If the manager .* is only down, start it\. If it is removed, .*, remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from its webhook configurations/,
     ],
     [
       'an admission webhook that denies',

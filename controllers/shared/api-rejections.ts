@@ -88,6 +88,6 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => s
 
 function remedyForWebhook(name: string): string {
   return CAPA_WEBHOOKS.includes(name)
-    ? `If the manager of Cluster API Provider AWS is down, start it. If it runs, its feature gate EKSFargate is off: then remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations`
+    ? `If the manager of Cluster API Provider AWS is only down, start it. If it is removed, or its feature gate EKSFargate is off, remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations`
     : `Restore the service of the webhook "${name}", or remove the webhook from its webhook configuration`;
 }

@@ -191,7 +191,12 @@ function toCredentialsProblem(failure: AwsFailure, identity: Whose): Credentials
   const words = describeFailure(failure);
   const whose = credentialsName(identity);
   return isCredentialsInvalid(failure)
-    ? { reason: 'CredentialsInvalid', message: `AWS rejects the credentials of ${whose}. AWS says: ${words}`, failure }
+    ? {
+        reason: 'CredentialsInvalid',
+        message: `AWS rejects the credentials of ${whose}. AWS says: ${words}`,
+        failure,
+        whose,
+      }
     : {
         reason: 'AccountUnknown',
         message: `the controller cannot find out the account of the credentials: ${words}`,

@@ -74,7 +74,7 @@ export const callContext = (
  * because then nothing is wrong with the object.
  */
 export function reasonForCredentials(
-  { reason, message, failure }: CredentialsProblem,
+  { reason, message, failure, whose }: CredentialsProblem,
   context: CallContext,
 ): Reason | undefined {
   const { abandonment, isOfObject = false } = context;
@@ -88,6 +88,8 @@ export function reasonForCredentials(
         : reasonForFailure(failure, context);
     case 'RegionInvalid':
       return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
+    case 'CredentialsInvalid':
+      return newReason(reason, { detail: message, whose, abandonment });
     default:
       return newReason(reason, { detail: message, abandonment, isOfObject });
   }
@@ -108,11 +110,11 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   const { eksCluster, region, account, identity, abandonment, subnets, isOfObject = false } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
-  if (isCredentialsInvalid(failure))
-    return newReason('CredentialsInvalid', {
-      detail: `AWS rejects the credentials of ${credentialsName(identity)}. AWS says: ${detail}`,
-      abandonment,
-    });
+  if (isCredentialsInvalid(failure)) {
+    const whose = credentialsName(identity);
+    const message = `AWS rejects the credentials of ${whose}. AWS says: ${detail}`;
+    return newReason('CredentialsInvalid', { detail: message, whose, abandonment });
+  }
   if (failure.acceptedIn !== undefined && isRegionNotEnabled(failure)) {
     const { acceptedIn } = failure;
     const facts = { detail, region, acceptedIn, abandonment, isOfObject };

@@ -36,6 +36,7 @@ const FACTS: Facts = {
   CredentialsMissing: { detail: 'the controller has no AWS credentials: the AWS SDK looked in the environment' },
   CredentialsInvalid: {
     detail: 'AWS rejects the credentials of the manager itself. AWS says: The security token has expired',
+    whose: 'the manager itself',
   },
   IdentityUnreadable: {
     detail:

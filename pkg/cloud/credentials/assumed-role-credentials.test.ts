@@ -223,6 +223,7 @@ describe('The credentials of an assumed role', () => {
         message:
           'AWS rejects the credentials of AWSClusterStaticIdentity "team-a". AWS says: The security token is invalid. ' +
           '(STS AssumeRole: InvalidClientTokenId)',
+        whose: 'AWSClusterStaticIdentity "team-a"',
       });
       expect(base.refusals).to.equal(1);
       await clock.advance(5 * SECOND);

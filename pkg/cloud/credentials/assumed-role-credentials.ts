@@ -94,10 +94,10 @@ const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: Aws
 
 function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
   const words = describeFailure(failure);
-  const message = isCredentialsInvalid(failure)
-    ? `AWS rejects the credentials of ${baseName}. AWS says: ${words}`
-    : `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${words}`;
-  return { reason: toReason(failure), message, failure };
+  const reason = toReason(failure);
+  return reason === 'CredentialsInvalid'
+    ? { reason, message: `AWS rejects the credentials of ${baseName}. AWS says: ${words}`, failure, whose: baseName }
+    : { reason, message: `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${words}`, failure };
 }
 
 function toReason(failure: AwsFailure): CredentialsProblemReason {

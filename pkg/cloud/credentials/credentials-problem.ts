@@ -36,4 +36,6 @@ export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;
   readonly failure?: AwsFailure;
+  /** The owner of the credentials that AWS rejects, as messages name it; set with the reason `CredentialsInvalid`. */
+  readonly whose?: string;
 }

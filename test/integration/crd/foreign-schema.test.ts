@@ -10,7 +10,7 @@ import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '
 import { CAPA_CRD } from './profiles.ts';
 
 const MESSAGE =
-  'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository). Then apply the manifests of all AWSFargateProfiles that are to stay again, because the other CRD drops fields from these objects. The controller then continues on its own.';
+  'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then apply once more the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields from these objects. The controller then continues on its own.';
 const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-system-manager';
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
 /** The time limit for the manager to notice a changed CRD. The manager reads the CRD every 15 s. */

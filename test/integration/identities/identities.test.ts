@@ -88,7 +88,7 @@ describe('identities', () => {
           `The credentials of the manager itself cannot assume role ${arn}. AWS says: User: ${MANAGER_ARN} is not authorized ` +
             `to perform: sts:AssumeRole on resource: ${arn} (STS AssumeRole: AccessDenied). Allow these credentials to call ` +
             'sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an ' +
-            'external ID, set spec.externalID of the AWSClusterRoleIdentity. The controller retries on its own.',
+            'external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN. The controller retries on its own.',
         );
         world.aws.admin.putRole({ name: 'distrustful', account: OTHER, trustPolicy: trustPolicyFor(MANAGER_ARN) });
         await world.ready('distrustful', { timeoutMs: 45_000 });

@@ -58,7 +58,7 @@ describe('a refusal by the API server', () => {
         /^The API server does not carry out a request of the controller: patching awsfargateprofiles\S* default\/held-up: /,
       )
       .and.to.contain(`failed calling webhook "${CAPA_WEBHOOKS.mutating}"`)
-      .and.to.contain(`Remove the webhooks ${CAPA_WEBHOOKS.mutating} and ${CAPA_WEBHOOKS.validating} from the webhook`);
+      .and.to.contain(`remove the webhooks ${CAPA_WEBHOOKS.mutating} and ${CAPA_WEBHOOKS.validating} from its webhook`);
     expect(messageOf(held, 'Reconciling')).to.equal(message);
     expect(held.metadata.finalizers, 'its finalizer').to.equal(undefined);
     const events = await world.event('held-up', 'Warning APIServerRefused');
@@ -66,7 +66,7 @@ describe('a refusal by the API server', () => {
 
     await world.delete('leaving');
     const leaving = await world.condition('leaving', 'Deleting', { status: 'True', reason: 'APIServerRefused' });
-    expect(messageOf(leaving, 'Deleting')).to.contain(`Remove the webhooks ${CAPA_WEBHOOKS.mutating}`);
+    expect(messageOf(leaving, 'Deleting')).to.contain(`remove the webhooks ${CAPA_WEBHOOKS.mutating}`);
     expect(calls.mutations(), 'in AWS').to.deep.equal([]);
 
     await removeEntries();

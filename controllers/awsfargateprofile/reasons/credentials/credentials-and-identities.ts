@@ -1,3 +1,4 @@
+import { MANAGER_ITSELF } from '../../../../pkg/cloud/credentials/credentials-name.ts';
 import type { ReasonSpec } from '../spec/reason-spec.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.ts';
@@ -12,16 +13,19 @@ import { identityField } from '../wording/target-fields.ts';
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
 /**
- * Returns the definition of a condition reason for unusable credentials. The first retry follows after a second,
- * because AWS may have rejected an expired session that is renewed by then.
+ * The poll of unusable credentials. The first retry follows after a second, because AWS may have rejected an expired
+ * session that is renewed by then.
  */
+const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
+
+/** Returns the definition of a condition reason for unusable credentials. */
 const noCredentials = (
   action: string | ((target: OfTarget) => string),
   outlook = RETRIES,
 ): ReasonSpec<Description & Abandonable & OfTarget> => ({
   nature: 'human',
   ...credentials,
-  poll: pollDoubling(SECOND, 2 * MINUTE),
+  poll: pollUnusable,
   describe: ({ detail }) => detail,
   remedy: ({ abandonment, ...target }) =>
     remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
@@ -42,10 +46,26 @@ export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
     (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
   ),
-  CredentialsInvalid: missing(
-    'Renew these credentials: those of an identity in its Secret, those of the manager itself where its pod gets them. If that is an environment variable, restart the manager',
-    'Otherwise the controller reads them again on its own',
-  ),
+  /** `whose` is the owner of the credentials that AWS rejects: the manager itself or an identity. */
+  CredentialsInvalid: defineReason<Description & Abandonable & { readonly whose: string | undefined }>({
+    nature: 'human',
+    ...credentials,
+    patience: MISSING_PATIENCE,
+    poll: pollUnusable,
+    describe: ({ detail }) => detail,
+    remedy: ({ whose, abandonment }) =>
+      whose === MANAGER_ITSELF
+        ? remedyFor(
+            'Renew these credentials in the place from which the pod of the manager gets them. If the pod gets them from environment variables, restart the manager',
+            'Otherwise the controller reads them again on its own',
+            abandonment,
+          )
+        : remedyFor(
+            'Renew the credentials of this identity in its Secret, or those of its source identity',
+            'The controller then reads them again on its own',
+            abandonment,
+          ),
+  }),
   IdentityUnreadable: defineReason<Description>({
     nature: 'outage',
     ...credentials,
