@@ -85,8 +85,8 @@ const REASONS_TO_WAIT: Readonly<Record<keyof typeof MIN_ANSWER_DURATION, string>
 };
 
 /**
- * Returns the parts to restore first. The CRD is restored before the webhooks of Cluster API Provider AWS are removed:
- * while these webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the installed CRD
- * lacks.
+ * Returns the corrections to make first: the manager restores its CRD before it removes the webhooks of Cluster API
+ * Provider AWS. While these webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the
+ * installed CRD lacks.
  */
 const nextParts = (foreign: readonly Part[]): readonly Part[] => (foreign.includes('crd') ? ['crd'] : foreign);

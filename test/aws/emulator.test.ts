@@ -125,7 +125,7 @@ for (const { way, overHttp } of transports) {
       expect(emulator.admin.calls()).to.deep.equal([]);
     });
 
-    it('applies a fault to the nth call, to each kth call, a number of times, or by input values', async () => {
+    it('applies a fault to the nth call, a number of times, or by input values', async () => {
       const named = (operation: string): Promise<unknown> =>
         sts.send(new GetCallerIdentityCommand({})).then(
           () => 'ok',
@@ -134,13 +134,34 @@ for (const { way, overHttp } of transports) {
       const id = emulator.admin.addFault({ kind: 'throttle', operation: '*', nth: 2 });
       expect(await inTurn(4, () => named('nth'))).to.deep.equal(['ok', 'nth', 'ok', 'ok']);
       emulator.admin.removeFault({ id });
-      emulator.admin.addFault({ kind: 'throttle', operation: 'sts:*', every: 2, times: 1 });
-      expect(await inTurn(4, () => named('every'))).to.deep.equal(['ok', 'every', 'ok', 'ok']);
+      emulator.admin.addFault({ kind: 'throttle', operation: 'sts:*', times: 2 });
+      expect(await inTurn(4, () => named('times'))).to.deep.equal(['times', 'times', 'ok', 'ok']);
       emulator.admin.clearFaults();
       emulator.admin.addFault({ kind: 'throttle', operation: '*', where: { RoleName: 'other' } });
       await createRole();
       const error = await errorOf(iam.send(new GetRoleCommand({ RoleName: 'other' })));
       expect(error.name).to.equal('Throttling');
+    });
+
+    it('applies a fault to a part of the calls, at irregular places', async () => {
+      const placesOfFaults = async (): Promise<readonly number[]> => {
+        emulator.admin.addFault({ kind: 'throttle', operation: '*', chance: 1 / 4 });
+        const results = await inTurn(60, () =>
+          sts.send(new GetCallerIdentityCommand({})).then(
+            () => 'ok',
+            () => 'fault',
+          ),
+        );
+        return results.flatMap((result, place) => (result === 'fault' ? [place] : []));
+      };
+      const places = await placesOfFaults();
+      expect(places.length).to.be.within(8, 25);
+      expect(new Set(places.map((place) => place % 4)), 'the places in groups of four calls').to.have.property(
+        'size',
+        4,
+      );
+      emulator.admin.clearFaults();
+      expect(await placesOfFaults(), 'the places of another fault').to.not.deep.equal(places);
     });
 
     it('logs caller, operation, time and result', async () => {

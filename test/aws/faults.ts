@@ -1,3 +1,4 @@
+import { mulberry32 } from '../support/mulberry32.ts';
 import { AwsError } from './model/errors.ts';
 import type { Service } from './model/sts/principals.ts';
 import { throttled } from './model/throttle.ts';
@@ -34,7 +35,7 @@ export type FaultKind =
 
 /**
  * A fault and a selection of the AWS calls that get it. The fault hits all calls that match the rule, unless `nth`,
- * `every` or `times` limits them.
+ * `chance` or `times` limits them.
  */
 export interface FaultRule {
   readonly kind: FaultKind;
@@ -46,10 +47,11 @@ export interface FaultRule {
    */
   readonly nth?: number;
   /**
-   * With `every: 3`, the fault is injected into the third AWS call that matches the rule, the sixth, the ninth and so
-   * on.
+   * With `chance: 1 / 3`, the fault is injected into one of three AWS calls on average. The places are irregular,
+   * because a client with a regular sequence of calls could meet each third call at the same place of its sequence for
+   * ever. The places are the same in each run.
    */
-  readonly every?: number;
+  readonly chance?: number;
   /** The maximum number of AWS calls into which the fault is injected. */
   readonly times?: number;
   readonly accessKeyId?: string;
@@ -83,6 +85,8 @@ interface ArmedFault {
   readonly rule: FaultRule;
   seen: number;
   struck: number;
+  /** Draws the numbers that decide about `chance`. */
+  readonly draw: () => number;
 }
 
 export class Faults {
@@ -92,7 +96,7 @@ export class Faults {
   add(rule: FaultRule): number {
     strikeOf(rule.kind);
     this.#lastId += 1;
-    this.#armed = [...this.#armed, { id: this.#lastId, rule, seen: 0, struck: 0 }];
+    this.#armed = [...this.#armed, { id: this.#lastId, rule, seen: 0, struck: 0, draw: mulberry32(this.#lastId) }];
     return this.#lastId;
   }
 
@@ -105,13 +109,13 @@ export class Faults {
   }
 
   list(): readonly { readonly id: number; readonly rule: FaultRule; readonly seen: number; readonly struck: number }[] {
-    return this.#armed.map((armed) => ({ ...armed }));
+    return this.#armed.map(({ id, rule, seen, struck }) => ({ id, rule, seen, struck }));
   }
 
   /**
    * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. If several
-   * faults apply, only the fault that was added first is injected. The counts for `nth` and `every` include all calls
-   * that match the rule of the fault, even calls that get another fault.
+   * faults apply, only the fault that was added first is injected. The count for `nth` includes all calls that match
+   * the rule of the fault, even calls that get another fault.
    */
   take(received: ReceivedCall): FaultEffect | undefined {
     let strike: FaultEffect | undefined;
@@ -133,10 +137,10 @@ function matches(rule: FaultRule, { service, operation, input, principal, scope 
   return named && caller && here && Object.entries(rule.where ?? {}).every(([key, value]) => input[key] === value);
 }
 
-function isDue({ rule, seen, struck }: ArmedFault): boolean {
+function isDue({ rule, seen, struck, draw }: ArmedFault): boolean {
   if (rule.times !== undefined && struck >= rule.times) return false;
   if (rule.nth !== undefined) return seen === rule.nth;
-  return rule.every === undefined || seen % rule.every === 0;
+  return rule.chance === undefined || draw() < rule.chance;
 }
 
 function internalError(service: Service): AwsError {

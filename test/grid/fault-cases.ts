@@ -1,4 +1,5 @@
 import type { FaultKind } from '../aws/faults.ts';
+import { mulberry32 } from '../support/mulberry32.ts';
 import type { NthCall } from './subject.ts';
 import { nthCallText } from './subject.ts';
 
@@ -72,18 +73,4 @@ function shuffled<A>(items: readonly A[], seed: number): readonly A[] {
     .map((item) => ({ item, rank: draw() }))
     .toSorted((a, b) => a.rank - b.rank)
     .map(({ item }) => item);
-}
-
-/**
- * Returns a generator of pseudorandom numbers in [0, 1) with the algorithm mulberry32:
- * https://github.com/cprosche/mulberry32
- */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -69,8 +69,9 @@ export async function observeProfiles(
 /**
  * Reads each IAM role whose name is desired or recorded in status, at the same time as the Fargate profiles are read.
  *
- * Returns `undefined` if the reconcile probably does not need the roles yet. This is so while EKS creates or deletes a
- * profile according to status, and while the object is being deleted: the controller deletes the profile first.
+ * Returns `undefined` if the reconcile probably does not need the roles yet. This is so while status says that EKS is
+ * creating or deleting a profile. It is also so while the object is being deleted, because the controller deletes the
+ * profile before the roles.
  */
 export async function observeRolesEarly(
   reader: AwsReader,

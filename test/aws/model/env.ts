@@ -1,3 +1,5 @@
+import { mulberry32 } from '../../support/mulberry32.ts';
+
 /** The source of random ids and numbers of the AWS emulator. */
 export interface ModelEnv {
   readonly uuid: () => string;
@@ -13,19 +15,9 @@ export interface ModelEnv {
 const idAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const hex = '0123456789abcdef';
 
-/**
- * Returns a source of ids and numbers that depend only on the seed, so that a test run can be repeated. Algorithm:
- * mulberry32 (https://github.com/cprosche/mulberry32).
- */
+/** Returns a source of ids and numbers that depend only on the seed, so that a test run can be repeated. */
 export function seededEnv(seed: number): ModelEnv {
-  let state = seed >>> 0;
-  const random = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const random = mulberry32(seed);
   const draw = (alphabet: string, length: number): string =>
     Array.from({ length }, () => alphabet.charAt(Math.floor(random() * alphabet.length))).join('');
   return {

@@ -17,10 +17,10 @@ interface Outage {
 }
 
 /**
- * An outage in which every seventh AWS call ends in an error although AWS has executed the call. A reconcile with
+ * An outage in which one of seven AWS calls on average ends in an error although AWS has executed the call. A reconcile with
  * several AWS calls succeeds only when none of its calls fails.
  */
-const STORM = { operation: '*', kind: '500-after', every: 7 } as const;
+const STORM = { operation: '*', kind: '500-after', chance: 1 / 7 } as const;
 
 const SYNC_PERIOD_MS = 500;
 
@@ -159,7 +159,7 @@ describe('an AWS outage', () => {
     await world.event('silent', 'no answer within 10 s');
   });
 
-  it('all profiles are created and deleted although every seventh call fails', async () => {
+  it('all profiles are created and deleted although one of seven calls fails', async () => {
     const names = ['storm-a', 'storm-b', 'storm-c'];
     world.aws.admin.addFault(STORM);
     await Promise.all(names.map(applyWithCluster));

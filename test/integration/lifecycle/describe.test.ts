@@ -236,8 +236,8 @@ describe('kubectl describe', () => {
 });
 
 /**
- * Creates an admission webhook for each update of the AWSManagedControlPlane. No server listens at the URL of the
- * webhook, so the API server refuses these updates.
+ * Creates an admission webhook that the API server must call for every update of the AWSManagedControlPlane. No server
+ * listens at the URL of the webhook, so the API server refuses these updates.
  */
 async function breakWebhookOf(world: World, cluster: string): Promise<void> {
   await createUnreachableWebhook(world, {

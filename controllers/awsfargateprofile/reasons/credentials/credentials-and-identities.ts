@@ -84,7 +84,7 @@ export const CREDENTIAL_REASONS = {
     CONTINUES,
   ),
   IdentityInvalid: noCredentials(
-    'Correct the identity, or name another one in the identityRef or sourceIdentityRef that names this identity',
+    'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
     CONTINUES,
   ),
   SecretNotFound: missing(

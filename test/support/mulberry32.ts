@@ -1,0 +1,13 @@
+/**
+ * Returns a generator of pseudorandom numbers in [0, 1) that depend only on the seed, so that a test run can be
+ * repeated. Algorithm: https://github.com/cprosche/mulberry32
+ */
+export function mulberry32(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
