@@ -31,8 +31,7 @@ logger.info(VERSION, {
 });
 `;
 
-describe('the bundle', function () {
-  this.timeout(30_000);
+describe('the bundle', () => {
   let directory = '';
   let inputs: readonly string[] = [];
 

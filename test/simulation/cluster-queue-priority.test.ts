@@ -52,7 +52,7 @@ describe('40 clusters with five new profiles each', () => {
     // AWSFargateProfiles in the order of its watch events. After that, it prefers the AWSFargateProfile that is first
     // in the queue of its EKS cluster.
     expect(await timeOfFirstCreates(five, CLUSTERS)).to.be.at.most(2 * alone);
-  }).timeout(60_000);
+  });
 
   it('get their second creates in time, in whatever order the objects were created', async () => {
     const world = await startManager(2 * SECOND);
@@ -70,7 +70,7 @@ describe('40 clusters with five new profiles each', () => {
       return (second?.at ?? Infinity) - (first?.at ?? 0);
     });
     expect(Math.max(...gaps), gaps.join(', ')).to.be.at.most(3 * SECOND);
-  }).timeout(60_000);
+  });
 
   it('do not delay the first create of another cluster', async () => {
     const [idle, busy] = [await startManager(), await startManager()];
@@ -81,5 +81,5 @@ describe('40 clusters with five new profiles each', () => {
     // All workers of the manager may be busy, so the first create for the new cluster may wait until a worker ends its
     // reconcile, at most 500 ms.
     expect(await timeOfFirstCreates(busy, [LATE])).to.be.at.most(alone + 500);
-  }).timeout(60_000);
+  });
 });

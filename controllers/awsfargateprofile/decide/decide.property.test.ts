@@ -288,7 +288,7 @@ describe('The passes of an object in any environment', () => {
       expect(hasImmutableFieldsOfSpec(profile, spec, subnets, aws), 'the profile is as wanted').to.equal(true);
     });
   });
-}).timeout(60_000);
+});
 
 describe('decide', () => {
   it('is pure: equal arguments give an equal decision, and stay unchanged', () => {
@@ -298,7 +298,7 @@ describe('decide', () => {
       }
     });
   });
-}).timeout(60_000);
+});
 
 describe('apply', () => {
   it('changes the observed state as the mutation changes AWS', () => {
@@ -316,7 +316,7 @@ describe('apply', () => {
       );
     });
   });
-}).timeout(60_000);
+});
 
 /**
  * Whether a random event of the simulation has removed the status or the tags by which the controller finds its AWS

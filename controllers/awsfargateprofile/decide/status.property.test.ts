@@ -59,4 +59,4 @@ describe('The status of an object in any environment', () => {
   it('does not change once AWS and the object do not change', () => {
     afterEverySimulation(({ status, statusAfterIdlePass }) => expect(statusAfterIdlePass).to.deep.equal(status));
   });
-}).timeout(60_000);
+});

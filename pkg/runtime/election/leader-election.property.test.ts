@@ -79,5 +79,5 @@ describe('The leader election under random faults', () => {
       { numRuns: 100 },
     );
     expect(leaders).to.be.at.least(100);
-  }).timeout(60_000);
+  });
 });

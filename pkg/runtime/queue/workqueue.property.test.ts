@@ -118,5 +118,5 @@ describe('The workqueue with random operations', () => {
       ),
       { numRuns: 200 },
     );
-  }).timeout(60_000);
+  });
 });
