@@ -48,8 +48,8 @@ export interface FaultRule {
   readonly nth?: number;
   /**
    * With `chance: 1 / 3`, the fault is injected into one of three AWS calls on average. The places are irregular,
-   * because a client with a regular sequence of calls could meet each third call at the same place of its sequence for
-   * ever. The places are the same in each run.
+   * because a client with a regular sequence of calls could otherwise get each fault at the same place of its
+   * sequence. The places are the same in each run.
    */
   readonly chance?: number;
   /** The maximum number of AWS calls into which the fault is injected. */

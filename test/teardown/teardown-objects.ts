@@ -2,7 +2,7 @@ import type { CallRecord } from '../aws/call-log.ts';
 import type { RawObject } from '../envtest/clients/api.ts';
 import type { TeardownObjects } from './teardown-checks.ts';
 
-/** Name of an IAM role that two AWSFargateProfiles share. Each AWS account has its own role with this name. */
+/** The name of an IAM role. In each AWS account, two AWSFargateProfiles use the role with this name. */
 export const SHARED_ROLE = 'shared-pods';
 export const FOREIGN_ROLE = 'brought-along';
 

@@ -36,7 +36,9 @@ export class WatchOutage {
 const isOpen = (state: ReflectorState, now: Ms): boolean =>
   state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
 
-/** Whether a step of the reflector shows that its watch was open until now. */
+/**
+ * Whether this input shows that the reflector's watch has worked up to now. The watch may have ended with this input.
+ */
 const provesWatch = (before: ReflectorState, input: ReflectorInput, after: ReflectorState, now: Ms): boolean =>
   isOpen(before, now) ||
   (before.kind === 'watching' && after.kind === 'watching' && (input.kind === 'event' || input.kind === 'ended'));

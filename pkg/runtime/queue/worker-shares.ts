@@ -100,9 +100,9 @@ export class WorkerShares {
 
   /**
    * Returns whether a ready key with this region and identity may be processed now. The result also tells whether the
-   * key is within the worker shares of its region and identity. If all workers are busy, an urgent key may get an
-   * additional worker: other keys wait for its reconcile, and the busy workers may all wait for the rate limit of AWS
-   * calls.
+   * key is within the worker shares of its region and identity. If all workers are busy, an urgent key can get an
+   * additional worker, because other keys wait for its reconcile, and because the rate limit of AWS calls may hold back
+   * all busy workers.
    */
   claim({ region, identity }: Backend, isUrgent = false): Claim {
     if (this.running >= this.most) return 'none';

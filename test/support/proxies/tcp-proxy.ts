@@ -14,13 +14,22 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
+/**
+ * Closes a connection at once: the other side gets a reset. If this side has already sent its end, the other side gets
+ * only the end. Node.js 24 cannot reset a connection while it sends the end, and then leaves the socket open forever.
+ */
+export function resetConnection(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** Starts a TCP proxy on a free port of 127.0.0.1. The proxy relays connections to the port `target` of 127.0.0.1. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const open = new Set<Socket>();
   let accepted = 0;
   let isRefusing = false;
   const reset = (): void => {
-    for (const socket of open) socket.resetAndDestroy();
+    for (const socket of open) resetConnection(socket);
   };
   const server = createServer((downstream) => {
     accepted += 1;

@@ -52,9 +52,9 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * Returns a check that keeps an EKS access entry, which is older than its IAM role, while another live profile of the
- * EKS cluster uses the role. The check applies only to a deletion of the entry before a profile is created. After the
- * new profile is ACTIVE, the controller replaces the entry.
+ * Returns a check for the deletion of an EKS access entry that is older than its IAM role, before a profile is created.
+ * The check prevents the deletion while another live profile of the EKS cluster uses the role. The controller replaces
+ * such an entry later, when the created profile is ACTIVE.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

@@ -12,7 +12,10 @@ import { newReadRoleUsers } from './other-role-users.ts';
  * Checks whose answer must not be outdated, because an outdated answer could lead to a deletion that cannot be undone.
  */
 export interface LiveChecks {
-  /** Returns why the controller may now delete nothing in AWS for the object; `undefined` if it may. */
+  /**
+   * Returns the reason why the controller must not delete anything in AWS for the object now; `undefined` if it may
+   * delete.
+   */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
   /** Reads who uses an IAM role besides the object. */
   readonly readRoleUsers: ReadRoleUsers;

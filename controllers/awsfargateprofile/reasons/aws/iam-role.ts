@@ -43,7 +43,7 @@ export const ROLE_REASONS = {
     describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
     remedy: ({ ours }) =>
       ours
-        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a service control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
+        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
         : `Correct the trust policy of the role. ${RETRIES}`,
   }),
   /**

@@ -80,7 +80,7 @@ export const OWNERSHIP_REASONS = {
           (abandonment === undefined ? '' : ', or delete it in AWS'),
         CONTINUES,
         abandonment === undefined
-          ? `If the ${resource} belongs to another owner, delete this object: its condition Deleting then says how to leave the ${resource} in AWS`
+          ? `If the ${resource} belongs to another owner, leave it as it is: the controller does not touch it`
           : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
       ].join('. '),
   }),

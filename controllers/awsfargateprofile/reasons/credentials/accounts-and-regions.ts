@@ -76,6 +76,6 @@ export const ACCOUNT_REASONS = {
     describe: ({ cluster, region, account }) =>
       `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
     remedy: (target) =>
-      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, delete the role of this object in AWS and set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS`,
+      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, delete in AWS the role that the controller created for this object, and set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS`,
   }),
 } as const;

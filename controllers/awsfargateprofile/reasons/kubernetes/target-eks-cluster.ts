@@ -40,9 +40,9 @@ export const TARGET_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ cluster }) =>
-      `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region`,
+      `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region, which is the default`,
     remedy: () =>
-      `Set AWS_REGION of the manager: the controller then continues on its own. Or delete this object and create it with spec.eksCluster.region, because this field cannot be changed`,
+      `If the EKS cluster is in the region of the manager, set AWS_REGION of the manager to this region: the controller then continues on its own. Otherwise delete this object and create it with spec.eksCluster.region, because this field cannot be changed`,
   }),
   TargetChanged: defineReason<{
     readonly field: string;
