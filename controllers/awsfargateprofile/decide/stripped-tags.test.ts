@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RoleName } from '../../../api/names.ts';
+import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -148,7 +148,7 @@ describe('a profile or role whose tags were removed', () => {
 
   it('is named with the tags to restore, and with the ways to end a deletion without them', () => {
     expect(messageFor(of({ status: STATUS }), seen({}))).to.equal(
-      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own. If the Fargate profile belongs to another owner, leave it as it is: the controller does not touch it.`,
+      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own. If the Fargate profile belongs to another owner, leave it as it is: Ready does not change then, but the controller changes nothing in AWS for this object.`,
     );
     expect(messageFor(ofDeletion({ status: STATUS }, 'retain'), onlyRole({}))).to.equal(
       `IAM role "${ROLE}" lacks the tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. If the IAM role belongs to this object, tag it with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a, or delete it in AWS. The controller then continues on its own. Or, if the IAM role belongs to another owner, set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.`,
@@ -185,6 +185,18 @@ describe('a profile or role whose tags were removed', () => {
       if (object.metadata.deletionTimestamp === undefined)
         expect(status.role).to.include({ name: ROLE, id: aRole().id, managed: true });
     });
+
+  it('is not forgotten by the next pass, when the object retains it and status has the name of another profile', () => {
+    const object = aDeletedObject({ status: { ...STATUS, profileName: ProfileName.of('earlier') } });
+    const world = seen({});
+    const desired = { ...desiredOfDeletion(object), ...retained };
+    const decision = decide(desired, world);
+    const end = decision.kind === 'stop' ? ({ kind: 'stopped', reason: decision.reason } as const) : expect.fail();
+    const status = statusAfter({ object, end, desired, observed: world, steps: [], now: NOW, waited: 0, attempts: 0 });
+    expect(status.profileARN).to.equal(STATUS.profileARN);
+    const next = { ...desiredOfDeletion({ ...object, status }), ...retained };
+    expect(describeDecision(decide(next, world))).to.equal('stop: RetainBlocksClusterDeletion');
+  });
 
   it('leaves Ready as it is, and is shown in Stalled', () => {
     const ready = {

@@ -47,7 +47,7 @@ export interface ObservedAccessEntry {
    * permission.
    */
   readonly refusal?: string;
-  /** Whether AWS has refused to read the entry in this reconcile, so that an event reports the refusal. */
+  /** Whether AWS has denied the read of the access entry in this reconcile. If so, an event reports the denial. */
   readonly isUnreadable?: true;
   /**
    * The live Fargate profile that uses the role although the access entry is older than the role, as text for a

@@ -43,7 +43,7 @@ const flagValueFor = (value: string): string =>
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
-  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster. If clusterctl installed the manager, the operator adds it to the clusterctl variable CAPAF_ALLOW_EKS_CLUSTERS, after a comma, and runs clusterctl upgrade apply with the installed version. ${CONTINUES}`;
+  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster. If clusterctl installed the manager, the operator adds it to the clusterctl variable CAPAF_ALLOW_EKS_CLUSTERS, after a comma, and runs clusterctl upgrade apply --infrastructure aws-fargate:<installed version>. ${CONTINUES}`;
   return patterns.length === 0
     ? ask
     : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;

@@ -96,7 +96,7 @@ function observedStatus(
   const { wanted, recorded, identity, place } = desired;
   const differing = end.kind === 'stopped' && end.reason.name === 'SpecDiffers' ? end.reason.facts.name : undefined;
   const name =
-    differing ?? strippedProfileName(end) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
+    differing ?? keptProfileName(end) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
   const found = findProfile(observed.profiles, name);
   const isOurs =
     found !== undefined &&
@@ -136,14 +136,18 @@ function observedStatus(
 }
 
 /**
- * If the reconcile stopped because a Fargate profile lacks its ownership tags, returns the name of the profile. Status
- * keeps the ARN of this profile even after a change of spec.profileName, because no other record tells that the profile
- * belongs to this object.
+ * If the reconcile stopped because a Fargate profile lacks its ownership tags, or because the object retains a profile
+ * that blocks the deletion of its EKS cluster, returns the name of the profile. Status keeps the ARN of this profile
+ * even after a change of spec.profileName. Without the tags, no other record tells that the profile belongs to this
+ * object.
  */
-function strippedProfileName(end: PassEnd): string | undefined {
-  if (end.kind !== 'stopped' || end.reason.name !== 'OwnershipTagMissing') return undefined;
-  const { resource, name } = end.reason.facts;
-  return resource === 'Fargate profile' ? name : undefined;
+function keptProfileName(end: PassEnd): string | undefined {
+  if (end.kind !== 'stopped') return undefined;
+  const { reason } = end;
+  if (reason.name === 'RetainBlocksClusterDeletion') return reason.facts.name;
+  return reason.name === 'OwnershipTagMissing' && reason.facts.resource === 'Fargate profile'
+    ? reason.facts.name
+    : undefined;
 }
 
 /**

@@ -52,7 +52,7 @@ export function isInPhase(world: SimulatedWorld, { until: [type, status, reason]
 }
 
 /**
- * Brings the AWSFargateProfile {@link WEB} into the situation, and leaves it there for the time {@link
+ * Brings the AWSFargateProfile {@link WEB} into the situation of the phase, and leaves it there for the time {@link
  * Phase.readAfter}, but at most for the time `limit`.
  */
 export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
