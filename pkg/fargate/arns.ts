@@ -10,12 +10,12 @@ export interface AwsLocation {
   readonly account: AccountId;
 }
 
-/**
- * Returns the ARN of AWS's managed policy for pod execution roles. The policy allows Fargate to pull images and write
- * logs.
- */
+/** The name of AWS's managed policy for pod execution roles. The policy allows Fargate to pull images and write logs. */
+export const POD_EXECUTION_POLICY_NAME = 'AmazonEKSFargatePodExecutionRolePolicy';
+
+/** Returns the ARN of AWS's managed policy for pod execution roles. */
 export function podExecutionPolicyArn(partition: string): string {
-  return `arn:${partition}:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy`;
+  return `arn:${partition}:iam::aws:policy/${POD_EXECUTION_POLICY_NAME}`;
 }
 
 export function clusterArn({ partition, region, account }: AwsLocation, cluster: EksClusterName): string {

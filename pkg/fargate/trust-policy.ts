@@ -4,7 +4,7 @@ import type { Statement } from './policy-document.ts';
 import { isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
 
 /** The AWS service that assumes pod execution roles. Its name is the same in every partition. */
-const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
+export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
 /** The EKS cluster whose Fargate profiles use a role. */

@@ -358,6 +358,20 @@ describe('reasonForCredentials', () => {
     expect(messageOf(rejected)).to.contain('Or set spec.deletionPolicy to Retain');
   });
 
+  it('says where to renew rejected credentials, also if a role identity gets them from the manager itself', () => {
+    const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' } as const;
+    const messageFor = (whose: string): string => {
+      const problem: CredentialsProblem = { reason: 'CredentialsInvalid', message: 'AWS rejects them', whose };
+      const reason = reasonForCredentials(problem, { ...CONTEXT, identity });
+      return reason === undefined ? '' : messageOf(reason);
+    };
+    expect(messageFor('the manager itself')).to.contain('from which the pod of the manager gets them');
+    expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('pod');
+    const rejection = aFailure({ code: 'UnrecognizedClientException', statusCode: 403 });
+    expect(messageOf(reasonForFailure(rejection, { ...CONTEXT, identity }))).to.contain('in its Secret');
+    expect(messageOf(reasonForFailure(rejection, { ...CONTEXT, identity: undefined }))).to.contain('the pod of the');
+  });
+
   it('reports every problem in CredentialsReady', () => {
     for (const [, problem] of rows) {
       const found = reasonForCredentials(problem, CONTEXT);

@@ -274,10 +274,7 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
         };
   }
   if (cluster.kind === 'none')
-    return {
-      missing: 'the spec names no cluster',
-      cure: 'Set spec.eksCluster again as it was',
-    };
+    return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
   if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
   return {
     missing:

@@ -143,6 +143,7 @@ const OF_TARGET: readonly ReasonName[] = [
   'CredentialsMissing',
   'RegionInvalid',
   'RegionNotEnabled',
+  'WrongAccount',
   'AccountUncertain',
   'SDKRefused',
   'EKSClusterNotFound',

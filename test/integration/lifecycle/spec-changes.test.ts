@@ -380,7 +380,7 @@ describe('changes of the spec', () => {
         'Fargate profile "default_amnesiac" differs from the spec, and EKS cannot change these fields of a profile: ' +
           'selectors are "namespace default" in AWS, but "namespace other" in the spec; ' +
           `subnets are ${first}, ${second} in AWS, but ${first} in the spec. ` +
-          'Change the spec to match the profile. Or, with spec.deletionPolicy Delete, delete this object and create it again: ' +
+          'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, delete this object and create it again: ' +
           'then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is.',
       );
       await world.event('amnesiac', 'Warning SpecDiffers');

@@ -54,7 +54,7 @@ export const PROFILE_REASONS = {
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
         ? `${REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
-        : 'Change the spec to match the profile. Or, with spec.deletionPolicy Delete, delete this object and create it again: then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
+        : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, delete this object and create it again: then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
   }),
   Creating: defineReason<Named>({
     nature: 'wait',

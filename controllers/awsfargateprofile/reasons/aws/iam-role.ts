@@ -1,4 +1,6 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { POD_EXECUTION_POLICY_NAME } from '../../../../pkg/fargate/arns.ts';
+import { FARGATE_PODS_PRINCIPAL } from '../../../../pkg/fargate/trust-policy.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
@@ -7,8 +9,7 @@ import { RETRIES, CONTINUES, IF_UNREACHABLE, quoted, listed, OR_REPLACE_OBJECT }
 const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
 /** What a pod execution role must have so that EKS Fargate can run pods with it. */
-const ROLE_CONTENTS =
-  'with a trust policy for eks-fargate-pods.amazonaws.com and the policy AmazonEKSFargatePodExecutionRolePolicy';
+const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
 
 type Named = { readonly name: string };
 

@@ -91,7 +91,7 @@ export const TARGET_REASONS = {
         cure,
         CONTINUES,
         abandonment === 'retain'
-          ? 'Or delete the profile and role of this object in AWS, as far as they exist, and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS'
+          ? 'Or delete in AWS the profile, and the role that the controller created for this object, and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS'
           : describeAbandonment(abandonment, IF_NOTHING_LEFT),
       ].join('. '),
   }),

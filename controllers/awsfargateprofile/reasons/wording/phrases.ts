@@ -26,13 +26,11 @@ const replacement =
   'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
 /**
  * The text for users about a problem that only a new object solves, because the API server refuses the change of the
- * spec that would help. The text is a clause that follows a condition.
+ * spec that would help.
  */
-export const REPLACE_OBJECT_CLAUSE = `create ${replacement}`;
-/** The text of `REPLACE_OBJECT_CLAUSE` as a sentence. */
 export const REPLACE_OBJECT = `Create ${replacement}`;
-/** The text of `REPLACE_OBJECT_CLAUSE`, beginning with "Or", for a message that already names another action. */
-export const OR_REPLACE_OBJECT = `Or ${REPLACE_OBJECT_CLAUSE}`;
+/** The text of `REPLACE_OBJECT`, beginning with "Or", for a message that already names another action for the user. */
+export const OR_REPLACE_OBJECT = `Or create ${replacement}`;
 
 /**
  * The facts of a reason whose description has no fixed wording: the code that finds the problem writes the description
