@@ -37,8 +37,10 @@ export const LEFT_TO_OTHERS: Requeue = {
 };
 
 /**
- * The requeue while an AWSFargateProfile that is not in the cache keeps the finalizer of a control plane that is being
- * deleted. No watch event tells this manager when a manager with another watch filter has deleted it.
+ * The requeue while a control plane is being deleted and an AWSFargateProfile that the cache does not find still needs
+ * the control plane. Until that AWSFargateProfile has lost this controller's finalizer, the control plane keeps its own.
+ * Often a manager with another watch filter reconciles the AWSFargateProfile, so no watch event tells this manager when
+ * this happens.
  */
 export const PROFILE_LEFT: Requeue = {
   kind: 'after',

@@ -151,15 +151,15 @@ export function describeStop(
   const applied = writers.length === 0 ? 'what it applies' : `what ${quotedList(writers)} applies`;
   const them = parts.length === 1 ? 'it' : 'them';
   return {
-    problem: `${by} has replaced ${parts.map(describePart).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager restored ${them} each time, but has stopped doing so`,
-    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}: the manager then restores ${them} again`,
+    problem: `${by} has ${parts.map(describeChange).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager undid this each time, but has stopped doing so`,
+    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}: the manager then undoes such a change again`,
   };
 }
 
-const describePart = (part: Part): string =>
+const describeChange = (part: Part): string =>
   part === 'crd'
-    ? `CRD ${OUR_CRD.name}`
-    : `webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} of ${configurationKey(part).name}`;
+    ? `replaced CRD ${OUR_CRD.name}`
+    : `added webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} to ${configurationKey(part).name}`;
 
 const stopEvent = (crd: KubeObject, { problem, remedy }: StopDescription): KeeperEvent => ({
   about: aboutCrd(crd),

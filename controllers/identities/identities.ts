@@ -55,7 +55,8 @@ export interface Identities {
   readonly runnables: readonly Runnable[];
   /**
    * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
-   * The objects in the first list of a cache are not reported one by one.
+   * After a first list that arrives later than the start of its cache, the handler is called once for all identities.
+   * For the objects of an earlier first list it is not called.
    */
   onChange(handler: IdentityChangeHandler): void;
 }

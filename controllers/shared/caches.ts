@@ -178,8 +178,8 @@ export const clusterOf = ({ metadata, spec }: NamingCluster): readonly string[] 
 };
 
 /**
- * Returns the value of an AWSFargateProfile in the index `BY_EKS_CLUSTER`: its namespace and the EKS cluster in
- * spec.eksCluster.
+ * Returns the value of an AWSFargateProfile in the index `BY_EKS_CLUSTER`: its namespace and the name of the EKS cluster
+ * in spec.eksCluster.
  */
 export const eksClusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(spec, 'eksCluster'), 'name');

@@ -37,8 +37,9 @@ export class PersistentErrors {
   }
 
   /**
-   * Records that a request to the API server failed. Returns the text to report to users. `undefined` if the API server
-   * has not answered, or if requests have not failed long enough.
+   * Records that the API server refused a request. Returns the text to report to users, or `undefined` if requests have
+   * not been refused long enough. Other errors are not recorded, and the result is `undefined`: after a request without
+   * an answer, the API server would not take the text either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

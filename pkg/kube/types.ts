@@ -93,12 +93,13 @@ export interface DeleteOptions {
 /**
  * A client of the API server for raw JSON.
  *
- * - Every method throws {@link KubeError} for a response other than 2xx, and when there is no response within 30 s (60
- *   s for a list).
- * - `get` and `delete` return `undefined` for an object that does not exist. They throw a KubeError with the reason
- *   `NotServed` when the API server does not serve the kind.
- * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline. A
- *   watch is not retried.
+ * - Every method throws {@link KubeError} for a response other than 2xx, for a response that is not valid JSON, and when
+ *   there is no response within 30 s (60 s for a list).
+ * - `get` and `delete` return `undefined` for an object that does not exist, and `discover` for an API group that the
+ *   API server does not have. `get` and `delete` throw a KubeError with the reason `NotServed` when the API server does
+ *   not serve the kind.
+ * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline, at
+ *   most ten times. A watch is not retried.
  */
 export interface KubeClient {
   get(resource: Resource, key: ObjectKey, options: { readonly signal: AbortSignal }): Promise<KubeObject | undefined>;

@@ -48,8 +48,8 @@ describe('the manager in a simulation', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  // After a write, the manager waits until its watch shows this write. If the watches lag by 12 s, the manager gives up
-  // and reads the object from the API server.
+  // The manager puts the answer to each of its writes into its cache at once, so it does not depend on the watch to see
+  // this write.
   for (const watchLag of [0, 0.6 * SECOND, 2.5 * SECOND, 12 * SECOND])
     it(`reads its own writes when watches lag by ${watchLag} ms`, async () => {
       const world = new SimulatedWorld({ latency: 300, watchLag });

@@ -357,7 +357,7 @@ const retiredRoleName = (mutation: Mutation): string | undefined =>
 
 /**
  * Returns the observed state in a form for comparisons with the simulated AWS. The form omits roles that were not read.
- * It also omits ids and times, which AWS assigns, and `inUseBy`, which only the controller knows.
+ * It also omits access entries, ids and times of roles, which AWS assigns, and `inUseBy`, which only the controller knows.
  */
 const comparable = (observed: Observed): unknown => ({
   cluster: observed.cluster,

@@ -13,7 +13,7 @@ import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
  * Returns the next step to delete Fargate profiles, and then IAM roles, of this controller that the spec does not ask
- * for. `undefined` if there are none.
+ * for, or the reason for which the controller has to stop before it. `undefined` if there is nothing to delete.
  */
 export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);

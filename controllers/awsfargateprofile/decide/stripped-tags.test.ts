@@ -148,7 +148,7 @@ describe('a profile or role whose tags were removed', () => {
 
   it('is named with the tags to restore, and with the ways to end a deletion without them', () => {
     expect(messageFor(of({ status: STATUS }), seen({}))).to.equal(
-      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own. If the Fargate profile belongs to another owner, leave it as it is: Ready does not change then, but the controller changes nothing in AWS for this object.`,
+      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own. If the Fargate profile belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object.`,
     );
     expect(messageFor(ofDeletion({ status: STATUS }, 'retain'), onlyRole({}))).to.equal(
       `IAM role "${ROLE}" lacks the tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. If the IAM role belongs to this object, tag it with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a, or delete it in AWS. The controller then continues on its own. Or, if the IAM role belongs to another owner, set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.`,

@@ -196,7 +196,7 @@ describe('goalFor', () => {
       'hold: TargetChanged',
     ],
 
-    // Test cases with objects whose Cluster is being deleted.
+    // Test cases with objects whose Cluster or control plane is being deleted.
     [
       'the Cluster is being deleted, and nothing was created',
       { cluster: found(aCluster({ metadata: leaving })) },
@@ -464,7 +464,7 @@ describe('goalFor', () => {
       return goal.kind === 'hold' ? messageOf(goal.reason) : goal.kind;
     };
     expect(messageFor({ cluster: ABSENT })).to.equal(
-      'Cluster team-a/prod (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
+      'Cluster team-a/prod (spec.clusterName) does not exist. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
     );
     expect(messageFor({ cluster: UNKNOWN })).to.equal(
       'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',

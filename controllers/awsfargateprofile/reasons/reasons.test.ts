@@ -292,7 +292,7 @@ describe('messageOf', () => {
     );
     expect(messageOf(reasonNamed('DeleteFailed'))).to.match(/\. EKS gives no reason\. /);
     expect(messageOf(reasonNamed('RoleRecreated'))).to.include(
-      'Then set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
+      'Otherwise set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
     );
     expect(messageOf(reasonNamed('Creating'))).to.equal('EKS is creating Fargate profile "team-a_web"');
   });

@@ -30,7 +30,7 @@ export class Comparisons {
   /**
    * Returns a function that decides whether this reconcile may skip the IAM role: it may if the desired state and the
    * observed profiles are as in the recorded comparison. Returns `undefined` if no comparison is recorded, or if the
-   * object has changed since. Each call removes the recorded comparison, so the next reconcile reads the role.
+   * object has changed since. Each call of `take` removes the recorded comparison, so the next reconcile reads the role.
    */
   take(object: AWSFargateProfile): ((desired: Desired, observed: PartiallyObserved) => boolean) | undefined {
     const key = keyText(keyOf(object));

@@ -64,7 +64,7 @@ export class Requeues {
     return { kind: 'after', delay: this.jittered(MOMENT), reason: because };
   }
 
-  /** Returns the requeue of an object that is as the spec asks for. */
+  /** Returns the requeue of an object for which the controller has nothing to do until the next comparison with AWS. */
   resyncLater(): Requeue {
     const { clock, resync } = this.options;
     return { kind: 'after', delay: resyncDelay(clock, this.jittered(resync), resync), reason: 'resync' };

@@ -20,8 +20,8 @@ import { isDeleting } from '../object-state.ts';
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
 /**
- * The maximum number of attempts to read and patch the control plane. An attempt ends with a conflict if another client
- * writes the control plane at the same time.
+ * The maximum number of attempts to read and patch the control plane. An attempt ends without a result if another
+ * client writes or deletes the control plane at the same time.
  */
 const MAX_ATTEMPTS = 5;
 

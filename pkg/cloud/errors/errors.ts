@@ -90,7 +90,7 @@ export const isClusterNotActive = allOf(
 
 /**
  * True if EKS rejects the pod execution role or its trust policy. Either the latest change in IAM has not propagated to
- * EKS yet, or the role is wrong. EKS uses the same error for both, so only a later attempt can distinguish them.
+ * EKS yet, or the role is wrong. Most of these errors mean either, so only a later attempt can distinguish them.
  */
 export const isRoleRejected = anyOf(
   allOf(

@@ -35,7 +35,7 @@ export type TypedListing<A> =
 
 export interface TypedStoreReader<A> {
   lookup(key: ObjectKey): TypedLookup<A>;
-  /** Lists the objects, sorted by namespace and name. */
+  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
   list(): TypedListing<A>;
   /** @throws RangeError for an index that the store does not have */
   byIndex(index: string, value: string): TypedListing<A>;

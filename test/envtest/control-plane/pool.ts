@@ -36,7 +36,10 @@ export const MANAGER_USER: Required<User> = {
   groups: ['system:serviceaccounts', 'system:serviceaccounts:capaf-system'],
 };
 
-/** A user without any permission. Every control plane of the pool has this user. */
+/**
+ * A user without permissions of its own; it has only those that Kubernetes gives to every authenticated user. Every
+ * control plane of the pool has this user.
+ */
 export const UNPRIVILEGED_USER: Required<User> = {
   name: 'system:serviceaccount:default:unprivileged',
   groups: ['system:authenticated'],

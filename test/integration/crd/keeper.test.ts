@@ -188,7 +188,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     );
     expect(said)
       .to.match(
-        /"kustomize-controller" has replaced CRD awsfargateprofiles\S* and webhook default\.awsfargateprofile.* 3 times within 24 hours/,
+        /"kustomize-controller" has replaced CRD awsfargateprofiles\S* and added webhook default\.awsfargateprofile.* 3 times within 24 hours/,
       )
       .and.to.contain('Then delete ConfigMap capaf-system/capaf-crd-keeper');
     await world.event(

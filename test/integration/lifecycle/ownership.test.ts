@@ -63,7 +63,7 @@ describe('ownership of Fargate profiles and roles', () => {
       expect(messageOf(object, 'Stalled')).to.equal(
         `Fargate profile "default_untagged" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. ` +
           `If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=default/untagged. The controller then continues on its own. ` +
-          'If the Fargate profile belongs to another owner, leave it as it is: Ready does not change then, but the controller changes nothing in AWS for this object.',
+          'If the Fargate profile belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object.',
       );
       expect(operationsOf(calls)).to.deep.equal([]);
       setTags('untagged', { [OWNER_TAG]: 'default/untagged' });

@@ -51,7 +51,7 @@ describe('an AWSFargateProfile that waits', () => {
       const object = await waits('steps', 'WaitingForCluster');
       expect(summaryOf(object)).to.deep.equal(waiting('WaitingForCluster'));
       expect(messageOf(object, 'Ready')).to.equal(
-        'Cluster default/steps (spec.clusterName) does not exist yet. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
+        'Cluster default/steps (spec.clusterName) does not exist. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
       );
       expect(object.metadata.finalizers).to.equal(undefined);
 

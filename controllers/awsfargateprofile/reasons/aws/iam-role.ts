@@ -45,7 +45,7 @@ export const ROLE_REASONS = {
     remedy: ({ ours }) =>
       ours
         ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
-        : `Correct the trust policy of the role. ${RETRIES}`,
+        : `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole. ${RETRIES}`,
   }),
   /**
    * `other` is the object or profile that also uses the role, if it is known. `settings` are the fields below `spec`
@@ -91,10 +91,10 @@ export const ROLE_REASONS = {
         ? ''
         : `. AWS does not allow the controller to replace the access entry. AWS says: ${refusal}`),
     remedy: ({ arn, id, cluster, refusal }) =>
-      `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. Then set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
+      `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
       (refusal === undefined
         ? ''
-        : '. Or allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry'),
+        : '. Or allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
   }),
   /** `detail` is the error of the AWS call that has failed; undefined if no call has failed. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({

@@ -80,7 +80,7 @@ export const OWNERSHIP_REASONS = {
           (abandonment === undefined ? '' : ', or delete it in AWS'),
         CONTINUES,
         abandonment === undefined
-          ? `If the ${resource} belongs to another owner, leave it as it is: Ready does not change then, but the controller changes nothing in AWS for this object`
+          ? `If the ${resource} belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object`
           : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
       ].join('. '),
   }),

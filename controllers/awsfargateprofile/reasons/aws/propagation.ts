@@ -3,7 +3,10 @@ import { pollGrowing } from '../spec/poll-intervals.ts';
 import type { Description } from '../wording/phrases.ts';
 import { RETRIES } from '../wording/phrases.ts';
 
-/** Condition reasons for recent changes that have not reached all parts of AWS. */
+/**
+ * Condition reasons for recent changes that have not reached all parts of AWS, or of which AWS has not yet told the
+ * result.
+ */
 export const PROPAGATION_REASONS = {
   Propagating: defineReason<Description & { readonly remedy?: string }>({
     nature: 'wait',

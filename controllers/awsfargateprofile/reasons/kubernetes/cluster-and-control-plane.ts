@@ -14,7 +14,7 @@ export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
     poll: pollRarely,
-    describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist yet`,
+    describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist`,
     remedy: () =>
       `The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name`,
   }),

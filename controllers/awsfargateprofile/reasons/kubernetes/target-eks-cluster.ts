@@ -34,7 +34,7 @@ export const TARGET_REASONS = {
     describe: ({ eksCluster, controlPlane }) =>
       `EKS cluster ${quoted(eksCluster)} in spec.eksCluster is that of AWSManagedControlPlane ${controlPlane}, so Cluster API manages it`,
     remedy: ({ cluster }) =>
-      `The controller has created nothing in AWS for this object. Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
+      `The controller creates nothing in AWS for this object. Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
   }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
     nature: 'human',
@@ -59,10 +59,10 @@ export const TARGET_REASONS = {
     remedy: ({ field, recorded, saidBy, isOfObject }) =>
       isOfObject
         ? saidBy === 'status'
-          ? `${REPLACE_OBJECT}: the controller deletes the profile of this object where it was created`
+          ? `${REPLACE_OBJECT}: unless spec.deletionPolicy is Retain, the controller then deletes the profile of this object where it was created`
           : `If the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`
         : saidBy === 'status'
-          ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: then the controller deletes the profile where it was created`
+          ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile where it was created`
           : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
   }),
   /**
