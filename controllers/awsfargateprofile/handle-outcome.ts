@@ -69,16 +69,18 @@ export function handleOutcome(
 }
 
 /**
- * Applies `change` to the observed state of AWS. If the mutation changes an EKS access entry, also updates the copy of
- * the entry in the retry state, because later reconciles use this copy instead of reading the entry again.
+ * Applies `change` to the observed state of AWS. If the mutation changes the EKS access entry of which the retry state
+ * has a copy, also updates the copy, because later reconciles use it instead of reading the entry again.
  */
 export function changeObserved(pass: PassState, mutation: Mutation, change: (observed: Observed) => Observed): void {
   pass.observed = change(pass.observed);
   if (!isAccessEntryMutation(mutation)) return;
   const entry = pass.observed.accessEntries?.find(({ principal }) => principal === mutation.principal);
-  pass.retry.update(({ accessEntry: known, ...state }) =>
-    known === undefined || entry === undefined ? state : { ...state, accessEntry: { ...known, entry } },
-  );
+  if (entry === undefined) return;
+  pass.retry.update((state) => {
+    const known = state.accessEntry;
+    return known?.entry.principal === entry.principal ? { ...state, accessEntry: { ...known, entry } } : state;
+  });
 }
 
 /**
