@@ -148,6 +148,13 @@ describe('The passes of an object in any environment', () => {
     });
   });
 
+  it('change no role of spec.roleARN, even if an earlier reconcile created that role', () => {
+    atEveryMutation(({ mutation, spec, awsBefore }) => {
+      const role = changedRole(mutation, awsBefore);
+      if (role !== undefined) expect(roleArnOf(role), mutation.kind).not.to.equal(spec.roleARN);
+    });
+  });
+
   it('remove only tags and policies that the controller added and that the spec does not want', () => {
     atEveryMutation(({ mutation, status, spec }) => {
       if (mutation.kind === 'untagProfile' || mutation.kind === 'untagRole') {

@@ -13,14 +13,17 @@ import {
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
+  RECORDED,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
+  aDeletedObject,
   aProfile,
   aRole,
   anObject,
   asWanted,
   desiredOf,
+  desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
 import { TRUST_POLICIES } from '../testing/expected-state.ts';
@@ -477,6 +480,24 @@ describe('decide, about the role', () => {
       }
     });
   }
+
+  describe('a role of this controller that spec.roleARN names since', () => {
+    const managed = { role: { name: ROLE, managed: true, id: 'AROAEXAMPLE' } };
+    const deletion = (spec: Partial<AWSFargateProfileSpec>) =>
+      desiredOfDeletion(aDeletedObject({ spec, status: { ...RECORDED, ...managed } }));
+
+    it('stays when the object is deleted before status records the change', () => {
+      const desired = deletion({ roleARN: ROLE_ARN });
+      expect(describeDecision(decide(desired, observed({ role: aRole() })))).to.equal('settled');
+      const stripped = observed({ role: aRole({ tags: {} }) });
+      expect(describeDecision(decide(desired, stripped))).to.equal('settled');
+    });
+
+    it('is deleted if spec.roleARN names another role', () => {
+      const desired = deletion({ roleARN: SHARED_ROLE_ARN });
+      expect(describeDecision(decide(desired, observed({ role: aRole() })))).not.to.equal('settled');
+    });
+  });
 
   describe('a role of spec.roleARN that IAM knows under another ARN', () => {
     const messageFor = (roleARN: string, status: AWSFargateProfileStatus = {}): string => {

@@ -90,6 +90,7 @@ function removeUnwantedProfile(desired: Desired, observed: Observed, found: Farg
 }
 
 function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): Decision | undefined {
+  if (found.arn === desired.broughtRole) return undefined;
   const stripped = strippedRoleReason(desired, found);
   if (stripped !== undefined) return stopWith(stripped);
   if (!isUnwantedRole(desired, observed, found)) return undefined;
@@ -113,7 +114,7 @@ const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole):
 function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
   const role = desired.wanted?.role;
   const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isWanted && roleOwnership(found, desired.identity).kind === 'ours';
+  return !isWanted && found.arn !== desired.broughtRole && roleOwnership(found, desired.identity).kind === 'ours';
 }
 
 /**

@@ -149,6 +149,11 @@ export interface RecordedState {
 export interface Desired {
   readonly identity: ObjectIdentity;
   /**
+   * The IAM role in spec.roleARN. The controller never changes or deletes this role, even if status still records it as
+   * a role of this controller.
+   */
+  readonly broughtRole: RoleArn | undefined;
+  /**
    * The profile and role that the spec asks for. `undefined` if the object is being deleted, or if its EKS cluster is
    * being deleted and deletionPolicy is Retain.
    */

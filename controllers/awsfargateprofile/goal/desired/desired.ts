@@ -90,6 +90,7 @@ function desiredUnderName(
   const identity = identityOf(object, inputs, place, profileNameOf(object));
   const common = {
     identity,
+    broughtRole: object.spec.roleARN,
     place,
     surplus,
     abandonment,
