@@ -275,10 +275,12 @@ const canReleaseUnasked = (
   (conditionTypeOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
 
 /** The names, in lower case, of all IAM roles that the reconcile may read or change. */
-function rolesToLock({ names, nameInStatus }: Desired): readonly string[] {
+function rolesToLock({ names, nameInStatus, identity }: Desired): readonly string[] {
   const otherwise = nameInStatus?.otherwise;
   const others = otherwise !== undefined && E.isRight(otherwise) ? otherwise.right.names.roles : [];
-  return [...new Set([...names.roles, ...others].map((name) => name.toLowerCase()))];
+  // The existing Fargate profile may use a role with a name of an earlier version of Cluster API Provider AWS. The
+  // reconcile learns this only after it has the locks.
+  return [...new Set([...names.roles, ...others, ...identity.capaRoleNames].map((name) => name.toLowerCase()))];
 }
 
 const queueOf = ({ account, region }: Session, { eksCluster }: Target): string =>

@@ -55,6 +55,9 @@ const controlPlane = (spec: Fields = {}, status: Fields = { ready: true }, metad
 
 const READY: Fields = { observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] };
 
+/** The annotation with which clusterctl move marks an object that it is about to delete. */
+const MARKED = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' };
+
 describe('connectWatches', () => {
   let api: Api;
   let caches: Caches;
@@ -282,6 +285,7 @@ describe('connectWatches', () => {
       ['a reference to another control plane', () => cluster({ controlPlaneRef: { name: 'other' } }), true],
       ['another object under the same name', () => cluster({}, { uid: 'uid-of-another' }), true],
       ['another API version', () => cluster({}, {}, 'cluster.x-k8s.io/v1beta1'), true],
+      ['the mark of clusterctl move', () => cluster({}, { annotations: MARKED }), true],
       ['another label', () => cluster({}, { labels: { a: 'x' } }), false],
       ['another topology', () => cluster({ topology: { version: 'v1.36.0' } }), false],
     ];
@@ -306,6 +310,7 @@ describe('connectWatches', () => {
     const rows: readonly (readonly [change: string, changed: () => KubeObject, isRelevant: boolean])[] = [
       ['a change of readiness', () => controlPlane({}, { ready: false }), true],
       ['its deletion', () => controlPlane({}, { ready: true }, { deletionTimestamp: DELETED_AT }), true],
+      ['the mark of clusterctl move', () => controlPlane({}, { ready: true }, { annotations: MARKED }), true],
       ['another EKS cluster name', () => controlPlane({ eksClusterName: 'x' }), true],
       ['another region', () => controlPlane({ region: 'eu-north-1' }), true],
       ['another partition, because the region determines it', () => controlPlane({ partition: 'aws-cn' }), false],

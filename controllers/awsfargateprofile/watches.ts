@@ -19,7 +19,7 @@ import {
   BY_EKS_CLUSTER,
   eksClusterOfControlPlane,
 } from '../shared/caches.ts';
-import { hasPausedAnnotation } from '../shared/object-state.ts';
+import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { isAtRest } from './priority/cluster-head.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
@@ -217,6 +217,7 @@ const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => (
   apiVersion,
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
+  isMoving: isMoving({ metadata }),
   paused: fieldAt(spec, 'paused'),
   controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
@@ -225,6 +226,7 @@ const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => (
 const controlPlaneFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,
+  isMoving: isMoving({ metadata }),
   eksClusterName: fieldAt(spec, 'eksClusterName'),
   region: fieldAt(spec, 'region'),
   identityRef: fieldAt(spec, 'identityRef'),

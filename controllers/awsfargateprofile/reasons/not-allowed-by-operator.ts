@@ -23,10 +23,13 @@ const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
 /** Returns the flags of the manager with which the operator can allow the values in `excess`. */
 function flagsFor(excess: readonly LimitExcess[]): string {
-  const flags = excess.map(({ field }) =>
-    field.startsWith('spec.roleAdditionalPolicies') ? '--allow-policy-arn' : '--allow-role-arn',
-  );
+  const flags = excess.map(({ field }) => flagFor(field));
   return [...new Set(flags)].join(' and ');
+}
+
+function flagFor(field: string): string {
+  if (field.startsWith('spec.roleAdditionalPolicies')) return '--allow-policy-arn';
+  return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
 }
 
 /**

@@ -287,6 +287,10 @@ describe('messageOf', () => {
     expect(messageOf(reasonNamed('NotAllowedByOperator'))).to.equal(
       'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues on its own.',
     );
+    const boundary = { field: 'spec.rolePermissionsBoundary', value: 'arn:x', allowed: ['arn:y'] };
+    expect(
+      messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess: [boundary] })),
+    ).to.include('Or ask the operator to allow this value with --require-permissions-boundary of the manager');
     expect(messageOf(reasonNamed('CreateFailed'))).to.equal(
       'EKS failed to create Fargate profile "team-a_web". EKS says: AccessDenied: the role may not be used (resources: pods). Correct the problem that EKS names. The controller retries on its own: it deletes the failed profile and creates it again.',
     );

@@ -224,7 +224,7 @@ export class PassFinisher {
     const because = await this.options.findLiveBlocker(object, signal);
     if (because !== undefined)
       return this.finishDropped(object, { kind: 'quit', because, until: 'later' }, unwritten.steps, unwritten.context);
-    logger.info('Deleting the profile of a cluster that is being deleted: AWS has nothing left to retain');
+    logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
     await this.write(object, unwritten, async () => {
       await this.options.profileWriter.delete(object, signal);
       return object;
