@@ -1,6 +1,8 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { hasControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -79,6 +81,11 @@ export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): s
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';
+  /**
+   * An AWSFargateProfile that has the finalizer of AWSFargateProfiles and that this manager cannot decode, so that it
+   * cannot delete the AWSFargateProfile.
+   */
+  readonly undecodable?: KubeObject | undefined;
 }
 
 /**
@@ -95,7 +102,12 @@ export function planFinalizers(
   if (cluster?.paused === true) return [];
   const isNeeded = profiles.some(hasFinalizer);
   const controlPlanes = [...(current === undefined ? [] : [current]), ...(isNeeded ? [] : former)];
-  return controlPlanes.map((controlPlane) => ({ controlPlane, action: actionFor(controlPlane, isNeeded) }));
+  const undecodable = profiles.find((profile) => hasFinalizer(profile) && E.isLeft(decodeAWSFargateProfile(profile)));
+  return controlPlanes.map((controlPlane) => ({
+    controlPlane,
+    action: actionFor(controlPlane, isNeeded),
+    ...(undecodable && { undecodable }),
+  }));
 }
 
 function actionFor(controlPlane: KubeObject, isNeeded: boolean): FinalizerTask['action'] {

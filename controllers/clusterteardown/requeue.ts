@@ -45,7 +45,7 @@ export const LEFT_TO_OTHERS: Requeue = {
 export const PROFILE_LEFT: Requeue = {
   kind: 'after',
   delay: 30_000,
-  reason: 'a profile of the cluster that is not in the cache has not been deleted',
+  reason: 'a profile of the cluster that this manager does not delete has not been deleted',
 };
 
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });

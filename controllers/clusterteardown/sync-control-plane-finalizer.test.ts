@@ -93,6 +93,18 @@ describe('the control plane finalizer', () => {
       expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
     });
 
+  it('is kept for a cached profile that cannot be decoded, and an event names the profile', async () => {
+    teardown.putTornDownCluster();
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(teardown.putProfile('web')), { spec: { selectors: 7 } });
+    teardown.sync();
+    await teardown.reconcile();
+    await teardown.api.clock.advance(30_000);
+    expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+    expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+    expect(teardown.events).to.have.length(1);
+    expect(teardown.events[0]).to.contain('AWSFargateProfile team-a/web, which the controller cannot read,');
+  });
+
   it('is kept for a profile that another manager is deleting, with an event only after a quarter of an hour', async () => {
     teardown.putTornDownCluster();
     teardown.sync();

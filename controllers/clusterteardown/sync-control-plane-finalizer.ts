@@ -44,14 +44,13 @@ export class FinalizerSync {
 
   async syncFinalizer(
     cluster: ObjectKey,
-    { controlPlane, action }: FinalizerTask,
+    { controlPlane, action, undecodable }: FinalizerTask,
     context: ReconcileContext,
   ): Promise<Requeue> {
     switch (action) {
       case 'keep':
         this.persistentErrors.clear(keyOf(controlPlane));
-        this.awaited.forget(controlPlane);
-        return DONE;
+        return this.awaitUser(controlPlane, undecodable, context);
       case 'add':
         return this.addFinalizer(controlPlane, context);
       case 'remove':
@@ -80,14 +79,21 @@ export class FinalizerSync {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
     this.persistentErrors.clear(keyOf(controlPlane));
-    // While the control plane is not being deleted, this controller's finalizer on it blocks nothing, so no requeue is
-    // needed. The deletion of the control plane starts another reconcile.
-    if (user !== undefined && isDeleting(controlPlane)) {
-      this.awaited.wait(controlPlane, user, context.logger);
-      return PROFILE_LEFT;
+    return this.awaitUser(controlPlane, user, context);
+  }
+
+  /**
+   * Remembers the AWSFargateProfile for which a control plane that is being deleted waits, and which this manager does
+   * not delete. While the control plane is not being deleted, this controller's finalizer on it blocks nothing, so no
+   * requeue is needed. The deletion of the control plane starts another reconcile.
+   */
+  private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
+    if (user === undefined || !isDeleting(controlPlane)) {
+      this.awaited.forget(controlPlane);
+      return DONE;
     }
-    this.awaited.forget(controlPlane);
-    return DONE;
+    this.awaited.wait(controlPlane, user, logger);
+    return PROFILE_LEFT;
   }
 
   private handleRemoveError(controlPlane: KubeObject, error: unknown, context: ReconcileContext): Requeue {

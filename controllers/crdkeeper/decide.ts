@@ -42,8 +42,11 @@ export type Decision =
   | { readonly kind: 'rest' }
   /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'leaveToCapa'; readonly webhook: string }
-  /** `after` is the time until the CRD keeper tests the webhooks again; undefined for the usual interval. */
-  | { readonly kind: 'wait'; readonly because: string; readonly after?: Ms }
+  /**
+   * `parts` are the CRD or the webhook configurations that another client has replaced. `after` is the time until the
+   * CRD keeper tests the webhooks again; undefined for the usual interval.
+   */
+  | { readonly kind: 'wait'; readonly parts: readonly Part[]; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
   /** Another client has undone the changes of the CRD keeper too often, so the keeper stops. */
@@ -67,9 +70,11 @@ export function decide({ observation, probeState, record, elapsed, now }: Situat
   const foreign = foreignParts(observation);
   if (foreign.length === 0) return { kind: 'rest' };
   const { answer, since } = probeState;
-  if (answer.kind === 'unclear') return { kind: 'wait', because: answer.because };
+  if (answer.kind === 'unclear') return { kind: 'wait', parts: foreign, because: answer.because };
   const missing = MIN_ANSWER_DURATION[answer.kind] - (elapsed - since);
-  if (missing > 0) return { kind: 'wait', because: REASONS_TO_WAIT[answer.kind], after: missing };
+  if (missing > 0) {
+    return { kind: 'wait', parts: foreign, because: REASONS_TO_WAIT[answer.kind], after: missing };
+  }
   if (answer.kind === 'served') return { kind: 'leaveToCapa', webhook: answer.webhook };
   if (record.stopped !== undefined) return { kind: 'stop', parts: foreign };
   const parts = nextParts(foreign);

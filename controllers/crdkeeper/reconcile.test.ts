@@ -99,6 +99,14 @@ describe('the keeper of the CRD', () => {
       expect(eventReasons().at(-1)).to.equal('CRDKeeperStopped');
     });
 
+    it('stays stopped, and says so, while Cluster API Provider AWS gives no clear answer', async () => {
+      await revertThrice();
+      const { state } = keeper;
+      keeper.webhook = 'down';
+      for (const _pass of [1, 2]) await keeper.pass();
+      expect(keeper.state).to.deep.equal(state);
+    });
+
     it('stays stopped until an operator deletes the record', async () => {
       await revertThrice();
       const before = writes().length;

@@ -120,7 +120,11 @@ export class CrdKeeper {
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
-        return this.wait(decision, context);
+        // A keeper that has stopped restores nothing, so it stays stopped. If Cluster API Provider AWS has served
+        // AWSFargateProfiles, the state `capaServes` stays, because only that state keeps this controller from AWS.
+        return record.stopped !== undefined && this.state?.kind !== 'capaServes'
+          ? this.stop(decision.parts, observation, record, context)
+          : this.wait(decision, context);
       case 'stop':
         return this.stop(decision.parts, observation, record, context);
       case 'restore':

@@ -86,13 +86,20 @@ export class InstanceGroupReconciler {
   }
 
   /**
-   * Returns the state of an InstanceGroup that must wait, because the installed CRD comes from another provider and a
-   * write of an AWSFargateProfile would lose fields. `undefined` if the action is allowed.
+   * Returns the state of an InstanceGroup that must wait, because Cluster API Provider AWS reconciles AWSFargateProfiles,
+   * or because the installed CRD comes from another provider and a write of an AWSFargateProfile would lose fields. `undefined` if the action is allowed.
    */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
     if (!isLeftToOthers(schema)) return undefined;
+    if (schema.kind === 'capaServes') {
+      const problem = `Cluster API Provider AWS answers the webhook ${schema.webhook}, so its controller reconciles AWSFargateProfiles`;
+      return errorState(
+        'CAPAServesProfiles',
+        `${problem}. Turn off its feature gate EKSFargate (EXP_EKS_FARGATE=false)`,
+      );
+    }
     const problem = 'The API server serves AWSFargateProfiles with the CRD of another provider';
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
