@@ -64,6 +64,20 @@ describe('ServerVersionCheck', () => {
     await stop();
   });
 
+  it('asks again after an error of the API server, and then passes an API server that was upgraded', async () => {
+    let answer = json(200, version('29'));
+    const { check, clock, stop } = start(() => answer);
+    await clock.advance(1_000);
+    expect(check.check()).to.be.a('string');
+    answer = json(503, { kind: 'Status', code: 503 });
+    await clock.advance(120_000);
+    expect(check.check()).to.be.a('string');
+    answer = json(200, version('36'));
+    await clock.advance(60_000);
+    expect(check.check()).to.equal(undefined);
+    await stop();
+  });
+
   it('asks again after an outage', async () => {
     let isUp = false;
     const { check, clock, stop } = start(() => {

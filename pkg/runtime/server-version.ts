@@ -68,9 +68,9 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {
-      // The API server has answered, but not with its version. Nothing shows that the API server is too old, so the
-      // check ends.
-      return error instanceof KubeError && error.status !== 0 ? 'done' : RETRY_DELAY;
+      // The API server does not tell this manager its version, so the check ends. Other errors, such as 503 while the
+      // API server is upgraded, pass.
+      return error instanceof KubeError && error.status === 403 ? 'done' : RETRY_DELAY;
     }
   }
 }
