@@ -12,7 +12,7 @@ export interface NormalizedState {
   /** Whether new pods of the Fargate profile can join the EKS cluster. */
   readonly canPodsJoin: boolean;
   /** AWS resources that the manager does not own. */
-  readonly foreign: { readonly profiles: readonly unknown[]; readonly roles: readonly unknown[] };
+  readonly ofStrangers: { readonly profiles: readonly unknown[]; readonly roles: readonly unknown[] };
   readonly object: unknown;
 }
 

@@ -157,7 +157,7 @@ describe('the test control plane', function () {
     });
   }
 
-  it('refuses to continue an old list or watch after forgetHistory', async () => {
+  it('refuses to continue an old list or watch after compactHistory', async () => {
     const { api } = controlPlane;
     const path = '/api/v1/namespaces/default/configmaps';
     for (const name of ['page-1', 'page-2']) await api.post(path, configMap(name));
