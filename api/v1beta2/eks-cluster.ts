@@ -9,8 +9,8 @@ import {
 } from './cluster-validation-rules.ts';
 
 /**
- * A maximum length that only limits the API server's cost estimate for CEL rules. CEL rules enforce the real limits,
- * which are lower.
+ * A maximum length that only limits the API server's cost estimate for CEL rules. CEL rules check the values more
+ * strictly.
  */
 const WIDE = 1024;
 

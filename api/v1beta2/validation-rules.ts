@@ -14,8 +14,8 @@ import {
 //   objects that an older or looser CRD admitted.
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
 //   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes at once.
-// - The user sees `<field path>: <kind of error>: <message>`. If EKS would refuse the value, the message is that of
-//   EKS. Otherwise the message names the mistake, then the right value.
+// - The user sees `<field path>: <kind of error>: <message>`. The messages about the form of selectors and profileName
+//   are those of EKS. Other messages name the mistake, then the right value.
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 

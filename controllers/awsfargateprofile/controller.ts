@@ -59,7 +59,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many reconciles run at the same time. */
+  /** The number of workers. More reconciles can run for a moment: see `concurrency` in pkg/runtime/controller.ts. */
   readonly concurrency: number;
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
@@ -94,8 +94,8 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     profiles: caches.typed.profiles,
     onForeignChange: (key) => queue.add(key),
   });
-  // When an object becomes the first in the queue of profile changes of its EKS cluster, it is enqueued with high
-  // priority, because the other objects of the cluster wait for it.
+  // The queue of profile changes of an EKS cluster wakes an object that has to ask for its turn again. The object is
+  // enqueued with high priority, because other objects of the cluster may wait for it.
   const clusterQueue = new ClusterQueue({
     clock,
     wake: (id) => queue.add(parseKeyText(id), 'high'),

@@ -127,7 +127,10 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** Records a change that AWS refused, so that no reconcile sends it again before its backoff is over. */
+/**
+ * Returns how the reconcile ends after a failed change. Also records the change, so that no reconcile sends it again
+ * before its backoff is over. A change that the manager itself has stopped is not recorded.
+ */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   const { retry, target, session, desired } = pass;
   const subnets = desired.wanted?.profile.subnetSource;

@@ -259,9 +259,10 @@ export class AwsReconciler {
 }
 
 /**
- * Whether the controller may remove the finalizer of a deleted object without an answer from AWS. This is allowed under
- * two conditions: the controller has created nothing in AWS for the object, and only a user can make the credentials,
- * the region or the endpoints usable. In an outage of AWS the object waits, because AWS answers again without a user.
+ * Whether the controller may end the deletion of an object, or delete a retained object of a cluster that is being
+ * deleted, before it has read AWS. This is allowed under two conditions: the controller has created nothing in AWS for
+ * the object, and only a user can make the credentials, the region or the endpoints usable. In an outage of AWS the
+ * object waits, because AWS answers again without a user.
  */
 const canReleaseUnasked = (
   object: AWSFargateProfile,

@@ -109,8 +109,8 @@ export class Reconciler {
 
   /**
    * Reconciles the AWSFargateProfile with this key, and returns when to reconcile it again. If the API server rejects a
-   * request, or if requests fail for a minute, this method reports the problem in conditions or in an event of the
-   * object. This method throws other errors.
+   * request, or answers requests with conflicts or errors for a minute, this method reports the problem in conditions
+   * or in an event of the object. This method throws other errors.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;

@@ -144,7 +144,7 @@ describe('runSteps', () => {
   });
 
   /**
-   * Expects that the deletion takes two reconciles. The first deletes the existing Fargate profile and does not read
+   * Expects that the deletion takes two reconciles. The first finds that the Fargate profile is gone, and has not read
    * the role, so only the second deletes the role.
    */
   async function expectDeletionInTwoPasses(aws: SimulatedAws, pass: PassState, first: string): Promise<void> {

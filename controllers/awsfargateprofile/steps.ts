@@ -98,9 +98,9 @@ async function takeStep(
 }
 
 /**
- * Whether the reconcile continues after AWS has refused to set a permissions boundary. It continues if only the
- * operator's limits require the boundary and an ACTIVE profile uses the role. It then makes the other corrections, and
- * the object stays Ready.
+ * Whether the reconcile continues although it has not set a permissions boundary, for example because AWS refused. It
+ * continues if only the operator's limits require the boundary and an ACTIVE profile uses the role. It then makes the
+ * other corrections, and the object stays Ready.
  */
 const isTolerable = (
   { desired, observed }: PassState,
@@ -112,7 +112,7 @@ const isTolerable = (
 /**
  * Reads the EKS access entry of an IAM role into the observed state. While the object waits until it may create its
  * profile, only the first reconcile reads the entry, and later reconciles use a copy. Returns how the reconcile ends if
- * AWS does not answer.
+ * the read fails. A refusal by AWS is no failure.
  */
 async function readAccessEntry(
   pass: PassState,
@@ -150,7 +150,7 @@ type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOut
 
 /**
  * Sends a change to AWS unless a check or a preparation, such as a write of status, prevents it. If EKS has not
- * accepted the change, the other objects of the EKS cluster no longer wait for this object.
+ * accepted the change, this object gives back its turn in the queue of profile changes of its EKS cluster.
  */
 async function tryMutation(
   pass: PassState,

@@ -212,7 +212,7 @@ const profileFields = ({ metadata }: KubeObject): unknown => ({
   ownerReferences: metadata.ownerReferences,
 });
 
-/** The fields of a Cluster that a reconcile reads. */
+/** The fields of a Cluster whose change enqueues its AWSFargateProfiles. */
 const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   apiVersion,
   uid: metadata.uid,
@@ -222,7 +222,7 @@ const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => (
   controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
 
-/** The fields of an AWSManagedControlPlane that a reconcile reads. */
+/** The fields of an AWSManagedControlPlane whose change enqueues its AWSFargateProfiles. */
 const controlPlaneFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,

@@ -20,8 +20,8 @@ import { TeardownReconciler } from './reconcile.ts';
 
 const NAME = 'clusterteardown';
 /**
- * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile sends only a few
- * requests to the API server.
+ * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile ends within
+ * seconds.
  */
 const CONCURRENCY = 2;
 

@@ -19,8 +19,8 @@ import {
 export interface ClusterState {
   readonly cluster: Cluster | undefined;
   /**
-   * The AWSManagedControlPlane of the Cluster. `undefined` if the Cluster names no control plane, or a control plane of
-   * another kind.
+   * The AWSManagedControlPlane of the Cluster. `undefined` if the Cluster names no control plane, a control plane of
+   * another kind or in another namespace, or a control plane that does not exist.
    */
   readonly controlPlane: AWSManagedControlPlane | undefined;
 }

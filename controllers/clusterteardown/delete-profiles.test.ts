@@ -23,7 +23,7 @@ describe('a teardown', () => {
     const words =
       'DeletedWithCluster: The controller deletes this AWSFargateProfile, because AWSManagedControlPlane team-a/prod-control-plane is being deleted';
     expect(teardown.events).to.have.members([`web ${words}`, `batch ${words}`]);
-    // The cache does not show the deletions yet, so the second reconcile deletes the same objects again.
+    // The cache does not show the deletions yet. The second reconcile sees them in the API server and deletes nothing.
     await teardown.reconcile();
     expect(teardown.events).to.have.length(2);
   });

@@ -141,10 +141,7 @@ export class ProfileDeleter {
     return 'done';
   }
 
-  /**
-   * Records the Event about the deletion of an AWSFargateProfile once. The next reconcile may delete it again, because
-   * the cache does not show the deletion yet.
-   */
+  /** Records the Event about the deletion of an AWSFargateProfile, at most once for each uid. */
   private recordEventOnce(cluster: ObjectKey, { metadata }: AWSFargateProfile, cause: string): void {
     const key = keyText(cluster);
     const recorded = this.recorded.get(key) ?? new Set();

@@ -107,9 +107,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Removes this controller's finalizer from the control plane if the API server has no AWSFargateProfile of the
-   * cluster. The API server is asked, because a cache may be outdated, and with a watch filter it has only some of the
-   * objects. Returns the AWSFargateProfile that needs the finalizer; `undefined` if there is none.
+   * Removes this controller's finalizer from the control plane if no AWSFargateProfile of the cluster has the finalizer
+   * of AWSFargateProfiles. The API server is asked, because a cache may be outdated, and with a watch filter it has
+   * only some of the objects. Returns the AWSFargateProfile that needs the finalizer; `undefined` if there is none.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,

@@ -42,8 +42,8 @@ export interface CrdKeeperControllerOptions {
 
 /**
  * Returns the CRD keeper: a controller that restores the CRD of AWSFargateProfiles after Cluster API Provider AWS has
- * replaced it. The flag --manage-crd adds this controller to the manager. Watch events only start its reconciles, which
- * read the API server.
+ * replaced it. The flag --manage-crd adds this controller to the manager. Watch events start its reconciles, which read
+ * the API server.
  */
 export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;

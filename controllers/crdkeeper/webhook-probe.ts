@@ -13,8 +13,8 @@ import type { WebhookEntry } from './observe.ts';
  * - `notServed`: the manager of CAPA runs and has no such webhook, because its feature gate EKSFargate is off.
  * - `notInstalled`: the Service of CAPA's webhooks does not exist.
  * - `noWebhook`: CAPA's configurations have no webhook for AWSFargateProfiles, so there is no webhook to ask.
- * - `unclear`: another error, which `because` describes, for example while the manager of CAPA restarts. CAPA may serve
- *   AWSFargateProfiles afterwards.
+ * - `unclear`: any other result, which `because` describes, for example while the manager of CAPA restarts. CAPA may
+ *   serve AWSFargateProfiles.
  */
 export type Answer =
   | { readonly kind: 'served'; readonly webhook: string }

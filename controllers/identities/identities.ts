@@ -55,8 +55,9 @@ export interface Identities {
   readonly runnables: readonly Runnable[];
   /**
    * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
-   * After a first list that arrives later than the start of its cache, the handler is called once for all identities.
-   * For the objects of an earlier first list it is not called.
+   * If a cache has no complete list at its start, or loses it because the API server does not serve the kind any more,
+   * the handler is called once for all identities after the next list. For the objects of a list before the start it is
+   * not called.
    */
   onChange(handler: IdentityChangeHandler): void;
 }

@@ -54,7 +54,8 @@ const CREATING: GroupState = {
 /**
  * Decides the next step for one keiko InstanceGroup. Returns `undefined` if this controller must leave the
  * InstanceGroup unchanged: the InstanceGroup has another provisioner, is paused, or is being moved to another
- * management cluster.
+ * management cluster. A deleted InstanceGroup also stays unchanged if it owns no AWSFargateProfile and has neither this
+ * controller's finalizer nor keiko's.
  */
 export function decide({ group, profile }: GroupInputs): Decision | undefined {
   if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;

@@ -1,6 +1,7 @@
 /**
  * The finalizer of this controller on a keiko InstanceGroup. It keeps the InstanceGroup until its AWSFargateProfile is
- * gone.
+ * gone. If keiko's finalizer must keep the InstanceGroup even longer, this controller removes its own finalizer before
+ * it deletes the AWSFargateProfile.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
 /**

@@ -13,7 +13,7 @@ export type KeikoState =
   | 'InitCreate'
   /** keiko's `InitUpdate`: the InstanceGroup has changed, and AWS has not been compared with it yet. */
   | 'InitUpdate'
-  /** keiko's `ReconcileModifying`: EKS is creating or changing the Fargate profile. */
+  /** keiko's `ReconcileModifying`: EKS is creating, changing or deleting the Fargate profile. */
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'

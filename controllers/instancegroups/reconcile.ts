@@ -86,8 +86,9 @@ export class InstanceGroupReconciler {
   }
 
   /**
-   * Returns the state of an InstanceGroup that must wait, because Cluster API Provider AWS reconciles AWSFargateProfiles,
-   * or because the installed CRD comes from another provider and a write of an AWSFargateProfile would lose fields. `undefined` if the action is allowed.
+   * Returns the state of an InstanceGroup that must wait, because a write of an AWSFargateProfile would lose fields
+   * under the CRD of another provider, or because Cluster API Provider AWS reconciles AWSFargateProfiles. `undefined`
+   * if the action is allowed.
    */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;

@@ -12,7 +12,10 @@ export const RETRY_REFUSED: Requeue = {
   reason: 'the InstanceGroup has an error that a user must end',
 };
 
-/** The requeue after the API server has refused a request for a reason that has nothing to do with the spec. */
+/**
+ * The requeue after the API server has refused a request for a reason that has nothing to do with the spec, or while
+ * the CRD of another provider is installed.
+ */
 export const RETRY_SOON: Requeue = { kind: 'after', delay: 15_000, reason: 'the API server refuses a request' };
 
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });

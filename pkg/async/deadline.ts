@@ -55,9 +55,9 @@ export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = '
 const nothing = (): void => {};
 
 /**
- * Runs the function `work` with a new signal that aborts after `limit` ms, or when the signal `parent` aborts. When the
- * new signal aborts, the returned promise rejects at once with {@link DeadlineExceeded} or the reason of `parent`, even
- * when `work` ignores the signal.
+ * Runs the function `work` with a new signal that aborts after `limit` ms, or when the signal `parent` aborts. If
+ * `parent` has already aborted, `work` does not run. When the new signal aborts, the returned promise rejects at once
+ * with {@link DeadlineExceeded} or the reason of `parent`, even when `work` ignores the signal.
  */
 export async function withDeadline<A>(
   clock: Clock,
@@ -75,8 +75,8 @@ export async function withDeadline<A>(
 }
 
 /**
- * Runs the function `work`. The returned promise rejects with the reason of `signal` as soon as `signal` aborts, even
- * when `work` ignores `signal`.
+ * Runs the function `work`, unless `signal` has already aborted. The returned promise rejects with the reason of
+ * `signal` as soon as `signal` aborts, even when `work` ignores `signal`.
  */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 import { untilAborted } from './deadline.ts';
 
 /**
- * A lock per name. Of all `run` calls that lock the same name, only one runs its work at a time, in the order of the
- * calls.
+ * A lock per name. Of all `run` calls that lock the same name, only one runs its work at a time. Calls that lock only
+ * this name run in the order of the calls.
  *
  * A call that locks several names locks them in sorted order, so that two calls with common names cannot deadlock.
  */
@@ -11,8 +11,8 @@ export class KeyedMutex {
   private readonly tails = new Map<string, Promise<void>>();
 
   /**
-   * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before `work` has begun, the promise
-   * rejects with the reason of `signal`, and `work` never runs.
+   * Locks all of `names`, runs `work`, and unlocks the names. If `signal` aborts before the call has locked all names,
+   * the promise rejects with the reason of `signal`, and `work` never runs.
    */
   async run<A>(names: readonly string[], signal: AbortSignal, work: () => Promise<A>): Promise<A> {
     const releases: (() => void)[] = [];

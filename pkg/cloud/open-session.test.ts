@@ -43,7 +43,7 @@ describe('Sessions', () => {
   let stop: AbortController;
   let sessions: Sessions;
   let find: AwsCredentialSources['find'];
-  /** The service and the region of each SDK client that was made, in the order of creation. */
+  /** The arguments of the calls of `urlFor`: one for each SDK client, in the order of creation, and others for STS. */
   let madeClients: string[];
 
   beforeEach(() => {

@@ -141,10 +141,10 @@ class IdentitySessions {
   }
 
   /**
-   * Returns the failure of an AWS call. If AWS has rejected the credentials, STS verifies them in a region that is
-   * enabled in every account. If STS accepts the credentials in a region other than that of the call, the returned
-   * failure names the accepting region (`acceptedIn`). Then the region of the call is the problem, and the credentials
-   * stay in use for all other regions.
+   * Returns the failure of an AWS call. If AWS has rejected the credentials, STS verifies them in the region of the
+   * manager, or in the default region of their partition. If STS accepts the credentials in a region other than that of
+   * the call, the returned failure names the accepting region (`acceptedIn`). Then the region of the call is the
+   * problem, and the credentials stay in use.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
@@ -162,9 +162,9 @@ class IdentitySessions {
   }
 
   /**
-   * Returns the current credentials. Throws {@link NoCredentials} if they do not belong to `account`. During a
-   * reconcile, a user may replace the credentials in a file by those of another account. The reconcile must not change
-   * the other account, because its decisions are based on data from `account`.
+   * Returns the current credentials. Throws {@link NoCredentials} if they do not belong to `account`, or if their
+   * account cannot be looked up. During a reconcile, a user may replace the credentials in a file by those of another
+   * account. The reconcile must not change the other account, because its decisions are based on data from `account`.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

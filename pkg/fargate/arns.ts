@@ -10,7 +10,7 @@ export interface AwsLocation {
   readonly account: AccountId;
 }
 
-/** The name of AWS's managed policy for pod execution roles. The policy allows Fargate to pull images and write logs. */
+/** The name of AWS's managed policy for pod execution roles. The policy allows Fargate to pull images from ECR. */
 export const POD_EXECUTION_POLICY_NAME = 'AmazonEKSFargatePodExecutionRolePolicy';
 
 /** Returns the ARN of AWS's managed policy for pod execution roles. */

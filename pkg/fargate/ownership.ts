@@ -31,8 +31,9 @@ export type Ownership =
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
    * The AWS resource does not belong to this controller, so the controller must neither change nor delete it. `whose`
-   * completes the sentence "it belongs to …". `claimed` tells whether a tag of the resource names an owner. If
-   * `claimed` is false, `spec.adoptionPolicy: Always` lets the controller adopt a Fargate profile.
+   * completes the sentence "it belongs to …". `claimed` tells whether a tag of the resource names an owner; it is also
+   * true for the role that Cluster API Provider AWS shares. If `claimed` is false, `spec.adoptionPolicy: Always` lets
+   * the controller adopt a Fargate profile.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 

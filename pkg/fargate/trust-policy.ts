@@ -110,8 +110,8 @@ function describeUnmetConditions(
 
 /**
  * Compares two trust policies by meaning. A single statement, action, service or value equals a list with one element.
- * The order of lists, the case of condition keys, `Sid`, and the difference between ArnEquals and ArnLike do not
- * matter.
+ * The order of lists, the case of actions, condition operators and condition keys, `Sid`, the fields beside
+ * `Statement`, and the difference between ArnEquals and ArnLike do not matter.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

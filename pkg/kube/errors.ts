@@ -1,7 +1,8 @@
 import type { Ms } from '../env/clock.ts';
 
 /**
- * A request to the API server that failed: with a response other than 2xx, or without a response (`status` 0).
+ * A request to the API server that failed: with a response other than 2xx, or without a complete and decodable response
+ * (`status` 0).
  *
  * The field `reason` is the reason of the Status in the response (`NotFound`, `Conflict`, `Invalid`, `Forbidden`,
  * `Expired`, …), or one of these values that this client sets:

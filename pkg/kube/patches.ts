@@ -25,8 +25,8 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
  * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. A list is replaced
  * as a whole. `null` in `after` counts as absent, because a merge patch cannot write a null.
  *
- * The function recurses only into fields that differ. The controller changes only fields that its types declare, so the
- * recursion is never deep.
+ * The function recurses only into objects of `after` that are not the same JavaScript objects in `before`. The
+ * controller changes only fields that its types declare, so the recursion is never deep.
  */
 export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
   const patch: Record<string, unknown> = {};

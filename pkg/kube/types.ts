@@ -42,7 +42,7 @@ export interface ListOptions {
   readonly fieldSelector?: string;
   readonly limit?: number;
   readonly continue?: string;
-  /** The resourceVersion parameter of the list; undefined: the API server reads the newest state from etcd. */
+  /** The resourceVersion parameter of the list; undefined: the API server returns the newest state. */
   readonly resourceVersion?: string;
   readonly signal: AbortSignal;
 }
@@ -93,8 +93,8 @@ export interface DeleteOptions {
 /**
  * A client of the API server for raw JSON.
  *
- * - Every method throws {@link KubeError} for a response other than 2xx, for a response that is not valid JSON, and when
- *   there is no response within 30 s (60 s for a list).
+ * - Every method throws {@link KubeError} for a response other than 2xx, for an undecodable response, and when there is
+ *   no response within 30 s (60 s for a list).
  * - `get` and `delete` return `undefined` for an object that does not exist, and `discover` for an API group that the
  *   API server does not have. `get` and `delete` throw a KubeError with the reason `NotServed` when the API server does
  *   not serve the kind.

@@ -8,7 +8,7 @@ export interface DispatcherOptions {
   readonly connections: number;
   /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
   readonly connectTimeout: Ms;
-  /** How long an idle connection stays open, unless the server announces a shorter time; default: 4 s. */
+  /** How long an idle connection stays open, unless the server announces another time; default: 4 s. */
   readonly keepAliveTimeout?: Ms;
   /** The TLS and keep-alive options of the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;

@@ -34,8 +34,8 @@ describe('environmentProxies', () => {
   for (const server of ['https://localhost:6443', 'https://127.0.0.1', 'https://127.9.9.9', 'https://[::1]:6443'])
     it(`uses no proxy for ${server}`, () => expect(proxyFor(server, { HTTPS_PROXY: PROXY })).to.equal(undefined));
 
-  // Test cases for the rules of golang.org/x/net/http/httpproxy, which the documentation of its function
-  // FromEnvironment lists.
+  // Test cases for the rules of golang.org/x/net/http/httpproxy, most of which the documentation of its field
+  // Config.NoProxy lists.
   const rows: readonly (readonly [noProxy: string, server: string, isProxied: boolean])[] = [
     ['', 'https://prod', true],
     ['*', 'https://prod', false],

@@ -21,15 +21,16 @@ export interface ControllerMetrics {
 
 export interface ControllerOptions {
   /**
-   * The name of the controller in logs and metrics: the kind in lower case, as controller-runtime names its
-   * controllers.
+   * The name of the controller in logs and metrics. The controller of AWSFargateProfiles has the name
+   * `awsfargateprofile`, the kind in lower case, as controller-runtime names its controllers.
    */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
   /**
    * The number of workers, i.e. how many keys are reconciled at the same time. If the workqueue divides the workers
-   * between AWS regions, more keys may be reconciled for a moment: while one region occupies more workers than its
-   * share, the other regions get additional workers.
+   * between AWS regions and identities, more keys may be reconciled for a moment: while one region or identity occupies
+   * more workers than its share, the others get additional workers. Keys with priority `high` also get additional
+   * workers.
    */
   readonly concurrency: number;
   readonly queue: Workqueue;

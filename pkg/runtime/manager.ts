@@ -10,8 +10,8 @@ import type { Runnable } from './runnable.ts';
 /** The default of controller-runtime's grace period, and of a pod's `terminationGracePeriodSeconds`. */
 export const DEFAULT_GRACE_PERIOD: Ms = 30_000;
 /**
- * How long the recorders of Events may take, after a failure of the manager, to write the Events that they have already
- * received.
+ * How long the recorders of Events may take, after the lease is lost or the grace period has ended, to write the Events
+ * that they have already received.
  */
 const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
@@ -171,9 +171,9 @@ export class Manager {
   }
 
   /**
-   * Tells all parts of the manager to stop, and waits only until the recorders have stopped. Returns the names of the
-   * parts that were still running. The lease is not released but expires, because a part that still runs may act as
-   * leader.
+   * Tells all parts of the manager to stop, and waits only for the recorders, for at most RECORDER_FLUSH_TIMEOUT.
+   * Returns the names of the parts that were still running. The lease is not released but expires, because a part that
+   * still runs may act as leader.
    */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());

@@ -18,7 +18,10 @@ const perQueue = ['name', 'controller'] as const;
 
 export interface LeaderElectionMetrics {
   setLeading(is: boolean): void;
-  /** Counts a renewal of the lease before which the leader had to read the Lease, because the Lease had changed. */
+  /**
+   * Counts an attempt to renew the lease in which the leader had to read the Lease, because the Lease had changed or
+   * was deleted.
+   */
   recordSlowPath(): void;
 }
 

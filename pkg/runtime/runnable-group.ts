@@ -16,7 +16,7 @@ export class RunnableGroup {
   private runs: readonly Promise<void>[] = [];
 
   /**
-   * The function `onFailure` is called for each part of the group that throws, or that returns before `stop` is called.
+   * The function `onFailure` is called for each part of the group that throws or returns before `stop` is called.
    */
   constructor(logger: Logger, onFailure: (error: unknown) => void) {
     this.logger = logger;
@@ -27,7 +27,10 @@ export class RunnableGroup {
     this.members.push({ runnable, phase: 'waiting' });
   }
 
-  /** Starts every part of the group and resolves when all parts have started. */
+  /**
+   * Starts every part of the group and resolves when all parts have started. Starts nothing after `stop`. Throws the
+   * signal's reason when the signal aborts while a part starts.
+   */
   async start(signal: AbortSignal): Promise<void> {
     if (this.stopping.signal.aborted) return;
     this.runs = this.members.map((member) => this.supervise(member));

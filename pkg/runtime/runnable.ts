@@ -21,12 +21,13 @@ export interface Runnable {
   currentProblem?(): string | undefined;
   /**
    * Returns the error because of which this part has not worked for minutes, in words for an operator; `undefined`
-   * while the part works, and in the first minutes of an error. With such an error the manager is not ready.
+   * while the part works, in the first minutes of an error, and for a cache whose kind the API server does not serve.
+   * With such an error the manager is not ready.
    */
   outage?(): string | undefined;
   /**
-   * Returns for how long the content of this cache has been outdated, in ms; 0 while the cache is up to date. Only
-   * caches have this method.
+   * Returns for how long the content of this cache has been outdated, in ms; 0 while the cache is up to date or the API
+   * server does not serve the kind. Only caches have this method.
    */
   outdatedFor?(): Ms;
 }

@@ -15,7 +15,7 @@ export interface CallRecord {
   readonly operation: string;
   /** Whether the operation of the AWS call changes AWS when the operation succeeds. */
   readonly mutates: boolean;
-  /** Whether the AWS call has changed AWS. This can be true even if the client never received the answer. */
+  /** Whether the AWS call is a mutation that has succeeded. This can be true even if the client got no answer. */
   readonly applied: boolean;
   readonly accessKeyId?: string;
   readonly principalArn?: string;
@@ -26,7 +26,7 @@ export interface CallRecord {
   readonly identifiers: Readonly<Record<string, string>>;
   /** The kind of the injected fault that hit the AWS call; undefined: no fault hit the call. */
   readonly fault?: string;
-  /** The HTTP status of the answer; undefined: the AWS emulator has not answered the call yet. */
+  /** The HTTP status of the answer; undefined: the AWS emulator has not given the whole answer, or never gives it. */
   readonly status?: number;
   readonly errorCode?: string;
   readonly errorMessage?: string;

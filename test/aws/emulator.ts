@@ -58,8 +58,8 @@ export class Emulator {
   }
 
   /**
-   * Removes all clusters, roles, injected faults, denied actions and logged calls, and restores the access keys that
-   * existed when the AWS emulator started.
+   * Removes all clusters, roles, injected faults, denied actions and logged calls, and restores the configuration and
+   * the access keys with which the AWS emulator started.
    */
   reset(): void {
     this.#model = this.#newModel();

@@ -61,7 +61,7 @@ export interface FaultRule {
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** The way in which a call ends for a client of the AWS emulator: with an answer, or with a broken connection. */
+/** How a call ends for a client of the emulator: with an answer, no answer, a reset connection, or half an answer. */
 export type ClientOutcome =
   | { readonly kind: 'answer'; readonly answered: WireAnswer }
   | { readonly kind: 'silence' }

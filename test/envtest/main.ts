@@ -45,8 +45,8 @@ async function ensureAll(): Promise<void> {
 }
 
 /**
- * Runs `get`, which gets binaries or manifests. Prints a message instead of failing if a file is not in the cache and
- * can be neither downloaded nor built, e.g. because Go is missing.
+ * Runs `get`, which gets binaries or manifests. Prints a message instead of failing if `get` throws BinariesMissing,
+ * e.g. because Go is missing. A failed build with Go throws another error.
  */
 async function reportMissing(get: () => Promise<unknown>): Promise<void> {
   try {

@@ -37,8 +37,8 @@ const KINDS =
   'customresourcedefinitions,namespaces,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,deployments,poddisruptionbudgets,services,secrets,configmaps,networkpolicies';
 
 /**
- * All documented fields of the Cluster API Operator that change the Deployment of a provider, with values that a user
- * could set.
+ * Fields of the Cluster API Operator that change the objects of a provider, with values that a user could set. Some
+ * documented fields are missing: affinity and serviceAccountName of `deployment`, and command of a container.
  */
 const INPUTS = parse(`
 configSecret: { name: aws-fargate-variables, namespace: capaf-system }

@@ -72,7 +72,8 @@ export class SharedKill {
   /**
    * Kills the manager when the AWS emulator holds back one answer for each fault case that shares the kill, at the
    * latest after `LONGEST_HOLD_MS`. Then starts a new manager.
-   * @throws if a fault case has neither prepared its test scenario nor failed after `LONGEST_PREPARATION_MS`
+   * @throws if a fault case has neither prepared its test scenario nor failed after `LONGEST_PREPARATION_MS`, or if a
+   * given function fails
    */
   async carryOut(killManager: () => Promise<void>, startManager: () => Promise<void>): Promise<void> {
     try {

@@ -38,8 +38,8 @@ export interface AwsResources {
 export type SubjectKind = 'cluster' | 'eksCluster';
 
 /**
- * The highest number of AWSFargateProfiles with spec.eksCluster in one test run. The manager needs a flag
- * `--allow-eks-cluster` for each of them at its start.
+ * The highest number of a test subject in one test run. Subjects of both kinds are numbered together. At its start, the
+ * manager needs a flag `--allow-eks-cluster` for each number that a subject with spec.eksCluster may get.
  */
 const MOST_IN_EKS = 2_000;
 const accountInEks = (number: number): string => String(200_000_000_000 + number);
@@ -201,7 +201,7 @@ export class GridSubject {
     return this.#resourcesWhere(({ foreign }) => !foreign);
   }
 
-  /** The profiles, roles and access entries in the AWS account that the user of `foreignClients` has created. */
+  /** The profiles, roles and access entries in the AWS account that `ownResources` leaves out. */
   foreignResources(): AwsResources {
     return this.#resourcesWhere(({ foreign }) => foreign);
   }

@@ -31,7 +31,7 @@ export interface ChangeSubscription {
 
 /**
  * Calls `attempt` until it neither throws nor returns `false`, and returns the result of the last call.
- * @throws after `timeoutMs`; the cause of the error is the last error of `attempt`
+ * @throws after `timeoutMs`; the cause of the error is the error of the last call, or undefined if it returned `false`
  */
 export async function eventually<T>(
   attempt: () => T | false | Promise<T | false>,

@@ -15,8 +15,8 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Replaces the values in the output of `kubectl describe` that differ between test runs. Also removes the ages of the
- * Events, and keeps their counts.
+ * Replaces the values in the output of `kubectl describe` that differ between test runs. Also removes the header and
+ * the ages of the Events, and keeps their counts.
  */
 export function normalizeDescription(described: string): string {
   const text = PLACEHOLDERS.reduce((all, [pattern, placeholder]) => all.replaceAll(pattern, placeholder), described);

@@ -8,8 +8,8 @@ import type { Context, RootHookObject } from 'mocha';
  */
 const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
 /**
- * If handles are open after the tests, this process exits after this delay. In the delay, Mocha's reporter prints its
- * output.
+ * If handles are open after the tests, this process exits after this delay, unless it is a worker of Mocha. In the
+ * delay, Mocha's reporter prints its output.
  */
 const REPORTER_MS = 500;
 /** Whether this process is a worker of Mocha's option `--parallel`: Mocha sets MOCHA_WORKER_ID only in its workers. */

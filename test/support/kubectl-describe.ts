@@ -30,14 +30,15 @@ type Line = string | readonly [cell: string, rest: string];
 
 /** The number of spaces between the longest cell of the first column and the second column. */
 const PADDING = 2;
-/** Words of field names that `kubectl describe` prints in capitals. */
+/** Words of field names that `kubectl describe` prints in capitals, except OSB, which kubectl 1.36 no longer has. */
 const ACRONYMS: readonly string[] = ['API', 'URL', 'UID', 'OSB', 'GUID'];
 /** Fields of metadata that `kubectl describe` prints at the top or leaves out. */
 const SKIPPED: readonly string[] = ['name', 'namespace', 'labels', 'annotations', 'managedFields'];
 
 /**
- * Prints a custom resource like `kubectl describe` (GenericDescriber of k8s.io/kubectl/pkg/describe), except for the
- * ages of Events. The integration tests compare the result with the output of the real kubectl.
+ * Prints a custom resource like `kubectl describe` (genericDescriber of k8s.io/kubectl/pkg/describe), except for the
+ * header, the column widths and the ages of Events. The integration tests compare the result with the output of the
+ * real kubectl, after `normalizeDescription`.
  * @param all the Events of the namespace
  */
 export function describeAsKubectl(object: DescribedObject & object, all: readonly DescribedEvent[]): string {
@@ -101,7 +102,8 @@ function fieldsOf(content: Json, indent: string): readonly Line[] {
 
 /**
  * Returns the label that `kubectl describe` prints for a field: `profileARN` becomes `Profile ARN`. A field name with
- * other characters than letters and hyphens does not change.
+ * other characters than letters and hyphens does not change. Unlike kubectl 1.36, this function splits a word from the
+ * capitals before it: `ARNList` becomes `ARN List`.
  */
 function labelOf(field: string): string {
   if (!/^[A-Za-z-]+$/.test(field)) return field;

@@ -20,7 +20,8 @@ export interface ProgramResult {
 /**
  * Runs a program until it exits. `runProgram` returns a nonzero exit code as a result and does not throw an error for
  * it.
- * @throws when the program is killed; `runProgram` kills a program that has not exited after `timeoutMs`
+ * @throws when the program cannot start or is killed; `runProgram` kills a program that has not exited after
+ * `timeoutMs`
  */
 export async function runProgram(
   file: string,

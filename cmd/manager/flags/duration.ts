@@ -4,8 +4,8 @@ const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_6
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
- * Parses a duration in the format of Go's time.ParseDuration, such as `10m`, `1h30m` or `500ms`. Returns `undefined`
- * for text in another format.
+ * Parses a duration in the format of Go's time.ParseDuration, such as `10m`, `1h30m` or `500ms`, but without a sign and
+ * only with the units `h`, `m`, `s` and `ms`. Returns `undefined` for any other text.
  */
 export function parseDuration(text: string): Ms | undefined {
   let span = 0;

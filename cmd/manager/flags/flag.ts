@@ -5,7 +5,7 @@ export interface Flag {
   readonly default?: string;
   readonly short?: string;
   readonly help: string;
-  /** Whether the flag can be given several times. */
+  /** Whether all values count if the flag is given several times. Without `isList`, only the last value counts. */
   readonly isList?: true;
   /**
    * The clusterctl variable that sets this flag in an installed release. config/release/kustomization.yaml puts the

@@ -4,14 +4,14 @@ import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
 /**
- * The default of --awsfargateprofile-concurrency. The concurrency flags of Cluster API's managers have the same
+ * The default of --awsfargateprofile-concurrency. Most concurrency flags of Cluster API's managers have the same
  * default.
  */
 export const DEFAULT_CONCURRENCY = 10;
 
 /**
- * The flags of the manager. Names and defaults are those of Cluster API's managers, so that their manifests work with
- * this manager.
+ * The flags of the manager. A flag that Cluster API's managers also have has the same name and default here, so that
+ * their manifests work with this manager.
  */
 export const FLAGS = [
   {

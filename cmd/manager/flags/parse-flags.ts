@@ -24,22 +24,26 @@ import { parseLimits } from './operator-limit-flags.ts';
 /** The validated values of the command line. */
 export interface ManagerFlags {
   /**
-   * The path of the kubeconfig file; undefined: the manager uses the file in KUBECONFIG, otherwise the pod's service
-   * account, otherwise ~/.kube/config.
+   * The path of the kubeconfig file; undefined: the manager uses the files that KUBECONFIG lists, otherwise the pod's
+   * service account, otherwise ~/.kube/config.
    */
   readonly kubeconfig?: string;
   /** The namespace that the manager watches; undefined: all namespaces. */
   readonly namespace?: string;
   /**
-   * The value of the watch-filter label that AWSFargateProfiles must have; undefined: the manager reconciles all
-   * AWSFargateProfiles.
+   * The value of the watch-filter label that AWSFargateProfiles and InstanceGroups must have, and Clusters whose
+   * condition FargateProfilesReady the manager sets; undefined: the manager does not look at the label.
    */
   readonly watchFilter?: string;
   /** The interval at which the manager compares an unchanged AWSFargateProfile with AWS. */
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
-  /** Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD. */
+  /**
+   * Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD, and
+   * removes that provider's webhooks for AWSFargateProfiles. The manager does neither while that provider answers these
+   * webhooks.
+   */
   readonly managesCrd: boolean;
   /**
    * Whether the manager creates an AWSFargateProfile for each InstanceGroup of keiko's instance-manager that has the
@@ -55,7 +59,7 @@ export interface ManagerFlags {
   readonly election?: {
     readonly timings: ElectionTimings;
     readonly namespace?: string;
-    /** The name of the Lease; undefined: the name is computed from `namespace` and `watchFilter`. */
+    /** The name of the Lease; undefined: the name is computed from the flags --namespace and --watch-filter. */
     readonly leaseName?: string;
   };
   /** The namespace of this manager; undefined: the namespace of its pod. */
@@ -80,7 +84,7 @@ export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
 /**
- * Parses the command line. Returns the command to execute or, as the Left of an Either, one sentence about the first
+ * Parses the command line. Returns the command to execute or, as the Left of an Either, a message about the first
  * mistake.
  */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
@@ -98,8 +102,8 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
 }
 
 /**
- * Appends the clusterctl variable of a flag to an error message that begins with the flag. A user who installs a
- * release sets variables, and does not know the flags.
+ * Appends the clusterctl variable of a flag to an error message that begins with the flag and a colon. A user who
+ * installs a release sets variables, and does not know the flags.
  */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
@@ -113,7 +117,7 @@ type IsSet = (name: FlagName) => boolean;
 
 interface GivenFlags {
   readonly text: Text;
-  /** Returns all values of a flag that can be given several times. */
+  /** Returns all values of a flag with `isList`; an empty list if the flag is not given. */
   readonly texts: (name: FlagName) => readonly string[];
   readonly isSet: IsSet;
   readonly ignored: readonly string[];

@@ -37,8 +37,8 @@ export class AuthenticationModes {
   }
 
   /**
-   * Returns the authentication mode of the EKS cluster, from the cache if possible. Reconciles that ask at the same
-   * time share one call to EKS.
+   * Returns the authentication mode of the EKS cluster, from the cache if possible and `isAsked` is false. Reconciles
+   * that ask at the same time share one call to EKS.
    */
   async read(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
     const key = keyOf(session, cluster);

@@ -21,8 +21,9 @@ const ACTIVE = 'ACTIVE';
  * known. The facts then tell whether the flags of the manager allow this EKS cluster, whether a control plane of Cluster
  * API manages it, and whether it is ACTIVE. Returns Left if the reconcile must end without another call to AWS.
  *
- * The controller asks EKS for the status of the EKS cluster only until EKS has the Fargate profile of the object. A
- * change of an existing profile needs no such question, because EKS itself refuses the change if the status forbids it.
+ * The controller asks EKS for the status of the EKS cluster only until the object is provisioned, and not while EKS
+ * creates or deletes its Fargate profile. Later changes need no such question, because EKS itself refuses a change that
+ * the status forbids.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

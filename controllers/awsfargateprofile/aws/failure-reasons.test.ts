@@ -33,7 +33,7 @@ const EKS = 'EKSFargateProfileReady';
 const IAM = 'IAMFargateRolesReady';
 const CREDENTIALS = 'CredentialsReady';
 
-/** Failures with messages that EKS, IAM and STS really send, each with the expected reason and condition. */
+/** Failures of calls to EKS and IAM, each with the expected reason and condition. */
 const ROWS: readonly Row[] = [
   [
     'a public subnet',

@@ -97,7 +97,8 @@ export function reasonForCredentials(
 
 /**
  * Returns how a reconcile ends after a failed call to AWS. If the manager itself prevented the call, because it stops
- * or because its leader lease may have expired, the reconcile ends without a report: the object has no problem. If the
+ * or because its leader lease may have expired, the reconcile ends without a report: the object has no problem. It also
+ * ends without a report if the manager has no credentials any more: the next reconcile reports this problem. If the
  * rate limiter held a call back for too long, the reconcile reports it, because the next calls may wait as long.
  */
 export const endForFailure = (failure: AwsFailure, context: CallContext): PassEnd | DroppedPass =>
@@ -144,8 +145,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
-  // The controller reads the policies and instance profiles of a role only after IAM has returned the role. If IAM then
-  // does not find the role, IAM contradicts itself, and the controller tries again.
+  // The controller needs the policies and instance profiles of a role only if IAM returns the role. If IAM does not
+  // find the role for them, IAM contradicts itself, and the controller tries again.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
   // IAM also answers "not found" if a policy ARN in the spec does not exist, because IAM has no separate error code for
   // this case. So the controller reports that AWS refuses the spec.
@@ -156,8 +157,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
 }
 
 /**
- * Whether the deadline of a request passed before the request was sent: while the request waited in the rate limiter,
- * or while it was signed.
+ * Whether the deadline of a request passed: while the request waited in the rate limiter, while it was signed, or while
+ * the manager waited for the answer of AWS.
  */
 const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
 

@@ -81,8 +81,8 @@ function carryOut(
 const done = (call: Call<void>): Call<MutationOutcome> => TE.map(() => DONE)(call);
 
 /**
- * Returns the outcome of a failed change. EKS answers 409 `ResourceInUseException` in three different situations, which
- * only the message of the error distinguishes.
+ * Returns the outcome of a failed change. EKS answers 409 `ResourceInUseException` in several situations, which only
+ * the message of the error distinguishes.
  */
 function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
   if (isClusterNotFound(failure)) return { kind: 'clusterGone' };

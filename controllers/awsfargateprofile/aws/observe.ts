@@ -139,8 +139,9 @@ type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 const NOTHING: Call<readonly string[]> = TE.right([]);
 
 /**
- * Reads the managed policies of a role. For a role that the controller is going to delete, this function also reads the
- * inline policies and the instance profiles, because IAM deletes no role that has them.
+ * Reads the managed policies of a role, unless it is the role of spec.roleARN. For a role that the controller is going
+ * to delete, this function also reads the inline policies and the instance profiles, because IAM deletes no role that
+ * has them.
  */
 function observeAttachments(
   { roles }: AwsReader,

@@ -29,7 +29,7 @@ export async function openSession(
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
     // While EKS creates or deletes the object's Fargate profile, a reconcile only asks for the status of the profile.
-    // So the option `polling` gives the AWS calls of this reconcile the lowest priority in the rate limiter.
+    // So the option `polling` gives the read calls of this reconcile the lowest priority in the rate limiter.
     polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) {

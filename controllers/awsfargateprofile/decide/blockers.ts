@@ -61,7 +61,7 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * Returns the decision to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
  * "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing cluster completes
  * a deletion only if the object records the account of its cluster, or records that nothing was created
- * (docs/adr/0011).
+ * (docs/adr/0011). With `deletionPolicy: Retain`, no such proof is needed.
  */
 function findAccountBlocker(
   { surplus, recorded, identity, place }: Desired,
@@ -74,8 +74,10 @@ function findAccountBlocker(
 }
 
 /**
- * Returns the decision to stop if the existing Fargate profile with the wanted name may not be changed: the profile
- * belongs to another owner, or differs from the spec in fields that EKS cannot change.
+ * Returns the decision to stop if the existing Fargate profile may not be changed: the profile belongs to another
+ * owner, is provisioned under another name than the spec asks for, or is ACTIVE and differs from the spec in fields
+ * that EKS cannot change. An unfinished profile that differs from the spec does not stop the controller, which replaces
+ * it.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const former = findFormerProfile(desired, observed, wanted);

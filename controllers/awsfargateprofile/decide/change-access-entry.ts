@@ -76,7 +76,7 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
 
 /**
  * Returns the next step for the role's access entry before this controller deletes the IAM role: the step reads or
- * deletes the entry. `undefined` if there is no entry to delete.
+ * deletes the entry. `undefined` if there is no entry to delete, or if AWS refuses to show or to delete the entry.
  *
  * Also `undefined` if the EKS cluster is being deleted, because the entry disappears with the cluster. Cluster API
  * Provider AWS deletes the EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.

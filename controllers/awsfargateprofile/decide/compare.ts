@@ -47,8 +47,10 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 });
 
 /**
- * Returns the ARN of the IAM role that the spec asks for. If the role exists, this is its ARN in IAM: a role of another
- * owner may have any path, and the name may be written with other capital letters in IAM than in the spec.
+ * Returns the ARN of the IAM role that the spec asks for. If spec.roleARN is absent and the role exists, this is its
+ * ARN in IAM: a role of another owner may have any path, and the name may be written with other capital letters in IAM
+ * than in the spec. But for a role of this controller with another path than the spec asks for, it is the ARN of the
+ * role that replaces this role.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;

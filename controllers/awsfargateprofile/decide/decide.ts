@@ -48,7 +48,10 @@ export const isRoleInOrder = (desired: Desired, observed: Observed): boolean =>
   findRoleBlocker(desired, observed) === undefined &&
   ensureRole(desired, observed, desired.wanted.role) === undefined;
 
-/** Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. */
+/**
+ * Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. The result can also
+ * be true for an ACTIVE profile that `removeUnwanted` replaces because it differs from the spec.
+ */
 export const isProfileInOrder = (desired: Desired, observed: Observed): boolean => {
   const { wanted } = desired;
   return (

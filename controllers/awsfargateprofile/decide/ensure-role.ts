@@ -68,7 +68,7 @@ function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole)
  *
  * The boundary also stays if the Fargate profile of the object has once been ACTIVE and equal to the spec, because
  * spec.rolePermissionsBoundary is immutable from then on. If the field is missing, no user has removed the field: the
- * API server has dropped it under another CRD, which lacks the field.
+ * API server has dropped it under another CRD, which lacks the field, or the boundary came from the operator's limits.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

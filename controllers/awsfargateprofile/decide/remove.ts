@@ -31,9 +31,9 @@ export function removeUnwanted(desired: Desired, observed: Observed): Decision |
 }
 
 /**
- * Whether the controller must wait because a Fargate profile may yet appear in EKS: a create request was sent less than
- * a minute ago and its result is not known. The wait is necessary only if this profile would be unwanted or would use
- * an unwanted role.
+ * Whether the controller must wait because a Fargate profile may yet appear in EKS: the result of a create request is
+ * not known, and this process first noticed the request less than a minute ago. The wait is necessary only if this
+ * profile would be unwanted or would use an unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;

@@ -86,7 +86,7 @@ const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
     ? identity
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };
 
-/** Returns the observed state with all wanted tags added to the profiles and roles of this object. */
+/** Returns the observed state in which the profiles and roles of this object have exactly the wanted tags. */
 export function withRestoredTags(desired: Desired, observed: Observed): Observed {
   const { wanted, identity } = desired;
   if (wanted === undefined) return observed;

@@ -3,7 +3,8 @@ import type { ReconcileInputs } from './inputs.ts';
 
 /**
  * Whether the EKS cluster is going to be deleted, because the control plane or the Cluster is being deleted. When a
- * Cluster is deleted, Cluster API first drains the workers and then deletes the control plane.
+ * Cluster is deleted, Cluster API first drains the workers and then deletes the control plane. The result is false if
+ * the control plane was not found, or if `clusterctl move` is moving it.
  */
 export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;

@@ -15,7 +15,7 @@ const MOVE_PATIENCE: Ms = 30_000;
 
 /**
  * Returns the reason to wait if the Cluster has vanished only a short time ago. `clusterGoneFor` is the time since the
- * Cluster was first found missing; `undefined` if the Cluster exists.
+ * Cluster was first found missing; `undefined` if the Cluster exists, the cache cannot tell, or the object has none.
  */
 export function reasonForVanishedCluster(
   { object }: ReconcileInputs,

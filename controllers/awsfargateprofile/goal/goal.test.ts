@@ -54,7 +54,7 @@ describe('goalFor', () => {
   const situations: readonly (readonly [situation: string, given: Partial<ReconcileInputs>, goal: string])[] = [
     ['Cluster and control plane are ready', {}, 'pursue all'],
 
-    // Test cases with objects that the controller leaves unchanged.
+    // Test cases with objects that `clusterctl move` has marked, or that are deleted without the finalizer.
     [
       'being moved away by clusterctl',
       { object: aDeletedObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: pausedCluster },

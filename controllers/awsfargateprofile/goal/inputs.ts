@@ -49,7 +49,10 @@ export interface ReconcileInputs {
    * control plane that manages this EKS cluster.
    */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
-  /** Other AWSFargateProfiles of the same EKS cluster that name the same IAM role and are not being deleted. */
+  /**
+   * Other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. With
+   * spec.eksCluster, their EKS clusters may be in other accounts or regions.
+   */
   readonly roleSharers: readonly AWSFargateProfile[];
   /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
   readonly eksCluster?: NamedEksCluster;
@@ -73,7 +76,8 @@ export interface NamedEksCluster {
    * The control planes in the namespace of the object whose EKS clusters have the name and region in spec.eksCluster,
    * and whose identity differs from the identity of the object; each with its AWS account. Such a control plane manages
    * the EKS cluster in spec.eksCluster only if the credentials of the object belong to the same account. A control
-   * plane with the same identity has the same account, so it needs no comparison and is not listed.
+   * plane with the same identity has the same account, so it needs no comparison and is not listed. A control plane
+   * whose account is not known is not listed either.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -112,7 +116,7 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
 
 /**
  * Reads the inputs for an object whose spec names no Cluster. The spec names an EKS cluster instead, or the API server
- * has dropped both fields under another CRD, which lacks them.
+ * has dropped spec.eksCluster under another CRD, which lacks this field.
  */
 function withoutCluster(
   object: AWSFargateProfile,
@@ -130,8 +134,8 @@ function withoutCluster(
 
 /**
  * Returns the AWSManagedControlPlane, in the namespace of the object, which manages the EKS cluster in spec.eksCluster.
- * `undefined` if there is none, and while the cache has not listed the control planes, for example because Cluster API
- * Provider AWS is not installed.
+ * `undefined` if no control plane is known to manage it. This is also so while the cache has not listed the control
+ * planes, for example because Cluster API Provider AWS is not installed.
  */
 const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
   controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
@@ -201,7 +205,7 @@ function namedEksCluster(
 }
 
 /**
- * Returns the other AWSFargateProfiles of the same EKS cluster that name the same IAM role and are not being deleted. IAM
+ * Returns the other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. IAM
  * ignores upper and lower case in role names.
  */
 function roleSharersOf(

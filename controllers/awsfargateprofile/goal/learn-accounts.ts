@@ -5,9 +5,10 @@ import type { InputCaches } from './inputs.ts';
 import { controlPlanesToCompare } from './inputs.ts';
 
 /**
- * Asks AWS STS for the AWS accounts of control planes whose EKS cluster has the name and region in spec.eksCluster, and
- * caches these accounts. If the AWSFargateProfile is in the same account, the control plane manages the EKS cluster in
- * spec.eksCluster. The AWSFargateProfile is then deleted together with the control plane.
+ * Asks AWS STS for the AWS accounts of control planes whose EKS cluster has the name and region in spec.eksCluster, but
+ * whose identity differs from the identity of the AWSFargateProfile, and caches these accounts. If the
+ * AWSFargateProfile is in the same account, the control plane manages the EKS cluster in spec.eksCluster. The
+ * AWSFargateProfile is then deleted together with the control plane.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

@@ -31,7 +31,8 @@ export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefin
 /**
  * Returns the goal of a reconcile for a live object with `deletionPolicy: Retain` while its EKS cluster is being
  * deleted: the controller changes nothing in AWS, and reports that the profile blocks the deletion of the EKS cluster.
- * `undefined` for other objects.
+ * `undefined` for other objects, and for an object without this controller's finalizer. If the object records no AWS
+ * location, also `undefined` until the control plane itself is being deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;

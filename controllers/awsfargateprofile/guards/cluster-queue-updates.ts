@@ -74,9 +74,9 @@ export function updateQueueFromOutcome(
 }
 
 /**
- * Fills the queue of profile changes of an EKS cluster after the manager has started, from the status of the other
- * AWSFargateProfiles of the cluster. Their status may be outdated. So before an object waits for a profile of another
- * object, the controller asks EKS whether this profile is really changing.
+ * Fills the queue of profile changes of an EKS cluster from the status of the other AWSFargateProfiles of the cluster,
+ * if this process has no such queue, for example after its start. Their status may be outdated. So before an object
+ * waits for a profile of another object, the controller asks EKS whether this profile is really changing.
  */
 export function updateQueueFromStatus(
   clusterQueue: ClusterQueue,

@@ -11,7 +11,8 @@ import type { Preparation } from './guards.ts';
 /**
  * Adds this controller's finalizer to the AWSManagedControlPlane, so that the API server does not remove the control
  * plane before its Fargate profiles are deleted. If the finalizer cannot be added, `creationBlocker` in the returned
- * facts is the reason for which nothing may be created. Existing profiles and roles are reconciled all the same.
+ * facts is the reason for which nothing may be created. Existing profiles and roles are reconciled all the same. If
+ * `facts` already has a `creationBlocker`, this function does nothing.
  */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,

@@ -102,7 +102,7 @@ export function writeAhead({
 
 /**
  * Replaces the object in the state of this reconcile by the written object. `written` is `undefined` if another client
- * wrote the object first.
+ * wrote or deleted the object first.
  */
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return { kind: 'conflict' };
@@ -111,8 +111,8 @@ function continueWith(pass: PassState, written: AWSFargateProfile | undefined): 
 }
 
 /**
- * Returns a preparation for the creation or deletion of a Fargate profile: it stops the reconcile unless the object is
- * first in the queue of its EKS cluster. EKS creates or deletes one profile of a cluster at a time.
+ * Returns a preparation for the creation or deletion of a Fargate profile: it stops the reconcile unless the queue of
+ * its EKS cluster grants the object the turn. EKS creates or deletes one profile of a cluster at a time.
  *
  * The preparation may read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set
  * `deletionPolicy: Retain`. So after such reads, the preparation runs the checks in `recheck` again before the change

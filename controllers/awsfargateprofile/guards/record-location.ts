@@ -39,7 +39,7 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
  * exists. After `clusterctl move` only this annotation tells where the profile is. For an object that is being deleted,
  * the preparation `markDeletion` records the location together with the beginning of the deletion.
  *
- * Returns the written object, or `undefined` if another client wrote it first.
+ * Returns the written object, or `undefined` if another client wrote or deleted it first.
  */
 export async function recordLocation(
   { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },

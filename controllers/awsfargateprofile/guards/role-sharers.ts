@@ -99,8 +99,8 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
 }
 
 /**
- * Returns the IAM role that the spec asks for, if the change creates or changes this role, or creates a profile with
- * this role. `undefined` for a role of another owner.
+ * Returns the IAM role that the spec asks for, if the change creates or changes this role or its access entry, or
+ * creates a profile with this role. `undefined` if spec.roleName names a role of another owner.
  */
 function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
   const role = desired.wanted?.role;

@@ -20,8 +20,8 @@ export type Decision =
   | Settled;
 
 /**
- * AWS is as the spec asks for. `notice` is a problem that leaves the profile usable, and is shown in the condition
- * Stalled.
+ * AWS is as the spec asks for. `notice` is a problem that leaves the profile usable. The condition Stalled shows the
+ * problem if only a user can solve it.
  */
 export type Settled = { readonly kind: 'settled'; readonly notice?: Reason };
 

@@ -51,11 +51,14 @@ export interface WantedProfile {
 export interface ManagedRole extends NewRole {
   readonly kind: 'managed';
   readonly arn: RoleArn;
-  /** ARNs of the managed policies: the pod execution policy, then spec.roleAdditionalPolicies. */
+  /**
+   * ARNs of the managed policies: the pod execution policy, then those of spec.roleAdditionalPolicies that the
+   * operator's limits allow.
+   */
   readonly policies: readonly string[];
   /**
    * Whether spec.roleName is set. If it is, a role of another owner with that name is used unchanged. If not, the role
-   * has a computed name and must belong to this controller.
+   * has a computed name or the name that the existing profile uses, and must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
   /**
@@ -89,24 +92,28 @@ export interface RecordedState {
   readonly profileARN: string | undefined;
   /**
    * The names that the profile and roles of the object may have if status has lost these names, for example in
-   * `clusterctl move` or a restore. The list of profiles or roles is empty if status still has the name, or if the
-   * object records no AWS location. A role that the spec names is never listed, because this role may belong to another
-   * owner.
+   * `clusterctl move` or a restore. The list of profiles is empty if status has the account, or the name or ARN of the
+   * profile. The list of roles is empty if status has the name of the role. Both lists are empty if the object records
+   * no AWS location. A role that the spec names is never listed, because this role may belong to another owner.
    */
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
    * Whether Cluster API Provider AWS may have created a profile and roles for this object, but nothing proves that they
-   * belong to the object. That is so if the control plane is not ready, or if the operator's limits (flags of the
-   * manager) do not allow the EKS cluster in spec.eksCluster.
+   * belong to the object. In a deletion, that is so if the control plane is not ready, or if the operator's limits
+   * (flags of the manager) do not allow the EKS cluster in spec.eksCluster. Always `false` if `wanted` is set, or if
+   * the object records that nothing was created in AWS.
    */
   readonly isUnproven: boolean;
   readonly roleName: RoleName | undefined;
   /**
-   * Whether this controller manages the IAM role in status. `false` for a role of another owner, `undefined` if it is
-   * not known.
+   * Whether this controller manages the IAM role in status. `false` for a role of another owner and for the role of
+   * spec.roleARN, `undefined` if it is not known.
    */
   readonly isRoleManaged: boolean | undefined;
-  /** IAM's unique id (`AROA…`) of the role at the time when the Fargate profile was created with it. */
+  /**
+   * IAM's unique id (`AROA…`) of the role that status records. If the role is recreated, status keeps the id of the
+   * deleted role until AWS is as the spec asks for, or until a user confirms that the access entry was recreated.
+   */
   readonly roleId: string | undefined;
   /** The unique id of a recreated IAM role for which a user has recreated the EKS access entry. */
   readonly accessEntryRenewedFor: string | undefined;
@@ -137,8 +144,8 @@ export interface RecordedState {
    */
   readonly location: Location['kind'];
   /**
-   * Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. A
-   * "not found" from EKS then does not prove that the profile does not exist.
+   * Whether the result of a create request for the Fargate profile is not known, and this process first noticed the
+   * request less than a minute ago. A "not found" from EKS then does not prove that the profile does not exist.
    */
   readonly isCreateUnconfirmed: boolean;
 }

@@ -37,8 +37,8 @@ export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 export interface ControlPlaneFacts {
   readonly controlPlaneTags: Tags;
   /**
-   * The AWS ids of the control plane's private subnets. `undefined` if the object has no control plane: EKS then
-   * chooses the subnets if the spec names none.
+   * The AWS ids of the control plane's private subnets. `undefined` if the object has spec.eksCluster: EKS then chooses
+   * the subnets if the spec names none.
    */
   readonly privateSubnets: readonly string[] | undefined;
   /**

@@ -15,8 +15,8 @@ export type Location =
   /** The controller has created nothing in AWS since it added the finalizer. */
   | { readonly kind: 'none' }
   /**
-   * The object records no location, because another client added the finalizer or removed the record. So the Fargate
-   * profile may exist in any account, region and EKS cluster.
+   * The object records no location. If the object is not new, another client added the finalizer, or removed or damaged
+   * the record. Then the Fargate profile may exist in any account, region and EKS cluster.
    */
   | { readonly kind: 'unknown' };
 
@@ -24,9 +24,10 @@ export type Location =
 export const NOWHERE = 'nowhere';
 
 /**
- * Reads the recorded AWS location from status, or from the annotation `provisioned-in` if `clusterctl move` or a
- * restore has dropped status. The annotation alone never decides where AWS is called: the control plane must name the
- * same location, otherwise the reconcile stops (docs/adr/0011).
+ * Reads the recorded AWS location from status, or from the annotation `provisioned-in` if status lacks it, for example
+ * after `clusterctl move` or a restore. The annotation alone never decides where AWS is called: the control plane or
+ * spec.eksCluster must name the same location, otherwise the reconcile stops (docs/adr/0011). But if
+ * spec.eksCluster.region is absent, the controller takes the region from the annotation.
  */
 export function locationOf({ metadata, status }: AWSFargateProfile): Location {
   const { account, region, eksClusterName } = status ?? {};

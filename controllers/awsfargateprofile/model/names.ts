@@ -8,9 +8,9 @@ export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileNam
 }
 
 /**
- * Returns the name of the Fargate profile that the object keeps: spec.profileName, or the name in status, or the
- * computed name. If a client removes spec.profileName, the object keeps its profile, because EKS cannot rename a
- * profile.
+ * Returns the name of the Fargate profile that the object keeps: spec.profileName, or the name in status if EKS allows
+ * this name, or the computed name. If a client removes spec.profileName, the object keeps its profile, because EKS
+ * cannot rename a profile.
  */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const recorded = object.status?.profileName;
@@ -20,8 +20,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 
 /**
  * Returns the name of the IAM role that the object asks for: spec.roleName, or the computed name. `undefined` if
- * spec.roleARN is set. Also `undefined` if spec.roleName is absent and neither spec nor status names a cluster, because
- * the CRD of another provider lacks these fields and the API server has pruned them.
+ * spec.roleARN is set. Also `undefined` if spec.roleName is absent and neither spec nor status names a cluster: the CRD
+ * of another provider lacks spec.eksCluster and status.eksClusterName, so the API server may have pruned both fields.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

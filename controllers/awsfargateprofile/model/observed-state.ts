@@ -17,7 +17,10 @@ export interface ObservedRole {
 }
 
 export interface FoundRole extends Role {
-  /** The ARNs of the managed policies that are attached to the role. */
+  /**
+   * The ARNs of the managed policies that are attached to the role. Empty for the role of spec.roleARN, because the
+   * controller does not read its policies.
+   */
   readonly attached: readonly string[];
   /**
    * The attachments because of which IAM refuses to delete the role, as text for a condition. They are read only for a
@@ -54,9 +57,12 @@ export interface ObservedAccessEntry {
    * condition. The check before the deletion of the entry sets this field.
    */
   readonly inUseBy?: string;
-  /** Whether this reconcile has deleted the access entry in EKS. */
+  /** Whether this reconcile, or an earlier reconcile that left a copy of the entry, has deleted the entry in EKS. */
   readonly isDeletedByThisPass?: true;
-  /** Whether this reconcile has created the access entry in EKS. A new access entry belongs to the present role. */
+  /**
+   * Whether this reconcile, or an earlier reconcile that left a copy of the entry, has created the entry in EKS. A new
+   * access entry belongs to the present role.
+   */
   readonly isMadeAnew?: true;
 }
 

@@ -20,7 +20,10 @@ export type MutationOutcome =
    * consistent.
    */
   | { readonly kind: 'nameTaken' }
-  /** The IAM role to change exists, but IAM does not find it yet: IAM is eventually consistent. */
+  /**
+   * IAM does not find the IAM role to change, or EKS does not find the IAM role of a new access entry. The role exists,
+   * but IAM is eventually consistent.
+   */
   | { readonly kind: 'notVisible' }
   /** The IAM role has changed since this reconcile read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }

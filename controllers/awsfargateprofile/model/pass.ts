@@ -13,7 +13,7 @@ export const stoppedBy = (reason: Reason): PassEnd => ({ kind: 'stopped', reason
 
 /** The end of a reconcile that leaves status unchanged, because another reconcile follows soon. */
 export type DroppedPass =
-  /** Another client wrote the object during the reconcile. The next reconcile follows at once. */
+  /** Another client wrote or deleted the object during the reconcile. The next reconcile follows at once. */
   | { readonly kind: 'conflict' }
   /**
    * The next reconcile follows at once (`changed`: the facts of this reconcile are outdated) or after about a second
@@ -33,7 +33,10 @@ export interface PassResult {
   /** The object as this reconcile last read or wrote it. */
   readonly object: AWSFargateProfile;
   readonly end: PassEnd | DroppedPass;
-  /** The desired state; undefined if the reconcile ended without credentials. */
+  /**
+   * The desired state; undefined if the reconcile ended before the controller computed it, for example without
+   * credentials, or if the spec is invalid.
+   */
   readonly desired?: Desired;
   /**
    * The state of AWS, updated with the changes that this reconcile has made; undefined if the reconcile ended before

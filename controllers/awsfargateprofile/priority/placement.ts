@@ -9,8 +9,9 @@ import { clusterIndexOf, clusterOf, controlPlaneOf } from '../../shared/caches.t
 /**
  * Returns the values by which the workqueue orders an AWSFargateProfile: its Cluster, its place in the queue of profile
  * changes of the EKS cluster, and the region and identity of its AWS calls. Region and identity come from the control
- * plane or from spec.eksCluster. If the control plane is gone, or spec.eksCluster has no region, they come from status.
- * Fields are read without decoding the objects, because this function runs at each watch event.
+ * plane or from spec.eksCluster. If the control plane is gone, they come from status. If spec.eksCluster has no region,
+ * the region comes from status. Fields are read without decoding the objects, because this function runs at each watch
+ * event.
  */
 export function placementOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,

@@ -21,7 +21,10 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
-/** Returns the flags of the manager with which the operator can allow the values in `excess`. */
+/**
+ * Returns the flags of the manager that a message names for the values in `excess`: --allow-policy-arn for
+ * spec.roleAdditionalPolicies, --allow-role-arn for every other field.
+ */
 function flagsFor(excess: readonly LimitExcess[]): string {
   const flags = excess.map(({ field }) => flagFor(field));
   return [...new Set(flags)].join(' and ');

@@ -4,8 +4,8 @@ import { newReason } from './reasons.ts';
 
 /**
  * Returns the reason for which the controller changes nothing in AWS: the API server has the CRD of another provider,
- * the controller of Cluster API Provider AWS reconciles AWSFargateProfiles, or the CRD cannot be read. `undefined` if
- * this controller may work.
+ * the controller of Cluster API Provider AWS reconciles AWSFargateProfiles, or the CRD cannot be read. In the last case
+ * the controller deletes nothing, but still creates and corrects. `undefined` if this controller may work.
  */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {

@@ -25,7 +25,10 @@ export { describeIssues } from './aws/fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 export type { UsualDuration } from './spec/poll-intervals.ts';
 
-/** The reasons that the controller finds in Kubernetes objects, before it calls AWS. */
+/**
+ * The reasons about Kubernetes objects and the API server. The controller finds most of them before it reads the
+ * profile and role from AWS.
+ */
 const KUBERNETES_REASONS = {
   ...API_SERVER_REASONS,
   ...FOREIGN_CRD_REASONS,
@@ -90,8 +93,8 @@ export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
 /**
- * Whether the controller finds this problem in Kubernetes objects, before it calls AWS. If a later reconcile ends with
- * a reason that the controller finds in AWS, the problem is solved.
+ * Whether this problem concerns Kubernetes objects or the API server. If a later reconcile ends with a reason that the
+ * controller finds in AWS, the problem is solved.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);

@@ -15,7 +15,7 @@ type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profile
 
 /**
  * Records the create request that status names, unless its result is known. The age of the request is measured from the
- * time at which this process first recorded it. The time in `createRequestedAt` comes from the clock of another
+ * time at which this process first recorded it. The time in `createRequestedAt` may come from the clock of another
  * process, which may be wrong.
  */
 export function withUnconfirmedCreate(

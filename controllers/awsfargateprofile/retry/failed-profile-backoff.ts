@@ -13,8 +13,8 @@ const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
 /**
- * Whether the change deletes a Fargate profile that EKS failed to create or delete, so that the controller can try
- * again.
+ * Whether the change retries an operation that EKS failed to do. Such a change deletes a Fargate profile with the
+ * status DELETE_FAILED, or with the status CREATE_FAILED if the profile is as the spec asks for.
  */
 export function isRetryOfFailedProfile(
   mutation: Mutation,

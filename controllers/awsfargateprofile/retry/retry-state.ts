@@ -5,7 +5,7 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
 /**
  * Facts about one AWSFargateProfile that a reconcile leaves to the next one. They are in memory only: without them the
- * controller acts later, but not wrongly. All times are on the monotonic clock.
+ * controller acts at other times, but not wrongly. All times are on the monotonic clock.
  */
 export interface RetryState {
   /**
@@ -36,8 +36,8 @@ export interface RetryState {
    */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
   /**
-   * The value of `status.createRequestedAt` for the last create request whose result is known: EKS has shown the
-   * profile, or has certainly not created it.
+   * The value of `status.createRequestedAt`, or `BEFORE_MOVE`, for the last create request whose result is known: EKS
+   * has shown the profile, or has certainly not created it.
    */
   readonly confirmedCreate?: string;
   /**
@@ -49,7 +49,10 @@ export interface RetryState {
   readonly recovery?: Recovery;
 }
 
-/** A change that AWS refused. It is not sent again before the time `notBefore`, unless the spec changes. */
+/**
+ * A change that AWS refused, or that failed for another reason. It is not sent again before the time `notBefore`,
+ * unless the spec changes.
+ */
 export interface Refusal {
   /** A text that identifies the change: the result of `mutationKey` in refused-mutations.ts. */
   readonly mutation: string;
@@ -147,7 +150,7 @@ export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
 /**
  * Returns the state after a reconcile that found AWS as desired, except for a change that AWS refused for the reason
  * `notice`. The refused change and the wait because of it stay recorded. So the controller does not send the change
- * yet, and the backoff of the change grows.
+ * yet, and the backoff of the change grows. Without such a change, the result is that of `withSuccess`.
  */
 export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
   const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);

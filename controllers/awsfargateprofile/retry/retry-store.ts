@@ -30,8 +30,7 @@ export interface RetryHandle {
  * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts
  * without retry state.
  *
- * A state is changed only through `update`, which applies a function to the newest state. So a change by a watch event
- * during a reconcile is not lost.
+ * Each change applies a function to the newest state. So a change by a watch event during a reconcile is not lost.
  */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
@@ -95,8 +94,8 @@ export class RetryStore {
   }
 
   /**
-   * Returns the time since the object's Cluster was first found missing; `undefined` if the Cluster exists or the cache
-   * cannot tell.
+   * Returns the time since the object's Cluster was first found missing; `undefined` if the Cluster exists, if the
+   * object has no Cluster, or if the cache cannot tell.
    */
   clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const key = keyText(keyOf(object));
@@ -138,7 +137,7 @@ export class RetryStore {
 
   /**
    * Returns how long EKS took for the latest operations of the kind that the object waits for; `undefined` if this
-   * process has seen no such operation. A wrong estimate only delays a poll.
+   * process has seen no such operation. A wrong estimate only causes late or needless polls.
    */
   usualDuration(object: AWSFargateProfile, name: ReasonName): UsualDuration | undefined {
     return this.durations.usual(durationKey(object, name));

@@ -34,8 +34,9 @@ export interface EventSpec {
 }
 
 /**
- * Returns the Kubernetes events of a reconcile, in order: operations that EKS has finished, changes that the controller
- * made in AWS, a new problem for the user.
+ * Returns the Kubernetes events of a reconcile: first operations that EKS has finished, then the changes that the
+ * controller made in AWS, then a new problem for the user. Access entries, kept roles and health issues have events
+ * too.
  */
 export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
@@ -165,8 +166,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // Every creation and every deletion of a role contains changes of its policies and tags. The creation or deletion
-      // has an event, so these changes need none.
+      // Most of these changes belong to the creation or deletion of a role, which has an event. So they have none.
       return [];
   }
 }
@@ -297,7 +297,7 @@ function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
 /** Returns the types of the conditions that show this reason as long as its problem lasts. */
 function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
-  // A reason that leaves Ready unchanged is shown in Reconciling, and after a time in Stalled.
+  // A reason that leaves Ready unchanged is shown in Reconciling or in Stalled.
   return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 

@@ -132,9 +132,9 @@ export class PassFinisher {
   }
 
   /**
-   * Ends the deletion of an object for which the controller has created nothing in AWS, although it has no credentials
-   * to verify this. Otherwise credentials that never worked would block the deletion for ever. `reason` says why there
-   * are no credentials.
+   * Ends the deletion of an object for which the controller has created nothing in AWS, although it cannot call AWS to
+   * verify this. Otherwise credentials that never worked would block the deletion for ever. If only the EKS cluster of
+   * the object is being deleted, this method deletes the object. `reason` says why the controller cannot call AWS.
    */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
@@ -181,9 +181,9 @@ export class PassFinisher {
   }
 
   /**
-   * Runs `write`, a write to the API server, and returns whether it succeeded. After a failed write, status still shows
-   * the wait before this reconcile, so the retry state of that wait is restored. The AWS changes of this reconcile are
-   * then recorded as events nevertheless.
+   * Runs `write`, a write to the API server. Returns `false` if another client wrote first or the object is gone, and
+   * throws other errors. After a failed write, status still shows the wait before this reconcile, so the retry state of
+   * that wait is restored. The AWS changes of this reconcile are then recorded as events nevertheless.
    */
   private async write(
     object: AWSFargateProfile,
@@ -216,8 +216,8 @@ export class PassFinisher {
   }
 
   /**
-   * Deletes the AWSFargateProfile from Kubernetes, because its cluster is being deleted and the controller has nothing
-   * more to delete for the object in AWS.
+   * Deletes the AWSFargateProfile from Kubernetes, because its EKS cluster is being deleted and AWS has no Fargate
+   * profile of the object. If the API server shows that deletions are not allowed now, the next reconcile tries again.
    */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;

@@ -90,7 +90,8 @@ export class Requeues {
 
 /**
  * Returns the priority of the next reconcile if other AWSFargateProfiles of the cluster may wait for it; otherwise
- * undefined. Retries after an error or an outage get no priority, because they may go on for long.
+ * undefined. Retries in an outage get no priority, because they may go on for long. Retries after an error get none
+ * either, unless EKS is creating or deleting the Fargate profile.
  */
 function priorityAfter(end: Stopped, isTransit: boolean): QueuePriority | undefined {
   const nature = natureOf(end.reason);

@@ -38,8 +38,8 @@ const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete'
   isRetained(object) ? 'Retain' : 'Delete';
 
 /**
- * Whether EKS refused to create the Fargate profile, and every earlier create request was answered too. A deletion then
- * need not wait for a profile to appear.
+ * Whether EKS refused to create the Fargate profile, and no earlier create request is unconfirmed. A deletion then need
+ * not wait for a profile to appear.
  */
 function isCreateRefused({ desired, steps }: CompletedPass): boolean {
   const create = steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
@@ -78,7 +78,8 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
 
 /**
- * Returns the status with its AWS fields replaced by the observed state. A field that AWS no longer reports is removed.
+ * Returns the status with its AWS fields replaced by the observed state. If EKS does not report a profile of this
+ * object, ARN, status, role ARN and health of the profile are removed.
  */
 function observedStatus(
   pass: CompletedPass,
@@ -151,8 +152,8 @@ function keptProfileName(end: PassEnd): string | undefined {
 }
 
 /**
- * Returns the IAM role for `status.role`. If an earlier role of this controller still exists, status keeps that role,
- * because no other record tells that the controller has to delete it.
+ * Returns the IAM role for `status.role`. If an earlier role of this controller still exists, status keeps that role
+ * until AWS is as the spec asks for, because no other record tells that the controller has to delete it.
  */
 function roleStatus(
   before: StatusRole | undefined,
@@ -201,7 +202,10 @@ function withoutPolicies({ attachedPolicies: _attached, ...role }: StatusRole): 
   return role;
 }
 
-/** Returns the permissions boundary of a managed IAM role if this controller has set it or the spec names it. */
+/**
+ * Returns the permissions boundary of a managed IAM role if this controller has set it, or if the spec or the
+ * operator's limits ask for it.
+ */
 function boundaryOfThisController(desired: Desired, role: FoundRole): string | undefined {
   const { wanted, recorded } = desired;
   const inSpec = wanted?.role.kind === 'managed' ? wanted.role.permissionsBoundary : undefined;

@@ -63,7 +63,7 @@ export function writeAheadStatus(
  * Sets `Ready` to False before a change in AWS that ends or interrupts the work of the Fargate profile:
  *
  * - the deletion of the profile;
- * - the creation of a profile that has disappeared;
+ * - any change while the profile is not ACTIVE, for example the creation of a profile that has disappeared;
  * - a change that restores the role of an ACTIVE profile.
  *
  * Otherwise `Ready` would be wrong until AWS answers, and after a crash until the next resync.
@@ -104,8 +104,8 @@ function endOfReady(
 }
 
 /**
- * The changes that repair the IAM role of an ACTIVE profile. Until the repair is complete, new pods cannot start on the
- * profile.
+ * The changes that restore a deleted IAM role of an ACTIVE profile, or its access entry. Until they are complete, new
+ * pods cannot start on the profile.
  */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
@@ -119,9 +119,9 @@ function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSF
 }
 
 /**
- * Returns the status with the name of the wanted IAM role. Owner and policies of the role are recorded later, after the
- * role has been read. If a role of this name belonged to another owner, its id stays, because the access entry of a
- * live profile is bound to this id.
+ * Returns the status with the name of the wanted IAM role, if the controller manages this role. The record of a role
+ * with another name or another owner is dropped. If a role of this name belonged to another owner, its id stays,
+ * because the access entry of a live profile is bound to this id.
  */
 function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
@@ -160,8 +160,8 @@ function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: Status
 }
 
 /**
- * Returns the tag keys to record: those already recorded, and those that this change sets. The controller removes only
- * tags with recorded keys from AWS.
+ * Returns the tag keys to record: those already recorded and, if this change sets tags, those of all wanted tags. The
+ * controller removes only tags with recorded keys from AWS.
  */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
   const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];

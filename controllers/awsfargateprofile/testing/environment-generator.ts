@@ -175,7 +175,7 @@ const anyRoles: fc.Arbitrary<readonly InitialRole[]> = fc
   .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, SHARED_ROLE_OF_CAPA].map((name) => optional(anyRoleNamed(name))))
   .map((roles) => roles.filter((role) => role !== undefined));
 
-/** Generates a status with all, some or none of the fields that a reconcile writes. */
+/** Generates a status with region and EKS cluster, and with all, some or none of the other fields below. */
 const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
   .record(
     {

@@ -147,7 +147,10 @@ export interface SimulationResult {
   readonly mutations: readonly RecordedMutation[];
   readonly decisions: readonly RecordedDecision[];
   readonly statuses: readonly RecordedStatus[];
-  /** The status of the AWSFargateProfile after one more reconcile at the end of the simulation. */
+  /**
+   * The status of the AWSFargateProfile after one more reconcile at the end of the simulation. After a completed
+   * deletion there is no such reconcile.
+   */
   readonly statusAfterIdlePass: AWSFargateProfileStatus;
   /**
    * The names of the profiles and roles that the simulated reconciles created. The names of roles are in lower case.

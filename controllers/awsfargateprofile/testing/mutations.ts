@@ -67,7 +67,10 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
   { kind: 'untagRole', name: ROLE, keys: ['a'] },
   CREATE_ACCESS_ENTRY,
 ];
-/** One example of each kind of AWS call by which the controller deletes a resource or prepares its deletion. */
+/**
+ * One example of each kind of AWS call by which the controller deletes a resource or prepares its deletion, except for
+ * `tagRole` before the deletion of a role.
+ */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 export const describeMutationKind = (mutation: Mutation): string =>

@@ -134,7 +134,9 @@ type Write = (
   status: AWSFargateProfileStatus | undefined,
 ) => Promise<AWSFargateProfile | undefined>;
 
-/** Returns the object that the API server stores when it accepts a patch of an object. */
+/**
+ * Returns the object that the API server stores when it accepts a patch of its status. A patch of metadata is ignored.
+ */
 export const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus | undefined) =>
   status === undefined ? object : { ...object, status };
 

@@ -25,10 +25,7 @@ export interface SimulatedRole {
   readonly name: string;
   readonly path: string;
   readonly id: string;
-  /**
-   * The time at which the role was created, in the time of the simulated AWS. Negative means before the first
-   * reconcile.
-   */
+  /** The time at which the role was created, in milliseconds of the time of the simulated AWS. */
   readonly createdAt: number;
   trust: string;
   boundary: string | undefined;

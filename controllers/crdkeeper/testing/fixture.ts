@@ -156,7 +156,10 @@ export class KeeperFixture {
     else storage.replace(kind, key, whole);
   }
 
-  /** Answers dry runs, JSON Patches and server-side applies, which the fake API server does not support. */
+  /**
+   * Answers dry runs as `webhook` says, and JSON Patches and server-side applies, which the fake API server does not
+   * support.
+   */
   private intercept(request: TransportRequest): TransportResponse | undefined {
     const { method, path, headers, body = '' } = request;
     if (path.includes('dryRun=All')) return this.answerDryRun();

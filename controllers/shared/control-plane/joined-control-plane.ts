@@ -37,8 +37,9 @@ export const joinsControlPlane = (
   (hasSameIdentity(profile, controlPlane) || hasSameAccount(profile, controlPlane, facts));
 
 /**
- * Whether spec.eksCluster of an AWSFargateProfile has the name and the region of the control plane's EKS cluster. The
- * result is false for a control plane that was never ready, because nothing proves that the EKS cluster belongs to it.
+ * Whether spec.eksCluster of an AWSFargateProfile has the name and the region of the control plane's EKS cluster, and
+ * both objects are in one namespace. The result is false for a control plane that is not ready and lacks this
+ * controller's finalizer, because nothing proves that the EKS cluster belongs to it.
  */
 export function mayJoinControlPlane(
   { metadata, spec, status }: InEksCluster,

@@ -57,7 +57,10 @@ interface CapaServes {
 
 export type ServedSchemaState =
   | { readonly kind: 'ours' }
-  /** The CRD of another provider is installed. `keeper` is undefined if the manager runs without the CRD keeper. */
+  /**
+   * The CRD of another provider is installed. `keeper` is undefined if the manager runs without the CRD keeper, or if
+   * the CRD keeper has not seen that CRD yet.
+   */
   | (Extract<SchemaComparison, { kind: 'foreign' }> & {
       readonly keeper?: Exclude<KeeperState, { kind: 'capaServes' }>;
     })
@@ -122,7 +125,7 @@ export class ServedSchema {
 
   /**
    * Returns whose CRD is installed, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last
-   * successful check is returned.
+   * successful check is returned. Throws the error if no check has succeeded yet.
    */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);

@@ -75,9 +75,9 @@ const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.nu
  * is sent with its own deadline, and is counted, logged and decoded. The call settles at its deadline or when the
  * signal of its {@link CallContext} aborts, even if the SDK or the transport ignores the signal.
  *
- * An error before the request is sent becomes the failure `NotDispatched` if this manager has stopped the call, and
- * `NotPrepared` if the SDK has refused it: AWS has changed nothing in both cases. If the request was sent and AWS did
- * not answer, the failure is `NoAnswer`: AWS may have changed something.
+ * An error before the request is sent becomes the failure `NoCredentials` if there are no credentials, `NotDispatched`
+ * if this manager has stopped the call, and otherwise `NotPrepared`: AWS has changed nothing in these cases. If the
+ * request was sent and AWS did not answer, the failure is `NoAnswer`: AWS may have changed something.
  *
  * A panic (a bug such as a TypeError) before the request is sent is thrown and not returned as a failure, because a
  * failure would be retried for ever without a stack trace in the log.
@@ -153,8 +153,8 @@ class CallAttempt {
    */
   sentAt: Ms | undefined;
   /**
-   * True if the request was not sent, because its reconcile was stopped, its deadline had passed, or the manager's lease
-   * had almost run out.
+   * True if {@link requireTimeToSend} has prevented the request: its reconcile was stopped, its deadline had passed, or
+   * the manager's lease had almost run out.
    */
   private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
@@ -209,7 +209,7 @@ class CallAttempt {
   /**
    * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. The process
    * may have been suspended while the transport connected. The timer of a deadline that passed during the suspension
-   * fires only after this check.
+   * may fire only after this check.
    */
   private beforeSend(): void {
     try {

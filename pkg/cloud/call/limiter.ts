@@ -63,7 +63,8 @@ const WHOLE_TOKEN = 1 - 1e-6;
 /**
  * Creates a rate limiter with token buckets that slow down when AWS throttles: a bucket's rate is cut below the rate of
  * the calls that were really sent, then grows steadily (additive increase, multiplicative decrease, as in TCP). AWS
- * does not publish its limits. They differ by operation and account, and other clients of the account use them too.
+ * does not publish most of its limits. They differ by operation and account, and other clients of the account use them
+ * too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });

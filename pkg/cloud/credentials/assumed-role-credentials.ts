@@ -50,8 +50,9 @@ const MAX_CHAINED_SESSION_SECONDS = 3_600;
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Creates a source of credentials that assumes a role with the credentials of the source `base`. The error messages of
- * the new source name the role and the owner of the credentials that assume the role.
+ * Creates a source of credentials that assumes a role with the credentials of the source `base`. If STS does not give
+ * the credentials, the error message names the owner of the credentials that assume the role. The message also names
+ * the role, unless AWS rejects the credentials of this owner.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,

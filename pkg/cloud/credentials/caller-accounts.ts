@@ -97,8 +97,8 @@ export class CallerAccounts {
 
   /**
    * Verifies credentials that AWS has rejected in one region: asks STS in the region of the manager, or in the default
-   * region of their partition. Removes the credentials from the manager's cache if AWS rejects them in that region too.
-   * Concurrent callers share one STS call.
+   * region of their partition, unless the rejection is already the answer of STS in that region. Removes the
+   * credentials from the manager's cache if AWS rejects them in that region too. Concurrent callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;

@@ -264,7 +264,7 @@ describe('The credential pool', () => {
     const source = named('a');
     await pool.get(source);
     await clock.advance(65 * MINUTE);
-    // The pool removes unused credentials only during a call of `get`, so the test calls `get` for another source
+    // A call of `get` removes the unused credentials of other sources only, so the test calls `get` for another source
     // first.
     await pool.get(named('other'));
     await pool.get(source);

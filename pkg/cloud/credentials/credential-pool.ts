@@ -47,7 +47,7 @@ export interface AwsCredentialSources {
 
 /**
  * How long a fetch of credentials may take by default. The time is enough for the one STS call of a web identity; the
- * provider for instance metadata gives up after a second.
+ * provider for instance metadata waits for at most a second for each response.
  */
 const FETCH_DEADLINE: Ms = 10_000;
 
@@ -94,8 +94,8 @@ export class CachedCredentials {
     if (state.kind === 'failed' && now < state.retryNotBefore) {
       throw state.error;
     }
-    // The fetch does not get the signal of a caller, because later callers use the cached credentials. Only the signal
-    // `stop` aborts the fetch.
+    // The fetch does not get the signal of a caller, because later callers use the cached credentials. Only the
+    // deadline of the fetch and the signal `stop` abort it.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
     fetching.catch((error: unknown) => {
@@ -189,7 +189,7 @@ export class CredentialPool {
     this.cached = new Lru({ expireAfterAccess: { clock, span: retentionOf(KEPT_UNUSED, resync) } });
   }
 
-  /** Returns cached or new credentials of the source. Throws {@link NoCredentials}. */
+  /** Returns cached or new credentials of the source. Throws {@link NoCredentials}, or a panic. */
   get(source: AwsCredentialSource): Promise<AwsCredentials> {
     return this.cachedFor(source).get();
   }

@@ -20,18 +20,21 @@ export type CredentialsProblemReason =
   /** The `allowedNamespaces` of an identity in the chain of identities exclude the namespace of the object. */
   | 'IdentityNotAllowed'
   | 'IdentityLoop'
-  /** The identity object (AWSCluster…Identity) has invalid fields. */
+  /** The identity object (AWSCluster…Identity) has invalid fields, or a reference has an impossible kind or name. */
   | 'IdentityInvalid'
   | 'SecretNotFound'
   | 'SecretIncomplete'
-  /** The role to assume does not exist, or does not trust the credentials; AWS uses the same error for both. */
+  /**
+   * The role to assume does not exist, or does not trust the credentials, or the credentials lack the permission
+   * sts:AssumeRole. AWS uses the same error for all three.
+   */
   | 'AssumeRoleDenied'
   /** AWS rejects a parameter of AssumeRole that comes from the identity, e.g. its session policy. */
   | 'AssumeRoleRefused'
   /** STS AssumeRole failed or STS did not respond; see `failure`. */
   | 'AssumeRoleFailed';
 
-/** Why an AWS session could not be opened. `message` is a clause without a full stop, and never contains a secret. */
+/** Why an AWS session could not be opened. `message` ends without a full stop, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;

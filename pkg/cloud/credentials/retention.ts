@@ -1,8 +1,8 @@
 import type { Ms } from '../../env/clock.ts';
 
 /**
- * The longest pause between two reconciles of an unchanged object, as a multiple of the resync interval. The factor is
- * above 1, because the pauses vary randomly (jitter).
+ * An upper bound of the pause between two reconciles of an unchanged object, as a multiple of the resync interval. The
+ * factor is above 1, because the pauses vary randomly (jitter).
  */
 const LONGEST_PAUSE = 1.5;
 

@@ -27,7 +27,7 @@ const RawProfile = s.object({
   ),
 });
 
-/** The response of CreateFargateProfile, DescribeFargateProfile and DeleteFargateProfile. */
+/** The response of CreateFargateProfile and DescribeFargateProfile. */
 export const ProfileResponse = s.view(
   s.object({ fargateProfile: RawProfile }),
   ({ fargateProfile: raw }): FargateProfile => ({

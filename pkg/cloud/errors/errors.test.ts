@@ -37,8 +37,8 @@ function meanings(of: AwsFailure): readonly string[] {
 }
 
 /**
- * Error messages of the real AWS services, each with the predicates that must accept it. The other predicates must
- * reject it.
+ * Failed AWS calls, most of them with messages of the real AWS services, each with the `predicates` that must accept
+ * it. The other `predicates` must reject it.
  */
 const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('ResourceNotFoundException', 'No Fargate Profile found with name: p.', 404), 'isNotFound'],

@@ -186,8 +186,8 @@ export const isRefused: FailurePredicate = (failure) => {
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
 /**
- * True if the SDK refused or failed to build and sign the request, so that it has no effect. Another attempt fails too,
- * until a user corrects the region or the settings of the manager.
+ * True if the SDK refused or failed to build and sign the request, so that it has no effect. Unless the signing took
+ * too long, another attempt fails too, until a user corrects the region or the settings of the manager.
  */
 export const isNotPrepared = hasCode('NotPrepared');
 
@@ -231,7 +231,7 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/^AWS: no result within/, 'no answer within')
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
-  // The error codes that this manager defines itself, such as NoAnswer, are omitted: they would only repeat the
+  // The error codes NoAnswer, NotPrepared and NotDispatched of this manager are omitted: they would only repeat the
   // message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return words === '' ? call : `${words} (${call})`;

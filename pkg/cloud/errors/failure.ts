@@ -4,7 +4,8 @@ export type AwsService = 'eks' | 'iam' | 'sts';
 /**
  * A failed AWS call. `code` is AWS's error name (`ResourceInUseException`, `AccessDenied`, …) or one of these:
  *
- * - `NoAnswer`: AWS did not respond within the deadline, or the connection broke; the effect of the call is unknown.
+ * - `NoAnswer`: AWS did not respond before the deadline or an abort, or the connection broke; the effect of the call is
+ *   unknown.
  * - `Undecodable`: the SDK or the codec of the call could not read the response.
  * - `NotDispatched`: this manager stopped the call before it was sent (rate limit, lease, abort); it has no effect.
  * - `NotPrepared`: the SDK refused or failed to build and sign the request, e.g. for a malformed region; it has no

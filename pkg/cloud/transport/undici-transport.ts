@@ -6,8 +6,9 @@ import { exchange } from '../../network/exchange.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * How long TCP, TLS and a proxy may each take to connect. This time is shorter than the deadline of an AWS call, so
- * that an unreachable host is reported as unreachable.
+ * How long a connection may take, TCP and TLS together. With a proxy, the connection to the proxy, its answer and TLS
+ * may each take this long. This time is shorter than the deadline of an AWS call, so that an unreachable host is
+ * reported as unreachable.
  */
 const CONNECT_TIMEOUT: Ms = 5_000;
 /** The maximum number of connections to one AWS endpoint. Further requests wait for one of them. */

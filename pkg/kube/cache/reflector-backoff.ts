@@ -3,7 +3,7 @@ import type { Random } from '../../env/random.ts';
 import { KubeError } from '../errors.ts';
 
 /**
- * The delay after the reflector's first failed operation. The delay doubles with each further failure, up to
+ * The longest delay after the reflector's first failed operation. It doubles with each further failure, up to
  * MAX_BACKOFF. Both values, 0.8 s and 30 s, are client-go's.
  */
 const FIRST_BACKOFF: Ms = 800;

@@ -14,16 +14,16 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 //    │  ▼            ▼  │        ▼  │
 //    unserved      backingOff ◀─▶ comparing
 //
-// After the backoff the reflector repeats the operation that failed. If a watch failed, the reflector goes to
-// `comparing` before it watches again, and checks that the API server still has every change that the store has seen.
-// If only the connection of the watch was interrupted, the reflector goes to `comparing` without a backoff. If the API
-// server did not answer at all, the reflector goes to `listing`. While the API server was down, an administrator may
-// have restored etcd from a backup. After the restoration, new writes may have raised the resourceVersion of etcd above
-// that of the store. Then a comparison would not notice the restoration.
+// After the backoff the reflector repeats the operation that failed. After most failures of a watch, the reflector goes
+// to `comparing` before it watches again, and checks that the API server still has every change that the store has
+// seen. If only the connection of the watch was interrupted, the reflector usually goes to `comparing` without a
+// backoff. If the API server did not answer at all, the reflector goes to `listing`. While the API server was down, an
+// administrator may have restored etcd from a backup. After the restoration, new writes may have raised the
+// resourceVersion of etcd above that of the store. Then a comparison would not notice the restoration.
 
 interface RetryCounts {
   /**
-   * The number of consecutive operations of the reflector that failed; 0 again when a watch has run for
+   * The number of backoffs of the reflector. The count starts anew at the first failure after a watch has run for
    * {@link HEALTHY_AFTER} ms without a failure.
    */
   readonly failures: number;

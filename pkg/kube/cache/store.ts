@@ -8,7 +8,8 @@ import type { KubeObject, ObjectKey } from '../types.ts';
 
 /**
  * The answer of the store for one object. `absent`: the API server has no such object. `unknown`: the API server does
- * not serve the kind, or the store has no complete list of the kind yet, so the object may exist.
+ * not serve the kind, the store has no complete list of the kind yet, or the store failed to store the object. So the
+ * object may exist.
  */
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
@@ -33,7 +34,7 @@ export type IndexFunc = (object: KubeObject) => readonly string[];
 
 export interface StoreReader {
   lookup(key: ObjectKey): Lookup;
-  /** Lists the objects, sorted by namespace and name. */
+  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
   list(): Listing;
   byIndex(index: string, value: string): Listing;
   onChange(handler: ChangeHandler): Unsubscribe;
@@ -81,8 +82,8 @@ export type Unsubscribe = () => void;
  * not serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no
  * deletion.
  *
- * A controller passes the API server's answer to each of its writes to {@link replaceWith}. The controller's next
- * reconcile then sees the result of the write, even when the watch has not sent it yet.
+ * After a write, a controller can pass the API server's answer to {@link replaceWith}. The controller's next reconcile
+ * then sees the result of the write, even when the watch has not sent it yet.
  */
 export class Store implements StoreReader {
   readonly name: string;
@@ -242,7 +243,10 @@ export class Store implements StoreReader {
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** Removes an object that the watch reports as deleted. `object` is the last state of the object. */
+  /**
+   * Removes an object that the watch reports as deleted. `object` is the last state of the object. If a write has
+   * already stored a newer version, this version stays.
+   */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     this.failed.delete(keyText(keyOf(object)));
@@ -339,7 +343,7 @@ export class Store implements StoreReader {
     }
   }
 
-  /** Stores an object, unless the store has a newer version. Returns false if the store has a newer version. */
+  /** Stores an object. Without `evenIfOlder`, keeps a newer version that the store has, and returns false. */
   private putObject(
     object: KubeObject,
     { isInInitialList = false, isListed = false, evenIfOlder = false }: PutOptions = {},

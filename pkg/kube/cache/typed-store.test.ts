@@ -71,8 +71,7 @@ describe('TypedStore', () => {
     store.replaceAll([sized('a', '1', 1), sized('b', '2')], '2');
     view.list();
     store.upsert(sized('a', '3', 5));
-    // The list after an interrupted watch contains objects whose resourceVersion has not changed. They must not be
-    // decoded again.
+    // The next list contains objects whose resourceVersion has not changed. They must not be decoded again.
     store.replaceAll([sized('a', '3', 5), sized('b', '2')], '4');
     view.list();
     expect(found(view, 'a').decoded).to.deep.equal(E.right({ name: 'a', size: { width: 5 } }));

@@ -10,7 +10,7 @@ import type { StoreReader } from './store.ts';
 /** The result of a decoder: the decoded object, or every problem that the decoder found. */
 export type Decoded<A> = Either<readonly DecodeProblem[], A>;
 
-/** An object of the store as the API server sent it, and the result of decoding it. */
+/** An object as the store has it, and the result of decoding it. */
 export interface TypedEntry<A> {
   readonly object: KubeObject;
   readonly decoded: Decoded<A>;
@@ -55,7 +55,7 @@ export interface TypedStoreReader<A> {
  * - All readers of one version get the same `decoded`. It is deeply frozen, as `object` is.
  * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can
  *   free the decoded object too.
- * - `decode` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing
+ * - `decoder` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing
  *   of all others.
  *
  * Make one view per store, and share it: a second view of the same store decodes every object a second time.

@@ -2,7 +2,8 @@ import type { Ms } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 
 /**
- * The timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle connection.
+ * The average timeoutSeconds of a watch: less than the five minutes after which many load balancers drop an idle
+ * connection. The jitter makes some watches up to five seconds longer than that.
  */
 const WATCH_TIMEOUT_SECONDS = 290;
 /**

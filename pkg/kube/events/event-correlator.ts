@@ -14,7 +14,7 @@ const AGGREGATE_MAX_EVENTS = 10;
 const AGGREGATE_INTERVAL: Ms = 600_000;
 /**
  * How many Events of one type about one object may be written without a pause, and the time in ms after which one more
- * is allowed. Both values are client-go's.
+ * is allowed. Both values are client-go's, but client-go counts the Events of both types together.
  */
 const SPAM_BURST = 25;
 const SPAM_REFILL_PERIOD: Ms = 300_000;

@@ -26,7 +26,10 @@ const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
 /** How long the EventWriter goes on writing queued events after the manager was told to stop. */
 const FLUSH_DEADLINE: Ms = 5_000;
-/** The API server's limit for the message of an Event, in bytes. */
+/**
+ * The maximum length of the message of an Event, in bytes. The API server enforces this limit only for Events with an
+ * eventTime.
+ */
 const MAX_MESSAGE = 1024;
 /**
  * The maximum length of an object's name in the name of an Event: an Event name has at most 253 characters, and its
@@ -245,7 +248,7 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** kubectl looks for the Events of cluster-scoped objects in the namespace `default`. */
+/** The API server accepts the Events of cluster-scoped objects only in the namespace `default`. */
 const namespaceOf = ({ metadata }: InvolvedObject): string => metadata.namespace ?? 'default';
 
 const idOf = ({ apiVersion, kind, metadata }: InvolvedObject): string =>

@@ -6,7 +6,7 @@ import { refusalOfExecPlugin } from './exec-plugin.ts';
 import { environmentProxies } from '../../network/environment-proxy.ts';
 import { parseHttpUrl, withoutPassword } from '../../network/http-url.ts';
 
-/** The error for a kubeconfig that cannot be used. Its message names the file and the wrong field. */
+/** The error for a kubeconfig, or a proxy of the environment, that cannot be used. Its message names the problem. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }

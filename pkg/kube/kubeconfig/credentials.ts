@@ -31,8 +31,9 @@ export interface TlsMaterial {
 }
 
 /**
- * Provides the credentials of a kubeconfig, as client-node's KubeConfig computes them. Computes them at most every ten
- * seconds; requests that need them at the same time share one computation. A failure is not cached.
+ * Provides the credentials of a kubeconfig, as client-node's KubeConfig computes them. Caches them for ten seconds, or
+ * until `refresh` reloads the kubeconfig. Requests that need them at the same time share one computation. A failure is
+ * not cached.
  */
 export class CredentialSource {
   private readonly load: () => Kubeconfig;
@@ -63,8 +64,8 @@ export class CredentialSource {
   }
 
   /**
-   * Returns the credentials. Rejects with the reason of `signal`, or with the error of reading a file or running an
-   * exec plugin.
+   * Returns the credentials. Rejects with the reason of `signal`, with the error of reading a file or running an exec
+   * plugin, or with DeadlineExceeded.
    */
   async get(signal: AbortSignal): Promise<KubeCredentials> {
     signal.throwIfAborted();
@@ -134,7 +135,7 @@ function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial
 function headersOf(headers: RequestOptions['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) =>
-      // A token file may end in a newline, which an HTTP header cannot contain.
+      // The token of an exec plugin may end in a newline, which an HTTP header cannot contain.
       value === undefined ? [] : [[name.toLowerCase(), String(value).trim()]],
     ),
   );

@@ -33,7 +33,10 @@ export interface Kubeconfig {
   readonly source: string;
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** The namespace of the manager's pod; undefined outside a pod, whatever namespace the current context has. */
+  /**
+   * The namespace of the manager's pod; undefined if it is not known, and always with a kubeconfig file, whatever
+   * namespace the current context has.
+   */
   readonly podNamespace: string | undefined;
 }
 

@@ -31,8 +31,8 @@ export interface ApiRequest {
 
 /**
  * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server
- * asks for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, and when there
- * is no response.
+ * asks for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, for an
+ * undecodable response, and when there is no response.
  */
 export class ApiRequests {
   private readonly transport: Transport;

@@ -22,7 +22,8 @@ export interface WatchStreamOptions {
 /**
  * Opens a watch and yields its events. Ends when the API server closes the watch or the signal aborts. Throws a
  * KubeError: with the reason `NoAnswer` when there are no response headers within 30 s, with the reason of the response
- * when its status is not 200, and with the reason `Interrupted` when the connection breaks.
+ * when its status is not 200, with the reason `Interrupted` when the connection breaks, and with the reason
+ * `Undecodable` when a line is not a watch event.
  */
 export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<WatchEvent> {
   const { doing, signal } = options;

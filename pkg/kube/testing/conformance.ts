@@ -216,7 +216,7 @@ export function describeApiServer(getSubject: () => Subject): void {
   });
 
   describe('watch', () => {
-    /** Watches widgets and returns the watch events up to the first event of `type`. */
+    /** Watches widgets and returns the watch events of the test's widget up to the first event of `type`. */
     async function watchUntil(
       type: WatchEvent['type'],
       resourceVersion: string,

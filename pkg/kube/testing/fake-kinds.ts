@@ -1,6 +1,6 @@
 import type { FakeKind, FakeJson } from './fake-storage.ts';
 
-/** The built-in kinds of the API server that the manager uses. */
+/** The built-in kinds that every FakeApiServer serves. */
 export const BUILT_IN: readonly FakeKind[] = [
   { group: '', plural: 'namespaces', kind: 'Namespace', versions: ['v1'], namespaced: false },
   { group: '', plural: 'secrets', kind: 'Secret', versions: ['v1'], status: false },
@@ -8,7 +8,10 @@ export const BUILT_IN: readonly FakeKind[] = [
   { group: 'coordination.k8s.io', plural: 'leases', kind: 'Lease', versions: ['v1'], status: false },
 ];
 
-/** Returns the server version, APIGroup or APIResourceList for a discovery path; `undefined` for other paths. */
+/**
+ * Returns the server version, APIGroup or APIResourceList for a discovery path; `undefined` for other paths, and for a
+ * group or version without kinds.
+ */
 export function discoveryDocument(kinds: readonly FakeKind[], path: string): FakeJson | undefined {
   if (path === '/version') return { major: '1', minor: '36', gitVersion: 'v1.36.3' };
   const match = /^\/(?:api|apis\/([^/]+))(?:\/([^/]+))?$/.exec(path);

@@ -103,7 +103,7 @@ export class FakeStorage {
     return this.objects.get(idOf(kind))?.get(keyText(key));
   }
 
-  /** Lists the objects, sorted by namespace and name. */
+  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
   list(kind: FakeKind, namespace = ''): readonly KubeObject[] {
     return [...(this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>())]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -111,7 +111,7 @@ export class FakeStorage {
       .filter(({ metadata }) => namespace === '' || metadata.namespace === namespace);
   }
 
-  /** Deletes the history of changes: watches and continue tokens from older resourceVersions get 410. */
+  /** Deletes the history of changes: watches from older resourceVersions get 410. */
   compact(): void {
     this.compacted = this.version;
     this.history.length = 0;

@@ -31,7 +31,7 @@ export interface TransportResponse {
  * Sends HTTP requests to the API server. All access of the manager to Kubernetes goes through a Transport.
  *
  * `send` resolves for every HTTP status, and rejects when there is no response. Reading the body throws when the
- * connection breaks. A Transport has no deadlines: callers set them with the signal.
+ * connection breaks. A Transport does not limit the time of a response: callers limit it with the signal.
  */
 export interface Transport {
   /** `host:port` of the API server, for metrics and messages. */
@@ -66,7 +66,7 @@ const MAX_WARNINGS = 200;
 
 /**
  * Adds the User-Agent to each request, counts requests, and logs each distinct Warning header of the API server once,
- * since the API server may send the same Warning for every write (KEP-4008). The API server uses the part of the
+ * since the API server may send the same Warning for every write (KEP-1693). The API server uses the part of the
  * User-Agent before `/` as the field manager of writes.
  */
 export function observeRequests(transport: Transport, { userAgent, count, logger }: ObserveRequestsOptions): Transport {

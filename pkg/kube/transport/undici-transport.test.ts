@@ -196,7 +196,8 @@ describe('connect', () => {
     accepted = 'Bearer new';
     expect(await ask()).to.equal(200);
     expect(authorizations()).to.deep.equal(['Bearer old', 'Bearer old', 'Bearer new']);
-    // The transport does not read the file again as long as the server accepts the cached token.
+    // The transport caches the new token for ten seconds, and reads the file earlier only if the server refuses this
+    // token.
     writeFileSync(tokenFile, 'newer\n');
     expect(await ask()).to.equal(200);
     expect(authorizations().at(-1)).to.equal('Bearer new');

@@ -49,7 +49,7 @@ export interface ApiServerConnections extends ClosableTransport {
 
 /**
  * Connects to the API server of a kubeconfig over HTTP/1.1. All requests share the credentials and, except for those
- * about the Lease, one pool of connections. A pool is replaced when the TLS material changes.
+ * about the Lease, one pool of connections. A pool is replaced when the TLS material or the proxy changes.
  *
  * @throws KubeconfigError
  */
@@ -122,7 +122,7 @@ class PooledTransport implements ClosableTransport {
     const id = `${fingerprint} ${proxy?.href ?? ''}`;
     if (this.pool?.fingerprint !== id) {
       // `close` lets the open requests of the old pool finish. The code does not wait for that, because a watch takes
-      // up to five minutes.
+      // about five minutes.
       void this.pool?.dispatcher.close().catch(() => {});
       this.pool = { fingerprint: id, dispatcher: this.open(tls, proxy) };
     }

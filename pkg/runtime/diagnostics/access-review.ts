@@ -27,8 +27,8 @@ export class AccessAuthorizer {
   }
 
   /**
-   * Whether the user may send a request to the path. `verb` is the HTTP method in lower case. Throws if the API server
-   * does not answer.
+   * Whether the user may send a request to the path. `verb` is the HTTP method in lower case. Throws if the review
+   * fails.
    */
   async isAllowed(user: User, verb: string, path: string, signal: AbortSignal): Promise<boolean> {
     const { name, ...rest } = user;

@@ -18,8 +18,8 @@ const NO_ANSWER: HttpResponse = { status: 500, body: 'the API server has not rev
 
 /**
  * Passes a request on to `handler` if the API server accepts its bearer token, and RBAC allows the user of the token to
- * access the path. The other responses are those of controller-runtime's metrics server: 401 for an unknown token, 403
- * without permission, 500 if the API server does not answer.
+ * access the path. The other responses are those of controller-runtime's metrics server: 401 without a valid token, 403
+ * without permission, 500 if the review of the token or of the permission fails.
  */
 export function authorizedHandler(handler: HttpHandler, options: AuthorizationOptions): HttpHandler {
   const { authenticator, authorizer, logger } = options;

@@ -32,7 +32,7 @@ export class TokenAuthenticator {
     this.reviews = new Reviews({ clock, what, keepPositive: KEEP_VALID, keepNegative: KEEP_INVALID });
   }
 
-  /** Returns the user of the token; `undefined` if the token is not valid. Throws if the API server does not answer. */
+  /** Returns the user of the token; `undefined` if the token is not valid. Throws if the review fails. */
   authenticate(token: string, signal: AbortSignal): Promise<User | undefined> {
     // The cache stores hashes, so that the manager does not keep the tokens of clients such as Prometheus in memory.
     const key = createHash('sha256').update(token).digest('hex');

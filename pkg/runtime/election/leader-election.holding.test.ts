@@ -4,7 +4,7 @@ import { formatMicroTime } from '../../env/timestamp.ts';
 import { LeadershipLost } from './leader-election.ts';
 import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
 
-// The test cases of this file are those of client-go's tools/leaderelection.
+// Many test cases of this file are those of client-go's tools/leaderelection.
 
 describe('The leader', () => {
   it('renews the lease every retry period, and keeps acquireTime and leaseTransitions', async () => {

@@ -7,7 +7,7 @@ import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
 import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
 
-// The test cases of this file are those of client-go's tools/leaderelection.
+// Many test cases of this file are those of client-go's tools/leaderelection.
 
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases/${LEASE.name}`;
 

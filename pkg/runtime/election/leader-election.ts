@@ -42,11 +42,11 @@ export class LeadershipLost extends Error {
 }
 
 /**
- * A version of the Lease, and when this process first read this version. A candidate judges by this time, not by
+ * A version of the Lease, and when this process first read its spec. A candidate judges by this time, not by
  * `renewTime`, whether the lease has expired.
  */
 interface ObservedLease extends LeaseVersion {
-  /** The monotonic time at which this process first read this version of the Lease. */
+  /** The monotonic time at which this process first read a Lease with this spec, whatever its metadata. */
   readonly observedAt: Ms;
 }
 
@@ -64,9 +64,10 @@ type State =
  * still be running. Unlike client-go, a candidate watches the Lease and tries to acquire it as soon as the leader
  * releases it.
  *
- * A candidate takes the lease only after it has seen the Lease unchanged for the whole lease duration, measured by its
- * own monotonic clock. A leader counts the lease duration from the time before it sent its last renewal. So two
- * processes never lead at the same time, however much their wall clocks differ.
+ * A candidate takes the lease of another holder only after it has seen the spec of the Lease unchanged for the whole
+ * lease duration in that spec, measured by its own monotonic clock. A leader counts the lease duration from the time
+ * before it sent its last renewal. So two processes never lead at the same time, however much their wall clocks differ.
+ * Only another client that changes or deletes the Lease can break this rule.
  */
 export class LeaderElection implements Leadership {
   readonly identity: string;
@@ -172,7 +173,7 @@ export class LeaderElection implements Leadership {
 
   /**
    * Renews the lease once, and repeats a failed attempt until the renew deadline. Throws {@link LeadershipLost} when no
-   * attempt succeeds by then.
+   * attempt succeeds by then, and at once when an attempt finds that the lease is lost.
    */
   private async renew(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;

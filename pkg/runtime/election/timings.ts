@@ -11,11 +11,17 @@ export const HEALTH_TOLERANCE: Ms = 20_000;
 
 /** The three durations of leader election, as in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
-  /** A candidate takes the lease when it has seen no renewal by the leader for this long. */
+  /**
+   * The leader writes this duration to the Lease. A candidate takes the lease when it has seen no renewal by the leader
+   * for the duration in the Lease.
+   */
   readonly leaseDuration: Ms;
   /** How long the leader retries a failed renewal of the lease before it gives up leadership. */
   readonly renewDeadline: Ms;
-  /** The pause between two renewals of the leader, and the shortest pause between two attempts of a candidate. */
+  /**
+   * The pause between two renewals of the leader. It is also the shortest pause between two attempts of a candidate,
+   * unless the leader releases the lease.
+   */
   readonly retryPeriod: Ms;
 }
 

@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly authorization?: string;
   /** Reads the body as text. Returns `undefined` if it has more than `limit` bytes. */
   readonly readBody: (limit: number) => Promise<string | undefined>;
-  /** Aborts when the connection of the request closes. */
+  /** Aborts when the connection of the request closes, and after the response has been sent. */
   readonly signal: AbortSignal;
 }
 
@@ -94,7 +94,10 @@ export class HttpServer implements Runnable {
     return this.listening.promise;
   }
 
-  /** Accepts connections until the signal aborts. Throws when the server cannot listen on its address. */
+  /**
+   * Accepts connections until the signal aborts. Throws when the certificate cannot be loaded, when the server cannot
+   * listen on its address, or when the server fails later.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { address, logger, name, tls, requestTimeout = REQUEST_TIMEOUT } = this.options;
     const limits = {
@@ -195,7 +198,7 @@ export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
   body: 'method not allowed\n',
 });
 
-/** Describes in words why a server cannot listen, because Node's own messages only name the system call. */
+/** Describes in words why a server cannot listen, because Node's own messages begin with a system call and a code. */
 function describeListenError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'the port is taken by another process';

@@ -97,8 +97,8 @@ const RESERVATION_TTL: Ms = 5_000;
  */
 const UNUSED_QUEUE_TTL: Ms = 600_000;
 /**
- * A waiting entry asks every 30 s for the permission to start its change. An entry that has not asked for this long is
- * passed over when the queue chooses the next entry.
+ * While EKS makes another change, a waiting entry asks for the permission to start its change about every 30 s or more
+ * often. An entry that has not asked for this long is passed over when the queue chooses the next entry.
  */
 const WAITING_ENTRY_TTL: Ms = 40_000;
 
@@ -118,7 +118,7 @@ export class ClusterQueue {
 
   /**
    * The function `wake` gets the ID of an entry that should call `requestTurn`. A lost wake-up only costs time, because
-   * each waiting entry calls `requestTurn` again every 30 s.
+   * each waiting entry calls `requestTurn` again within about 30 s, or when the queue is no longer closed.
    */
   constructor(options: {
     readonly clock: Clock;
@@ -230,8 +230,8 @@ export class ClusterQueue {
   /**
    * Removes the entry with this ID, because this process reconciles its object no longer: the object is deleted, paused
    * or moved to another management cluster. A change that only this entry observed becomes unverified (no reconcile
-   * checks it any more), and the waiting entries request their turn again. The caller need not know the EKS cluster of
-   * the queue.
+   * checks it any more), and the waiting entries request their turn again. An entry that has the turn keeps it until
+   * {@link releaseTurn} or {@link markAccepted}. The caller need not know the EKS cluster of the queue.
    */
   removeEntry(id: string): void {
     for (const queue of this.queues.values()) {
@@ -311,9 +311,9 @@ export class ClusterQueue {
 }
 
 /**
- * Whether the queue of an EKS cluster can be removed: no entry has the turn or waits, and the queue was not used for
- * UNUSED_QUEUE_TTL (10 minutes). The queue may still have a record of a change in EKS, but the record no longer counts:
- * a record counts for IN_FLIGHT_TTL (35 seconds).
+ * Whether the queue of an EKS cluster can be removed: no entry has the turn or waits, the queue is not closed, and it
+ * was not used for UNUSED_QUEUE_TTL (10 minutes). The queue may still have a record of a change in EKS, but the record
+ * no longer counts: a record counts for IN_FLIGHT_TTL (35 seconds).
  */
 function isUnused({ turnHolder, waiting, closedUntil, lastUsedAt }: Queue, now: Ms): boolean {
   return turnHolder === undefined && waiting.size === 0 && closedUntil <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;

@@ -26,8 +26,8 @@ export const isOld = ({ readySince }: RoundRobinItem, now: Ms): boolean => now -
 
 /**
  * The ready items of one priority. The namespaces take turns, and within a namespace its clusters take turns, so that
- * many items of one namespace or cluster do not delay those of another. The items of a cluster are one group. They are
- * two groups only while the cluster moves to another region or identity.
+ * many items of one namespace or cluster do not delay those of another. The items of a cluster with the same region and
+ * identity are one group. A cluster has several groups while its items differ in region or identity.
  */
 export class RoundRobin<Item extends RoundRobinItem> {
   /**

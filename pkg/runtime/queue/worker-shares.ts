@@ -17,8 +17,9 @@ export interface Backend {
 export type Claim = 'share' | 'spare' | 'none';
 
 /**
- * The highest number of keys that are processed at the same time, divided by the number of workers (`--concurrency`).
- * It is greater than 1 so that keys of slow regions do not delay the other keys. It bounds memory and connections.
+ * The highest number of keys that are processed at the same time, divided by the number of workers
+ * (`--awsfargateprofile-concurrency`). It is greater than 1 so that keys of slow regions do not delay the other keys.
+ * It bounds memory and connections.
  */
 const MOST_IN_TOTAL = 3;
 /**

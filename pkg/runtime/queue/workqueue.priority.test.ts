@@ -3,7 +3,7 @@ import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { key, startQueue, takeAll } from '../testing/workqueue.ts';
 import { Workqueue } from './workqueue.ts';
 
-// The test cases of this file are those of controller-runtime's priority queue.
+// Many test cases of this file are those of controller-runtime's priority queue.
 
 const [a, b, c] = [key('a'), key('b'), key('c')];
 

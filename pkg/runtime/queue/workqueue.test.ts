@@ -6,7 +6,7 @@ import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { Workqueue } from './workqueue.ts';
 import type { Placement, WorkqueueMetrics } from './workqueue.ts';
 
-// The test cases of this file are those of client-go's util/workqueue.
+// Many test cases of this file are those of client-go's util/workqueue.
 
 const [a, b, c] = [key('a'), key('b'), key('c')];
 

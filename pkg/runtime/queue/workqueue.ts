@@ -171,8 +171,8 @@ export class Workqueue {
   }
 
   /**
-   * Waits for the next key; returns `undefined` when the workqueue is shut down and no key is ready. The worker must
-   * call `done` after it has processed the key.
+   * Waits for the next key; returns `undefined` when the workqueue is shut down and no key can be handed out. The
+   * worker must call `done` after it has processed the key.
    */
   get(): Promise<ObjectKey | undefined> {
     const next = this.takeNext();
@@ -265,7 +265,7 @@ export class Workqueue {
     if (this.ready.canTake(ready)) this.dispatch();
   }
 
-  /** Gives ready keys to idle workers, until no key is ready or no worker is idle. */
+  /** Gives ready keys to idle workers, until no key can be handed out or no worker is idle. */
   private dispatch(): void {
     while (this.idleWorkers.length > 0) {
       const next = this.takeNext();

@@ -21,8 +21,8 @@ import type { IAMClient } from '@aws-sdk/client-iam';
 import type { SdkClients } from './scenario.ts';
 
 /**
- * Removes the AWS resources that conformance scenarios have created. The tests do not use moto's own reset function,
- * because it rebuilds all services in all regions and takes a second.
+ * Removes the AWS resources that conformance scenarios have created in the account and region of the clients. The tests
+ * do not use moto's own reset function, because it rebuilds all services in all regions and takes a second.
  */
 export async function removeAll({ eks, iam }: SdkClients): Promise<void> {
   await removeClusters(eks);

@@ -26,7 +26,8 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
     const here = { ...common, region: change.region ?? region };
     const clients = {
       eks: new EKSClient(here),
-      // IAM is global, so the AWS SDK signs requests to IAM for one fixed region of the partition.
+      // IAM is global, so requests to IAM must be signed for one fixed region of the partition. At a custom endpoint,
+      // the AWS SDK signs for the region of the client.
       iam: new IAMClient({ ...common, region: 'us-east-1' }),
       sts: new STSClient(here),
     };

@@ -19,8 +19,8 @@ export function optionalString(input: Input, name: string): string | undefined {
 }
 
 /**
- * Reads an integer from the input of an AWS operation. A client sends the integer to EKS as a JSON number, and to IAM
- * and STS as text in the query protocol.
+ * Reads an integer from the input of an AWS operation. A client sends the integer as text: to EKS in the query of the
+ * URL, and to IAM and STS in the query protocol. Unit tests pass a number.
  */
 export function optionalInteger(input: Input, name: string): number | undefined {
   const value = input[name];

@@ -53,7 +53,7 @@ export function findOperation(service: Service, operation: string): Operation | 
 export class Model {
   readonly state: AwsState;
   readonly principals: Principals;
-  /** The IAM policy that all EKS and IAM calls must satisfy; undefined: the emulated AWS allows every call. */
+  /** The IAM policy that all EKS and IAM calls must satisfy; undefined: only the denials of tests limit the callers. */
   policyCheck: PolicyCheck | undefined;
   readonly #throttle = new Throttle();
 

@@ -55,7 +55,7 @@ export interface UpdateWindow {
 export interface EmulatedAccessEntry {
   readonly principalArn: string;
   /**
-   * The unique id that the role had when the access entry was created; undefined: the principal is no role. No EKS
+   * The unique id that the role had when the access entry was created; undefined: the account had no such role. No EKS
    * operation shows this id. A role that is deleted and created again has another id, so the entry gives it no access.
    */
   readonly principalId: string | undefined;

@@ -32,7 +32,8 @@ function signingRegion(service: Service, region: string): string {
 
 /**
  * Reads the access key, region and service for which a request is signed.
- * @throws the error of AWS if the request is unsigned, or signed for an unknown service or a wrong region
+ * @throws the error of AWS if the request is unsigned, has a malformed Authorization header, or is signed for an
+ * unknown service or a wrong region
  */
 export function readScope(request: WireRequest): Scope {
   const header = request.headers['authorization'];

@@ -21,7 +21,7 @@ const OPERATOR_BINARIES = ['cluster-api-operator'] as const;
 const GITOPS_BINARIES = ['kustomize-controller', 'argocd-engine', 'kstatus'] as const;
 /** kube-apiserver of the oldest Kubernetes version that `make test-compatibility` tests. */
 const COMPATIBILITY_BINARIES = ['oldest-kube-apiserver'] as const;
-/** The binaries that `make test` needs. */
+/** The binaries that `make test-e2e` and `make test-grid` need. */
 export const TEST_BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
 export const BINARIES = [
   ...TEST_BINARIES,
@@ -72,7 +72,8 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
  * Returns the path of each named test binary. Looks for a binary in the folder that KUBEBUILDER_ASSETS names, and then
  * in the cache. Downloads a missing binary as part of the official envtest archive, or else builds it with Go. Keeps
  * the binary in the cache.
- * @throws {BinariesMissing} if a binary can be neither found, downloaded nor built
+ * @throws {BinariesMissing} if a binary can be neither found nor downloaded, and Go is not installed
+ * @throws {Error} if a build with Go fails
  */
 export async function resolveBinaries<N extends BinaryName>(
   names: readonly N[],
@@ -206,7 +207,8 @@ async function isExecutable(path: string): Promise<boolean> {
 
 /**
  * Removes the temporary folders that killed processes left in the binary cache. The caller must hold the lock of the
- * cache. Otherwise this function could remove the temporary folder of a process that still runs.
+ * cache, because a running download or build has a temporary folder too. `cachedFromModule` takes no lock, so this
+ * function also removes the temporary folder of a running `cachedFromModule`.
  */
 async function removeLeftovers(root: string): Promise<void> {
   const entries = await readdir(root);

@@ -23,7 +23,7 @@ export interface ModuleFiles {
  * Returns a directory in the cache of binaries with files from a Go module. If the directory is missing, downloads the
  * module and lets `write` write the files, so that later test runs do not need Go.
  * @param write writes the files to the given directory, from the directory of the module
- * @throws {BinariesMissing} if the directory is missing and Go is not installed
+ * @throws {BinariesMissing} if the directory is missing and `go mod download` fails, e.g. because Go is not installed
  */
 export async function cachedFromModule(
   { module, name, neededBy }: ModuleFiles,

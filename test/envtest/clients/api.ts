@@ -183,8 +183,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends a request with any method, and returns the response even if its status is a failure. Throws only if the API
-   * server sends no response.
+   * Sends a request with any method, and returns the response even if its status is a failure. Throws only if `signal`
+   * is aborted, or if no complete response arrives within `REQUEST_TIMEOUT_MS`.
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const signals = [
@@ -200,7 +200,8 @@ export class ApiClient {
   /**
    * Yields the events of a watch until the API server ends the watch or `signal` is aborted. Sends the watch request
    * again after status 429, with which the API server answers while it sets up the storage of a kind.
-   * @throws if the connection breaks
+   * @throws {ApiError} if the API server answers the watch request with another status than 200
+   * @throws {Error} if the connection breaks
    */
   async *watch<T = RawObject>(path: string, query: Query = {}, signal?: AbortSignal): AsyncGenerator<RawWatchEvent<T>> {
     try {

@@ -10,7 +10,8 @@ const WATCH_TIMEOUT_MS = 30_000;
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /**
- * The folder with simplified CRDs of Cluster API and Cluster API Provider AWS, for the kinds that the manager reads.
+ * The folder with simplified CRDs of Cluster API and Cluster API Provider AWS: for the kinds that the manager reads,
+ * and for AWSManagedCluster, which only tests use.
  */
 export const STAND_IN_CRDS = fileURLToPath(new URL('../../crds', import.meta.url));
 

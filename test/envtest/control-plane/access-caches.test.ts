@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { waitForAccessCaches, type AccessApi } from './access-caches.ts';
 
 /**
- * The kinds that kube-apiserver itself reads while it processes requests. kube-apiserver has a separate cache for each
- * kind.
+ * The kinds of RBAC objects and webhook configurations, which kube-apiserver itself reads while it processes requests.
+ * kube-apiserver has a separate cache for each kind.
  */
 const KINDS = [
   'clusterroles',

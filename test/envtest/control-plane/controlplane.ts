@@ -20,7 +20,8 @@ const ADMIN: User = { name: 'admin', groups: ['system:masters'] };
 
 export interface ControlPlaneOptions {
   /**
-   * Users of the API server besides the administrator. A user has no permissions until the test grants some with RBAC.
+   * Users of the API server besides the administrator. Until the test grants permissions with RBAC, a user has only
+   * those that Kubernetes gives to its groups and to every authenticated user.
    */
   readonly users?: readonly User[];
   /** Additional flags of kube-apiserver. */
@@ -59,8 +60,8 @@ export interface ControlPlane {
   startApiServer(): Promise<void>;
   /**
    * Starts kube-controller-manager with only two controllers: the garbage collector and the namespace controller.
-   * Resolves when the caches of the garbage collector have all objects. Tests must apply CRDs before this call, because
-   * the garbage collector looks for new kinds only every 30 s.
+   * Resolves when the caches of the garbage collector have all objects, at the latest 30 s after the garbage collector
+   * starts. Tests must apply CRDs before this call, because the garbage collector looks for new kinds only every 30 s.
    */
   startControllerManager(): Promise<ServerProcess>;
   /**

@@ -21,7 +21,7 @@ const CONTRACT_LABELS = { 'cluster.x-k8s.io/v1beta1': 'v1beta1', 'cluster.x-k8s.
  * objects only against the schema, and sets no defaults from webhooks. With `convertsObjects`, the API server lets the
  * core manager convert objects between API versions, as in a real installation. Resolves when the core manager is
  * ready.
- * @throws {BinariesMissing} if the core manager is not in the cache and Go is not installed
+ * @throws {BinariesMissing} if the core manager or its CRDs are not in the cache and Go is not installed
  */
 export async function startCoreManager(
   controlPlane: ControlPlane,

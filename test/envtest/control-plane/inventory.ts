@@ -52,8 +52,8 @@ interface Resources {
 }
 
 /**
- * Lists what the API server serves: the path of each API version, the path of each kind, and the namespace and name of
- * each object.
+ * Lists what the API server serves: the path of each API version, the path of each kind that can be listed, and the
+ * namespace and name of each object.
  */
 export async function readServed(api: ApiClient): Promise<readonly string[]> {
   const { groups } = await api.get<Discovery>('/apis');

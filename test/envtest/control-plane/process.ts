@@ -173,7 +173,7 @@ export async function startProcess(
 
 /**
  * Calls `isUp` until it returns true. An error of `isUp` counts as false.
- * @throws if one of the given processes exits before `isUp` returns true
+ * @throws if one of the given processes exits before `isUp` returns true, or after `START_TIMEOUT_MS`
  */
 export async function waitUntilUp(
   processes: readonly ServerProcess[],

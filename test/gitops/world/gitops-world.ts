@@ -30,7 +30,10 @@ export interface GitopsWorld {
    * AWSManagedControlPlane in that folder.
    */
   createEksCluster(): void;
-  /** Writes what Cluster API Provider AWS writes into the objects of a cluster: network, endpoint, readiness. */
+  /**
+   * Writes what Cluster API Provider AWS writes into the objects of a cluster: network, endpoint, readiness. Also sets
+   * the EKS cluster to ACTIVE.
+   */
   actAsCapa(): Promise<void>;
   /** Sets whether EKS completes creations and deletions of Fargate profiles. */
   setEndless(isEndless: boolean): void;

@@ -23,8 +23,7 @@ export interface Release {
 
 /**
  * Returns the spec of a provider object of the Cluster API Operator, e.g. of an InfrastructureProvider. The spec has a
- * label selector for the ConfigMap with the files of the release. The operator requires that the selector matches only
- * one ConfigMap.
+ * label selector for the ConfigMap with the files of the release.
  */
 export const specOf = ({ provider, version }: Release): object => ({
   version,

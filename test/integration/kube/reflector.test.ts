@@ -98,8 +98,8 @@ describe('a Reflector with a real API server', function () {
   };
 
   /**
-   * Holds back the request with which the reflector, after an interrupted watch, asks whether the API server has newer
-   * versions, until the test opens the returned gate.
+   * Holds back the request with which the reflector, after an interrupted watch, checks that the newest resourceVersion
+   * of the API server is not older than that of the store, until the test opens the returned gate.
    */
   function holdComparison(): Gate {
     const gate = new Gate('the comparison of the reflector');
@@ -249,7 +249,7 @@ describe('a Reflector with a real API server', function () {
 
     await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
     await create('gadgets', 'a');
-    // While the API server does not serve a kind, the reflector asks for the kind every 10 to 30 s.
+    // While the API server does not serve a kind, the reflector asks for it after increasing delays of up to 30 s.
     await eventually(() => store.synced, { timeoutMs: 60_000 });
     await shows('a');
 

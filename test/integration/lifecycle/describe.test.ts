@@ -174,8 +174,8 @@ const DESCRIBED_CASES: readonly DescribedCase[] = [
       await world.apply(fargateProfile(name, { clusterName: name }, { annotations }));
     },
     until: ['Paused', 'True'],
-    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS would still be creating its Fargate
-    // profile, and the deletion would wait about a minute.
+    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS could still be creating its Fargate
+    // profile, and the deletion would have to wait for EKS.
     release: async (world, name) => {
       await world.patch(name, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
       await world.ready(name);

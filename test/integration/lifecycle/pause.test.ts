@@ -217,7 +217,7 @@ describe('an AWSFargateProfile', () => {
       await world.ready(name);
       const calls = callsFromNow(world.aws);
       const forget = world.aws.onCall(async ({ operation }, phase) => {
-        // ListInstanceProfilesForRole is the last AWS call before the controller detaches the policies of the role. The
+        // The controller calls ListInstanceProfilesForRole before it decides to detach the policies of the role. The
         // controller gets the answer only after the test has paused the AWSFargateProfile.
         const isLast =
           operation === 'ListInstanceProfilesForRole' && world.awsView.profile(`default_${name}`) === undefined;

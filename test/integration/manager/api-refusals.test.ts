@@ -30,8 +30,8 @@ describe('a refusal by the API server', () => {
   });
   after(async () => {
     await world.patch('probe', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
-    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS would still be creating its Fargate
-    // profile, and the deletion would wait about a minute.
+    // The AWSFargateProfile becomes Ready before its deletion. Otherwise EKS could still be creating its Fargate
+    // profile, and the deletion would have to wait for EKS.
     await world.ready('probe');
     await world.finish();
   });

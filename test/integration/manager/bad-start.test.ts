@@ -257,8 +257,8 @@ describe('the manager in a bad environment', () => {
   });
 
   describe('before CRDs are installed', () => {
-    // One of the tests in this `describe` restarts the API server. A restarted API server forbids requests of the
-    // manager until it has read the RBAC roles. `mayBeForbidden` lets the test pass in spite of that.
+    // A later test restarts the API server while this manager runs. A restarted API server forbids requests of the
+    // manager until it has read the RBAC roles. `mayBeForbidden` lets the test file pass in spite of that.
     before(() => world.startManager({ waitUntilReady: false, mayBeForbidden: true }));
 
     it('runs, is not ready, and reports that AWSFargateProfiles are not served', async () => {

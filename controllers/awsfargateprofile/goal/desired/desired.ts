@@ -36,7 +36,10 @@ export interface DesiredInputs {
   readonly limits: OperatorLimits;
   /** Other AWSFargateProfiles of the same cluster that name the same IAM role and are not being deleted. */
   readonly roleSharers: readonly AWSFargateProfile[];
-  /** Whether a create request for the Fargate profile was sent less than a minute ago and its result is not known. */
+  /**
+   * Whether the result of a create request for the Fargate profile is not known, and this process first noticed the
+   * request less than a minute ago.
+   */
   readonly isCreateUnconfirmed: boolean;
 }
 

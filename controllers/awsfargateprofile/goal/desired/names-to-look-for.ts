@@ -50,8 +50,8 @@ export function identityOf(
 
 /**
  * Returns the profile name and role name that Cluster API Provider AWS computes from namespace and name of the object.
- * Each name contains the namespace. So a client that may write only the status of objects in one namespace cannot make
- * the controller adopt resources of another namespace.
+ * Each name contains the namespace, or is a hash of a text with the namespace. So a client that may write only the
+ * status of objects in one namespace cannot make the controller adopt resources of another namespace.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);

@@ -20,7 +20,8 @@ import { newReason } from '../../reasons/reasons.ts';
 /**
  * Returns the EKS Fargate profile that the spec asks for.
  *
- * Returns Left if EKS would reject its name, selectors or tags, or if the control plane lists no private subnet.
+ * Returns Left if EKS would reject its name or tags, or if the spec has no selector. Also Left if the profile needs the
+ * private subnets of the control plane, and the control plane lists none.
  */
 export function wantedProfile(
   object: AWSFargateProfile,
@@ -112,8 +113,9 @@ const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('I
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
 /**
- * Returns the subnets of the wanted profile; `undefined` if the control plane lists no private subnet. Without a control
- * plane, EKS chooses the subnets.
+ * Returns the subnets of the wanted profile: those of the spec, or those that status has for a provisioned object, or
+ * the private subnets of the control plane. `undefined` if the control plane is asked and lists none. For an object
+ * with spec.eksCluster, EKS chooses the subnets instead of the control plane.
  */
 function wantedSubnets(
   { spec, status }: AWSFargateProfile,

@@ -22,8 +22,8 @@ export function refusalExpired({ clock }: BackoffCheckServices): Check {
 }
 
 /**
- * Returns a check that holds back the deletion of a failed Fargate profile until the backoff ends. A profile has failed
- * if its status is CREATE_FAILED or DELETE_FAILED.
+ * Returns a check that holds back the retry of a failed Fargate profile until the backoff ends. The retry is the
+ * deletion of a profile in status DELETE_FAILED, or of a wanted profile in status CREATE_FAILED that equals the spec.
  */
 export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { observed, retry }) => {

@@ -16,9 +16,9 @@ export interface CheckServices extends DeletionCheckServices {
 }
 
 /**
- * Returns all checks that run before a change in AWS, in their order: the cheapest first. The checks that ask the API
- * server are last, because a pause may begin while the check of an IAM role reads all Fargate profiles of the EKS
- * cluster.
+ * Returns all checks that run before a change in AWS, in their order: the cheapest first. The checks for a pause and
+ * for another CRD are last, because a pause may begin while the check of an IAM role reads all Fargate profiles of the
+ * EKS cluster.
  */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [

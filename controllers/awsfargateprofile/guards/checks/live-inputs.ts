@@ -20,8 +20,8 @@ export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => P
 
 /**
  * Makes a function that reads the Cluster and the control plane from the API server. The caches may not show yet that
- * one of them is paused or is being deleted. If the API server does not serve a kind, the object from the cache is
- * used.
+ * one of them is paused or is being deleted. If the API server does not serve control planes, the control plane from
+ * the cache is used. If the API server serves no Clusters, or the object has no Cluster, both come from the caches.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>

@@ -192,7 +192,10 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
 }
 
-/** An object that cannot be decoded counts as a user of each IAM role whose name occurs anywhere in the object. */
+/**
+ * An object that cannot be decoded counts as a user of each IAM role whose name occurs anywhere in the object, if it is
+ * in the same namespace as the object `deleted` or its status names the EKS cluster of the role.
+ */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -204,10 +207,10 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
 /**
  * Whether the status of an AWSFargateProfile names the EKS cluster for whose profiles an IAM role was created.
  *
- * An object of another namespace counts as a user of the role only by its status. Its spec and annotations do not
- * count, because another team could name any role there and so prevent the deletion of the role for ever. No user is
- * missed: the trust policy of a managed role admits only profiles of its own EKS cluster, and the controller asks EKS
- * about these profiles.
+ * An object of another namespace counts as a user of the role only if its status names this EKS cluster. Without this
+ * status, its spec and annotations do not count, because another team could name any role there and so prevent the
+ * deletion of the role for ever. No user is missed: the trust policy of a managed role admits only profiles of its own
+ * EKS cluster, and the controller asks EKS about these profiles.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,

@@ -17,8 +17,8 @@ const UNOBSERVED_SIBLING_POLL: Ms = 5 * SECOND;
 /** The condition reason for an object whose profile waits for another profile of the same EKS cluster. */
 export const SIBLING_REASONS = {
   /**
-   * `ahead` is the name of the Fargate profile that EKS is changing. `doing` completes the sentence "Fargate profile x
-   * is …".
+   * `ahead` is the name of the Fargate profile that EKS is changing, or that is next in the queue. `doing` completes
+   * the sentence "Fargate profile x is …".
    */
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',

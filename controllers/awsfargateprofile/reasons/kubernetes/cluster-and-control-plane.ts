@@ -7,8 +7,8 @@ import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 /**
- * Condition reasons about the Cluster of an object and its control plane, found in Kubernetes objects before any call
- * to AWS.
+ * Condition reasons about the Cluster of an object and its control plane, found in Kubernetes objects or in answers of
+ * the API server.
  */
 export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({

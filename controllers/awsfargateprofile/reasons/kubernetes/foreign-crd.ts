@@ -11,7 +11,7 @@ import { CONTINUES, enumerated } from '../wording/phrases.ts';
 export const FOREIGN_CRD_REASONS = {
   /**
    * `keeper` tells whether the manager is restoring this provider's CRD (`restoring`) or has given up (`stopped`). It
-   * is set if the manager has the flag --manage-crd.
+   * is set only if the manager has the flag --manage-crd.
    */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;

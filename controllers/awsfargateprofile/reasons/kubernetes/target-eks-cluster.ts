@@ -9,7 +9,7 @@ const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
 
 /**
  * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed. They are found in
- * Kubernetes objects before any call to AWS.
+ * Kubernetes objects. Only for UseClusterName, the controller may have to ask AWS for accounts.
  */
 export const TARGET_REASONS = {
   /** `provisionedIn` is the AWS account, region and EKS cluster that the object records, as text. */
@@ -67,14 +67,14 @@ export const TARGET_REASONS = {
   }),
   /**
    * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
-   * `provisioned-in`; `undefined` if the object has no such annotation.
+   * `provisioned-in`; `undefined` if the object has no such annotation with an AWS location.
    */
   TargetUnknown: defineReason<{
     readonly missing: string;
     readonly provisionedIn: string | undefined;
     /**
-     * The object or field that a user must restore, so that the controller knows again which credentials to use. The
-     * default is the Cluster and its control plane.
+     * The action of a user after which the controller knows which credentials to use. By default, the user restores the
+     * Cluster and its control plane.
      */
     readonly cure?: string | undefined;
     /** How a user can end the deletion of the object although its EKS cluster stays unknown. */

@@ -2,7 +2,8 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import type { Poll } from './poll-intervals.ts';
 
 /**
- * The condition that a reason makes False in addition to Ready. A reason without such a condition only affects Ready.
+ * The condition that a reason makes False in addition to Ready. A reason without such a condition appears in another
+ * condition only if the profile or role in AWS is not as wanted.
  */
 export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
@@ -53,8 +54,8 @@ export interface ReasonSpec<F> {
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**
-   * The change of another AWSFargateProfile of the same cluster that can end a wait because of this reason. After such
-   * a change the object is reconciled at once.
+   * The change of another AWSFargateProfile of the same cluster that can end a wait because of this reason. If it is
+   * `changed`, `gone` ends the wait too. After such a change the object is reconciled at once.
    */
   readonly endedBySibling?: SiblingChange;
 }

@@ -21,9 +21,9 @@ export const unknownFor = (reason: string, message = ''): ConditionContent => ({
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
 /**
- * Returns the status, reason and message that the condition had before, because this reconcile did not read AWS. If the
- * condition did not exist, or its reason was a problem in Kubernetes objects that is solved now, the result is Unknown
- * with the reason `NotChecked`.
+ * Returns the status, reason and message that the condition had before, for a reconcile that has no new value for it.
+ * If the condition did not exist, or its reason was a problem in Kubernetes objects that is solved now, the result is
+ * Unknown with the reason `NotChecked`.
  */
 export function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);

@@ -3,7 +3,10 @@ import type { Condition } from '../../../../api/v1beta2/index.ts';
 /** A condition without `lastTransitionTime`. This time is added later, because it depends on the previous condition. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
-/** The condition types that this controller sets. Conditions of other types on the object stay unchanged. */
+/**
+ * The condition types that this controller sets. Conditions of other types on the object stay unchanged, except for
+ * those in `LEFT_BEHIND`.
+ */
 const OWNED = [
   'Ready',
   'CredentialsReady',

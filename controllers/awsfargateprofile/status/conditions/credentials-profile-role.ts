@@ -26,8 +26,9 @@ export function contentsOfAffectedConditions(
 }
 
 /**
- * Returns status, reason and message of the condition whose type is `part`. If the reconcile stopped for a reason that
- * makes this condition False, the condition shows that reason. Otherwise it shows the observed state of AWS.
+ * Returns status, reason and message of the condition with this type. While `reason` leaves Ready as it is, the
+ * condition stays unchanged too. If `reason` concerns this condition, the condition is False with that reason, or
+ * Unknown after a long outage. Otherwise it shows the observed state of AWS.
  */
 function contentOf(
   pass: CompletedPass,

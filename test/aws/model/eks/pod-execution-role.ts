@@ -12,7 +12,7 @@ const serviceLinkedPath = '/aws-service-role/eks-fargate.amazonaws.com/';
 /**
  * Checks the pod execution role of a CreateFargateProfile request: the caller may pass the role, and its trust policy
  * lets Fargate assume the role for this profile. EKS sees a new role or trust policy only after a delay. Until then,
- * EKS returns the same error as for a wrong trust policy.
+ * EKS checks the earlier trust policy; for a new role, it returns the same error as for a wrong trust policy.
  */
 export function checkPodExecutionRole(
   roleArn: string,

@@ -120,8 +120,8 @@ function holds(condition: Condition, context: AssumeRequest['context']): boolean
     return positive !== undefined && !condition.values.some((value) => positive(value, actual));
   }
   const compare = operators[operator];
-  // A condition of a trust policy does not hold if this code does not know its operator. A test that uses such an
-  // operator then fails.
+  // A condition of a trust policy does not hold if this code does not know its operator. So an Allow statement with
+  // such an operator allows nothing.
   return compare !== undefined && condition.values.some((value) => compare(value, actual));
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "k8s.io/client-go/plugin/pkg/client/auth" // registers the exec credential plugins that the released kubectl has
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // registers the auth provider plugins, e.g. oidc, of the released kubectl
 	"k8s.io/component-base/cli"
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
