@@ -206,6 +206,11 @@ describe('The credentials of an assumed role', () => {
       expect((await problemOf(source())).reason).to.equal('AssumeRoleRefused');
     });
 
+    it('when a proxy answers instead of STS, because that is no mistake of the identity', async () => {
+      transport.respond = () => proxyPage(407);
+      expect((await problemOf(source())).reason).to.equal('AssumeRoleFailed');
+    });
+
     it('when STS does not respond, with that reason', async () => {
       transport.respond = neverRespond;
       const problem = problemOf(source());

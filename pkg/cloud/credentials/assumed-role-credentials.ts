@@ -5,7 +5,7 @@ import { newCallFactory } from '../call/call.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-accounts.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
-import { describeFailure, isAccessDenied, isCredentialsInvalid, isThrottled } from '../errors/errors.ts';
+import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
@@ -104,6 +104,5 @@ function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string
 function toReason(failure: AwsFailure): CredentialsProblemReason {
   if (isCredentialsInvalid(failure)) return 'CredentialsInvalid';
   if (isAccessDenied(failure)) return 'AssumeRoleDenied';
-  const { statusCode = 0 } = failure;
-  return !isThrottled(failure) && statusCode >= 400 && statusCode < 500 ? 'AssumeRoleRefused' : 'AssumeRoleFailed';
+  return isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed';
 }

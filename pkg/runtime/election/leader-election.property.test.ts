@@ -16,7 +16,7 @@ const aPhase: fc.Arbitrary<Phase> = fc.record({
   span: fc.integer({ min: 100, max: 25_000 }),
   faults: fc.tuple(aFault, aFault, aFault),
 });
-const somePhases = fc.array(aPhase, { minLength: 1, maxLength: 8 });
+const somePhases = fc.array(aPhase, { minLength: 1, maxLength: 8, size: 'max' });
 
 describe('The leader election under random faults', () => {
   function setFault(candidate: Candidate, environment: ElectionEnvironment, fault: Fault): void {

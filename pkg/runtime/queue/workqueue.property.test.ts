@@ -110,7 +110,7 @@ describe('The workqueue with random operations', () => {
   it('never gives a key to two workers, loses none, and hands out none early or without an add', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(aStep, { maxLength: 40 }),
+        fc.array(aStep, { maxLength: 40, size: 'max' }),
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.integer({ min: 0, max: 80 }), { minLength: 1, maxLength: 5 }),
         fc.boolean(),
