@@ -12,8 +12,8 @@ export interface DocumentedMetric {
 }
 
 /**
- * An event loop monitor without measurements. The generator of docs/metrics.md reads only the names and help texts of
- * metrics.
+ * An event loop monitor without measurements. The generator of docs/metrics.md reads the descriptions of the metrics,
+ * but no values.
  */
 const NO_MONITOR: EventLoopMonitor = { takeDelays: () => NO_DELAYS };
 

@@ -42,8 +42,8 @@ const HEAT = `
 
 /**
  * Returns a script that runs a WebAssembly loop until V8's optimizing compiler TurboFan has compiled it, for at most
- * `limitMs` milliseconds. The script prints two numbers: 1 if V8's baseline compiler Liftoff has compiled the loop, and
- * 1 if TurboFan has, otherwise 0.
+ * `limitMs` milliseconds. The script prints two numbers: 1 if the loop then runs the code of V8's baseline compiler
+ * Liftoff, and 1 if it runs the code of TurboFan, otherwise 0.
  */
 const heatWasm = (limitMs: number): string => `
   const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';

@@ -19,7 +19,7 @@ export interface Notice {
   readonly version: string;
   /** The licence, as an SPDX expression. */
   readonly licence: string;
-  /** The texts of the package's own LICENSE file and, if there is one, NOTICE file. */
+  /** The texts of the package's own licence and notice files, or the substitute that `licenceTexts` returns. */
   readonly texts: readonly string[];
 }
 
@@ -67,7 +67,7 @@ const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicens
 
 /**
  * Returns the texts of a package's licence files. For a package without licence files, returns the text of Apache-2.0
- * if that is its licence, or a note if its licence requires no notice.
+ * if that is its licence, a note if its licence requires no notice, otherwise an empty list.
  */
 function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
   const own = readdirSync(directory)

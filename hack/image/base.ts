@@ -61,14 +61,14 @@ const MERGED: readonly Entry[] = [
   { kind: 'symlink', path: 'lib', target: 'usr/lib' },
   { kind: 'symlink', path: 'lib64', target: 'usr/lib64' },
   { kind: 'symlink', path: 'etc/os-release', target: '../usr/lib/os-release' },
-  // Without /etc/nsswitch.conf, the C library asks DNS before it reads /etc/hosts.
+  // The C library reads /etc/hosts before it asks DNS. This is also its default since glibc 2.35.
   text('etc/nsswitch.conf', 'hosts: files dns\n'),
   { kind: 'directory', path: 'usr/lib64' },
 ];
 
 /**
- * The directories on which a container runtime mounts file systems. On a read-only root file system the runtime cannot
- * create these directories.
+ * The directories on which a container runtime mounts file systems. A runtime that makes the root file system read-only
+ * before it mounts, as test/image/run.sh does, cannot create these directories.
  */
 const MOUNT_POINTS: readonly Entry[] = ['dev', 'proc', 'sys', 'tmp', 'run', 'var'].map((path) => ({
   kind: 'directory',

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Source files that oxlint must refuse, each with one violation. `code` is the rule that must report it. */
+/** Source files that oxlint must refuse. `code` is a rule that must report the file. */
 const refused: readonly { readonly file: string; readonly source: string; readonly code: string }[] = [
   { file: 'pkg/kube/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
   { file: 'api/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },

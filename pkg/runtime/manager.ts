@@ -13,7 +13,7 @@ export const DEFAULT_GRACE_PERIOD: Ms = 30_000;
  * How long the recorders of Events may take, after the lease is lost or the grace period has ended, to write the Events
  * that they have already received.
  */
-const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
+export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export interface ManagerOptions {
   readonly clock: Clock;

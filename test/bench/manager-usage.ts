@@ -10,7 +10,10 @@ export interface ManagerUsage {
   readonly memory: ProcessMemory;
   /** The number of the manager's requests to the API server, by HTTP method. GET requests are reads. */
   readonly requests: Readonly<Record<string, number>>;
-  /** The number of the manager's requests that wrote the Lease of its leader election, or an Event about the leader. */
+  /**
+   * The number of the manager's requests that wrote the Lease of its leader election, or an Event about the leader.
+   * `BenchWorld` counts these requests; the result of `usageOf` has 0.
+   */
   readonly electionWrites: number;
   /** The number of the manager's requests that the API server refused (with 409 or another error) or did not answer. */
   readonly refused: number;

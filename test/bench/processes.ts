@@ -54,7 +54,8 @@ export function parseBusySeconds(stat: string): number {
 
 /**
  * Returns the resident memory of a process, and its peak, which Linux reports as VmRSS and VmHWM
- * (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html). Without /proc, returns undefined.
+ * (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html). Returns undefined without /proc, and for a process
+ * that has ended.
  */
 export async function memoryOf(pid: number): Promise<ProcessMemory | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');

@@ -36,8 +36,9 @@ interface GroupDemoContext {
 }
 
 /**
- * Shows how the InstanceGroup in the documentation of keiko becomes Ready, and how it is deleted. Rejects when the user
- * interrupts the demo or when one of the processes of the demo exits.
+ * Shows how the InstanceGroup in the documentation of keiko becomes Ready. Then waits for `stopped`; without `stopped`,
+ * shows how the InstanceGroup is deleted. Rejects when the user interrupts a step before the wait for `stopped`, or
+ * when one of the processes of the demo exits.
  */
 export async function runInstanceGroupDemo(
   printer: Printer,

@@ -21,7 +21,8 @@ export interface OtherControllers {
 
 /**
  * Starts the controllers besides the manager that take part in the teardown of a cluster, and prints a line about each.
- * @param outcome receives the result of each reconcile by the simulated controller of Cluster API Provider AWS
+ * @param outcome receives the error message of each failed reconcile by the simulated controller of Cluster API
+ * Provider AWS, and `deleted` when that controller has completed the deletion of a control plane
  */
 export async function startOtherControllers(
   printer: Printer,

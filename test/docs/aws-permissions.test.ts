@@ -208,8 +208,8 @@ describe('docs/aws-permissions.md', () => {
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
   const ours = { [NAMESPACE_TAG]: 'default', [NAMESPACE_TAG.replace('namespace', 'eks-cluster')]: 'arn' };
   /**
-   * Authorization checks that the policy of the manager must deny: the calls change a role of another owner, or attach
-   * another policy to a role of the manager.
+   * Authorization checks that the policy of the manager must deny: the calls change a role of another owner, create a
+   * role without tags, or attach another policy to a role of the manager.
    */
   const asksOfRoles: readonly (readonly [string, Question])[] = [
     ['delete a role without its tags', { action: 'iam:DeleteRole', resource: role('admin'), context: {} }],

@@ -27,7 +27,7 @@ describe('docs/identities.md', () => {
     }
   });
 
-  it('describes allowedNamespaces as permissionFor evaluates it', () => {
+  it('describes allowedNamespaces as checkAllowedNamespaces evaluates it', () => {
     const rows: readonly (readonly [words: string, allowed: AllowedNamespaces | null | undefined, allows: string])[] = [
       ['absent or `null`', undefined, 'none'],
       ['absent or `null`', null, 'none'],

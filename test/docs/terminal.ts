@@ -75,8 +75,7 @@ export async function openTerminal(
       // reach a `make` in a code block.
       MAKEFLAGS: '',
       MAKELEVEL: '',
-      // With GOPROXY=off, clusterctl reads releases only from its configuration file. Otherwise it would also look for
-      // them in the Go module proxy.
+      // With GOPROXY=off, clusterctl does not look for releases in the Go module proxy.
       GOPROXY: 'off',
       ...env,
     },

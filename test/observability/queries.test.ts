@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
+import { PROFILE_PHASES } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { documentedMetrics } from '../../hack/metrics.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
@@ -108,6 +109,11 @@ describe('the alerts', () => {
   it('name only reasons and phases that exist', () => {
     for (const { expr } of rules)
       for (const [, name = ''] of expr.matchAll(/reason="(\w+)"/g)) expect(REASONS).to.have.property(name);
+    const phases = rules.flatMap(({ expr }) =>
+      [...expr.matchAll(/phase=~?"([^"]+)"/g)].flatMap(([, names = '']) => names.split('|')),
+    );
+    expect(phases).to.include('Stalled');
+    for (const phase of phases) expect(PROFILE_PHASES).to.include(phase);
   });
 
   it('each have a section in docs/runbooks.md, a severity and a description', () => {

@@ -11,7 +11,7 @@ import { measureStart } from './start.ts';
 
 /**
  * How long the emulated EKS takes for each operation. A short time is enough, because the manager's processor time
- * limits the creation of 5,000 profiles, and the benchmark sets no limit for the duration.
+ * limits the creation of 5,000 profiles, and the benchmark has no aim for the duration.
  */
 const LIFECYCLE_MS = 1_000;
 const FLEET = { prefix: 'large', clusters: 1_000, profilesEach: 5, namespaces: 50 };

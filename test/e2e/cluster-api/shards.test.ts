@@ -16,8 +16,8 @@ const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;
 const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
 /**
- * Command line arguments of the manager's Deployments that a test must replace, because two managers on one machine
- * need different ports.
+ * Command line arguments of the manager's Deployments that the test leaves to `startManager`, for example because two
+ * managers on one machine need different ports.
  */
 const REPLACED_ARGS = /^--(health-addr|diagnostics-address|insecure-diagnostics|v)=/;
 

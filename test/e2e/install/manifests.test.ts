@@ -6,7 +6,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
-import { DEFAULT_GRACE_PERIOD } from '../../../pkg/runtime/manager.ts';
+import { DEFAULT_GRACE_PERIOD, RECORDER_FLUSH_TIMEOUT } from '../../../pkg/runtime/manager.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { kubectl } from '../../envtest/clients/kubectl.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
@@ -18,8 +18,9 @@ const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
 );
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /**
- * The cluster-scoped kinds whose objects `clusterctl delete` and `clusterctl upgrade` always delete. They delete
- * objects of other cluster-scoped kinds only if the name of the object begins with the namespace of the provider.
+ * The cluster-scoped kinds whose objects `clusterctl delete` deletes with --include-namespace and --include-crd,
+ * without a rule for the prefix of the name. `clusterctl delete` and `clusterctl upgrade` delete a ClusterRole or a
+ * ClusterRoleBinding only if its name begins with the namespace of the provider.
  */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 
@@ -135,7 +136,7 @@ describe('the manifests of an installation', () => {
 
   it('give the manager more time to stop than it takes', () => {
     const { terminationGracePeriodSeconds } = findDeployment(parse(render([]))).spec.template.spec;
-    expect(terminationGracePeriodSeconds * 1_000).to.be.greaterThan(DEFAULT_GRACE_PERIOD);
+    expect(terminationGracePeriodSeconds * 1_000).to.be.greaterThan(DEFAULT_GRACE_PERIOD + RECORDER_FLUSH_TIMEOUT);
   });
 
   it('let Prometheus scrape with TLS and a token, or without both if the component metrics-insecure comes last', () => {

@@ -35,7 +35,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
   after(() => world.finish());
 
   // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it, as if another
-  // controller had removed it. The results must be the same.
+  // controller had removed it. The results in AWS must be the same.
   for (const finalizer of ['kept', 'stripped'] as const)
     describe(`with the control plane finalizer ${finalizer}`, () => {
       const nameFor = (what: string): string => `${what}-${finalizer}`;

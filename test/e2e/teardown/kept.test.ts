@@ -34,8 +34,7 @@ describe('objects that block a cluster teardown', function () {
   });
   after(() => world.finish());
 
-  // A failed test may leave the AWS emulator with another duration of deletions. This hook resets it, so that the next
-  // tests do not fail too.
+  // A test may leave the AWS emulator with another duration of deletions. This hook resets it for the next tests.
   afterEach(() => world.aws.admin.setConfig({ eks: { deleteMs: 300 } }));
 
   describe('a profile with deletionPolicy Retain', () => {
