@@ -60,8 +60,8 @@ const isComposite = (decoder: object): boolean =>
  */
 const SHOWN_CHARACTERS = 60;
 /**
- * The maximum length of a field path in an error message, in characters. Only a path with a map key can be longer,
- * because users choose map keys.
+ * The maximum length of a field path in an error message, in characters. A longer path is shortened. Only paths with a
+ * map key get so long, because users choose map keys.
  */
 const SHOWN_PATH = 200;
 

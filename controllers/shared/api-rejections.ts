@@ -18,8 +18,8 @@ const MAX_MESSAGE = 600;
 
 /**
  * Returns the rejection that an error stands for, if only a user can end it: a permission, an admission webhook or
- * policy, a quota, a CRD rule. `undefined` for errors that end without a user: no answer, a busy or failing server, and
- * a write or deletion by another client.
+ * policy, a quota, a CRD rule. `undefined` for errors that end without an action of a user: no answer, a busy or
+ * failing server, and a write or deletion by another client.
  */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
@@ -49,8 +49,8 @@ export const describeApiRejection = ({ message }: ApiRejection): string =>
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
 /**
- * Returns what a user can do about an API error; `undefined` if the error ends without a user. The message is checked
- * before the HTTP status, because a webhook may deny a request with any status.
+ * Returns what a user can do about an API error; `undefined` if the error ends without an action of a user. The message
+ * is checked before the HTTP status, because a webhook may deny a request with any status.
  */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {

@@ -4,7 +4,10 @@ import { findDeviation, parseSequence } from './sequence.ts';
 
 const diagram = (...lines: readonly string[]): string =>
   ['sequenceDiagram', 'actor A', 'participant B as the other', ...lines].join('\n');
-/** Returns one message for each text, all from participant A to participant B. B's display name is "the other". */
+/**
+ * Returns the messages of a sequence diagram, one for each text, all from participant A to participant B. B's display
+ * name is "the other".
+ */
 const run = (...texts: readonly string[]): readonly Message[] =>
   texts.map((text) => ({ from: 'A', to: 'the other', text }));
 const says = (...texts: readonly string[]): readonly string[] => texts.map((text) => `A->>B: ${text}`);

@@ -21,9 +21,10 @@ import { withRetainAnnotation } from './retain.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
- * Returns the merge patch for the metadata that an object needs before the controller changes AWS for it or resumes its
- * deletion: the finalizer with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and
- * the annotation that repeats `deletionPolicy: Retain`.
+ * Returns the merge patch for the metadata that an object needs before the controller changes AWS for it: the finalizer
+ * with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation that
+ * repeats `deletionPolicy: Retain`. An object that `clusterctl move` brought without its deletion needs them too,
+ * before the controller deletes it again.
  *
  * Returns `undefined` if nothing is missing. Returns `undefined` too while `clusterctl move` moves the object away and
  * while the object is being deleted: during a deletion the API server accepts no new finalizer.

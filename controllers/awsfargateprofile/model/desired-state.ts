@@ -99,7 +99,7 @@ export interface RecordedState {
   readonly lostNames: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
   /**
    * Whether Cluster API Provider AWS may have created a profile and roles for this object, but nothing proves that they
-   * belong to the object. In a deletion, that is so if the control plane is not ready, or if the operator's limits
+   * belong to the object. The flag is true in a deletion if the control plane is not ready, or if the operator's limits
    * (flags of the manager) do not allow the EKS cluster in spec.eksCluster. Always `false` if `wanted` is set, or if
    * the object records that nothing was created in AWS.
    */

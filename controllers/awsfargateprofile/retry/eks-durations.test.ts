@@ -14,7 +14,7 @@ interface Followed {
   readonly took: Ms;
 }
 
-/** Polls one creation, which EKS finishes after the time `end`, until a poll finds it finished. */
+/** Polls one creation, which takes EKS the time `end`, until a poll finds it finished. */
 function follow(end: Ms, usual: UsualDuration | undefined): Followed {
   let [polls, lasted, waited] = [0, 0, 0];
   for (;;) {

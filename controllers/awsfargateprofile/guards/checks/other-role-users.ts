@@ -239,7 +239,7 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * Returns a function that returns the name of this object's Fargate profile if the profile certainly uses another role
+ * Returns a function that returns the name of an object's Fargate profile if the profile certainly uses another role
  * than the given role. EKS cannot change the role of a profile, so the role in status is correct as long as status has
  * the ARN of the profile. The status of an object in another namespace is not used, because another team writes it.
  */

@@ -10,7 +10,7 @@ export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileR
 /**
  * Who can end a problem. The conditions follow from it.
  *
- * - `wait`: the problem ends without a user; `Reconciling` is True.
+ * - `wait`: the problem ends without an action of a user; `Reconciling` is True.
  * - `human`: a user must act; `Stalled` is True.
  * - `retry`: the controller retries with backoff, and sets `Stalled` after some failed attempts.
  * - `outage`: AWS or the API server cannot be reached; an object that is `Ready` stays `Ready` for a while.

@@ -39,7 +39,7 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
 
 /**
  * Returns the problem that a reconcile reports although AWS matches the spec. `undefined` if there is no such problem,
- * or if it ends without a user.
+ * or if the problem ends without an action of a user.
  */
 export function noticeAfter({ end }: CompletedPass): Reason | undefined {
   const notice = end.kind === 'settled' ? end.notice : undefined;
