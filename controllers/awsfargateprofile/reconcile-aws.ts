@@ -276,12 +276,14 @@ const canReleaseUnasked = (
   (conditionTypeOf(end.reason) === 'CredentialsReady' || end.reason.name === 'SDKRefused');
 
 /** The names, in lower case, of all IAM roles that the reconcile may read or change. */
-function rolesToLock({ names, nameInStatus, identity }: Desired): readonly string[] {
+function rolesToLock({ names, nameInStatus, identity, wanted }: Desired): readonly string[] {
   const otherwise = nameInStatus?.otherwise;
   const others = otherwise !== undefined && E.isRight(otherwise) ? otherwise.right.names.roles : [];
-  // The existing Fargate profile may use a role with a name of an earlier version of Cluster API Provider AWS. The
-  // reconcile learns this only after it has the locks.
-  return [...new Set([...names.roles, ...others, ...identity.capaRoleNames].map((name) => name.toLowerCase()))];
+  // If the role has a computed name, the existing Fargate profile may use a role with a name that an earlier version of
+  // Cluster API Provider AWS computed. The reconcile learns this only after it has the locks.
+  const isComputed = wanted?.role.kind === 'managed' && !wanted.role.isNamedInSpec;
+  const computed = isComputed ? [...identity.capaRoleNames, ...(nameInStatus?.identity.capaRoleNames ?? [])] : [];
+  return [...new Set([...names.roles, ...others, ...computed].map((name) => name.toLowerCase()))];
 }
 
 const queueOf = ({ account, region }: Session, { eksCluster }: Target): string =>

@@ -32,7 +32,17 @@ import { Reconciler } from './reconcile.ts';
 import type { Api } from './testing/api.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
 import type { ObjectParts } from './testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, POD_EXECUTION_POLICY, PROFILE, RECORDED, ROLE, aFailure } from './testing/builders.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  RECORDED,
+  ROLE,
+  aFailure,
+  anObject,
+  desiredOf,
+} from './testing/builders.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import type { SimulatedSession } from './testing/simulated-session.ts';
@@ -402,6 +412,14 @@ describe('Reconciler', () => {
     sync();
     await pass();
     expect(session.calls).to.not.deep.equal([]);
+  });
+
+  it('locks the role names that earlier versions of Cluster API Provider AWS computed', async () => {
+    given();
+    const [, formerName = ''] = desiredOf(anObject()).identity.capaRoleNames;
+    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/${formerName.toLowerCase()}`], async () => {
+      expect(await pass()).to.include({ reason: 'another profile decides about the same role' });
+    });
   });
 
   it('reports why a read of AWS failed, but reports no call that this manager has stopped', async () => {

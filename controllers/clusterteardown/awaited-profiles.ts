@@ -13,6 +13,8 @@ interface AwaitedProfile {
   readonly uid: string | undefined;
   /** The monotonic time since which the control plane keeps its finalizer because of this AWSFargateProfile. */
   readonly since: Ms;
+  /** The monotonic time of the last event about this AWSFargateProfile; undefined if there was none. */
+  readonly toldAt?: Ms | undefined;
 }
 
 /**
@@ -27,6 +29,12 @@ const DELETION_PATIENCE: Ms = 15 * 60_000;
  * begin the deletion.
  */
 const PATIENCE: Ms = 25_000;
+
+/**
+ * The minimum time between two events about the same AWSFargateProfile. Each change of another AWSFargateProfile of the
+ * cluster starts a reconcile, and the number of Warning events about an object is limited.
+ */
+const EVENT_INTERVAL: Ms = 30_000;
 
 /**
  * The AWSFargateProfiles that this manager does not reconcile, although a control plane waits for their deletion.
@@ -57,8 +65,11 @@ export class AwaitedProfiles {
     const known = this.awaited.get(key);
     const { uid } = profile.metadata;
     const since = known !== undefined && known.uid === uid ? known.since : now;
-    this.awaited.set(key, { uid, since });
-    if (now - since < (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE)) return;
+    const toldAt = known?.uid === uid ? known.toldAt : undefined;
+    const isTold = toldAt !== undefined && now - toldAt < EVENT_INTERVAL;
+    const isDue = !isTold && now - since >= (isDeleting(profile) ? DELETION_PATIENCE : PATIENCE);
+    this.awaited.set(key, { uid, since, toldAt: isDue ? now : toldAt });
+    if (!isDue) return;
     logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
       AWSManagedControlPlane: keyOf(controlPlane),
       AWSFargateProfile: keyOf(profile),

@@ -1,8 +1,6 @@
-import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { hasControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -98,11 +96,11 @@ export function planFinalizers(
   cluster: Cluster | undefined,
   { current, former }: ControlPlanes,
   profiles: readonly KubeObject[],
+  undecodable?: KubeObject,
 ): readonly FinalizerTask[] {
   if (cluster?.paused === true) return [];
   const isNeeded = profiles.some(hasFinalizer);
   const controlPlanes = [...(current === undefined ? [] : [current]), ...(isNeeded ? [] : former)];
-  const undecodable = profiles.find((profile) => hasFinalizer(profile) && E.isLeft(decodeAWSFargateProfile(profile)));
   return controlPlanes.map((controlPlane) => ({
     controlPlane,
     action: actionFor(controlPlane, isNeeded),

@@ -16,11 +16,12 @@ import {
   joinsControlPlane,
   needsAccountToJoin,
 } from '../shared/control-plane/joined-control-plane.ts';
+import { hasFinalizer } from '../shared/object-state.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
 import { isTearingDown, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import type { ProfileDeleterOptions } from './delete-profiles.ts';
 import { ProfileDeleter } from './delete-profiles.ts';
-import { DONE, LEASE_EXPIRED, backOff } from './requeue.ts';
+import { DONE, LEASE_EXPIRED, PROFILE_LEFT, backOff } from './requeue.ts';
 import type { FinalizerSyncOptions } from './sync-control-plane-finalizer.ts';
 import { FinalizerSync } from './sync-control-plane-finalizer.ts';
 
@@ -67,7 +68,9 @@ export class TeardownReconciler {
     const deletions = await this.deleteProfiles(inputs.right, context);
     if (E.isLeft(deletions)) return deletions.left;
     const finalizers = await this.syncControlPlaneFinalizer(inputs.right, context);
-    return finalizers.kind === 'done' ? deletions.right : finalizers;
+    // An AWSFargateProfile that this manager does not delete must not delay the next attempt to delete the others.
+    const isOnlyWaiting = finalizers === PROFILE_LEFT && deletions.right.kind !== 'done';
+    return finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
   };
 
   /**
@@ -97,7 +100,8 @@ export class TeardownReconciler {
     { key, state, controlPlanes, profiles }: TeardownInputs,
     context: ReconcileContext,
   ): Promise<Requeue> {
-    for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles))) {
+    const undecodable = profiles.find(({ object, decoded }) => hasFinalizer(object) && E.isLeft(decoded))?.object;
+    for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles), undecodable)) {
       const requeue = await this.finalizerSync.syncFinalizer(key, task, context);
       if (requeue.kind !== 'done') return requeue;
     }

@@ -107,6 +107,14 @@ describe('the keeper of the CRD', () => {
       expect(keeper.state).to.deep.equal(state);
     });
 
+    it('notices within seconds that Cluster API Provider AWS serves the kind, although it has stopped', async () => {
+      await revertThrice();
+      keeper.webhook = 'served';
+      expect(await keeper.pass()).to.include({ kind: 'after', delay: 2_000 });
+      await keeper.settle();
+      expect(keeper.state).to.include({ kind: 'capaServes' });
+    });
+
     it('stays stopped until an operator deletes the record', async () => {
       await revertThrice();
       const before = writes().length;

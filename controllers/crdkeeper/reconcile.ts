@@ -120,11 +120,12 @@ export class CrdKeeper {
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
-        // A keeper that has stopped restores nothing, so it stays stopped. If Cluster API Provider AWS has served
-        // AWSFargateProfiles, the state `capaServes` stays, because only that state keeps this controller from AWS.
-        return record.stopped !== undefined && this.state?.kind !== 'capaServes'
-          ? this.stop(decision.parts, observation, record, context)
-          : this.wait(decision, context);
+        // A keeper that has stopped will not restore the CRD, so it keeps the state `stopped`. But the state
+        // `capaServes` stays while the manager of Cluster API Provider AWS restarts, because this state alone keeps
+        // this controller from changing AWS.
+        if (record.stopped === undefined || this.state?.kind === 'capaServes') return this.wait(decision, context);
+        await this.stop(decision.parts, observation, record, context);
+        return after(decision.after ?? WHILE_FOREIGN, decision.because);
       case 'stop':
         return this.stop(decision.parts, observation, record, context);
       case 'restore':

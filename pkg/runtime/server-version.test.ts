@@ -72,6 +72,8 @@ describe('ServerVersionCheck', () => {
     answer = json(503, { kind: 'Status', code: 503 });
     await clock.advance(120_000);
     expect(check.check()).to.be.a('string');
+    answer = json(403, { kind: 'Status', code: 403 });
+    await clock.advance(120_000);
     answer = json(200, version('36'));
     await clock.advance(60_000);
     expect(check.check()).to.equal(undefined);

@@ -68,9 +68,10 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {
-      // The API server does not tell this manager its version, so the check ends. Other errors, such as 503 while the
-      // API server is upgraded, pass.
-      return error instanceof KubeError && error.status === 403 ? 'done' : RETRY_DELAY;
+      // An API server that forbids the question does not tell its version, so the check ends, unless the API server was
+      // too old before. Other errors, such as 503 while the API server is upgraded, pass.
+      if (!(error instanceof KubeError) || error.status !== 403) return RETRY_DELAY;
+      return this.problem === undefined ? 'done' : UPGRADE_POLL;
     }
   }
 }

@@ -22,8 +22,8 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
 /**
- * Returns the flags of the manager that a message names for the values in `excess`: --allow-policy-arn for
- * spec.roleAdditionalPolicies, --allow-role-arn for every other field.
+ * Returns the flags of the manager with which the operator can allow the values in `excess`. spec.eksCluster has a
+ * message of its own.
  */
 function flagsFor(excess: readonly LimitExcess[]): string {
   const flags = excess.map(({ field }) => flagFor(field));
