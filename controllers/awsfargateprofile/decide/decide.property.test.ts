@@ -46,8 +46,9 @@ describe('The passes of an object in any environment', () => {
   });
 
   it('settle only when the access entry serves the role of the object, or the ConfigMap aws-auth may serve it', () => {
-    afterEverySimulation(({ end, mode, spec, environment, aws }) => {
+    afterEverySimulation(({ end, mode, spec: asked, status, environment, aws }) => {
       if (end.kind !== 'settled' || mode !== 'live' || aws.authenticationMode === 'CONFIG_MAP') return;
+      const spec = withNamesInUse(asked, status, aws);
       const role = aws.roles.get(expectedRole(spec, aws).name.toLowerCase());
       const isUserResponsible = role?.id === environment.accessEntryRenewedFor;
       if (role === undefined || spec.roleARN !== undefined || !isOurRole(role, spec) || isUserResponsible) return;
@@ -110,9 +111,10 @@ describe('The passes of an object in any environment', () => {
   });
 
   it('delete what they created, even if an answer was lost or the manager crashed', () => {
-    afterEverySimulation(({ end, mode, spec, created, aws, rolesUsedElsewhere, environment }) => {
+    afterEverySimulation(({ end, mode, spec, created, aws: awsAtEnd, rolesUsedElsewhere, environment }) => {
       if (end.kind !== 'settled' || mode !== 'delete') return;
       if (isOwnershipRecordRemoved(environment)) return;
+      const aws = awsAtEnd.copy();
       for (let minute = 0; minute < 6; minute++) aws.tick();
       for (const name of created.profiles) {
         const profile = aws.profiles.get(name);
@@ -143,7 +145,8 @@ describe('The passes of an object in any environment', () => {
   });
 
   it('change no foreign role', () => {
-    atEveryMutation(({ mutation, spec, awsBefore }) => {
+    atEveryMutation(({ mutation, mode, spec: asked, status, awsBefore }) => {
+      const spec = mode === 'live' ? withNamesInUse(asked, status, awsBefore) : asked;
       const role = changedRole(mutation, awsBefore);
       if (role !== undefined) expect(isOurRole(role, spec), `${role.name} is foreign`).to.equal(true);
     });

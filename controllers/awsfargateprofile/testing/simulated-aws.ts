@@ -99,6 +99,13 @@ export class SimulatedAws {
     return aws;
   }
 
+  /** Returns a copy, whose later steps have the same results as those of this object. */
+  copy(): SimulatedAws {
+    const aws = SimulatedAws.from(this.snapshot());
+    aws.transitionResults.push(...this.transitionResults);
+    return aws;
+  }
+
   /**
    * Returns the observed state of the profiles and roles with these names. The list `blockers` of a role says what
    * blocks its deletion. It is empty if `forBlockers` returns false for the role.
