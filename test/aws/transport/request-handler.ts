@@ -20,7 +20,8 @@ interface SdkResponse {
 }
 
 interface HandlerOptions {
-  readonly abortSignal?: Pick<AbortSignal, 'aborted'> & Partial<Pick<AbortSignal, 'addEventListener' | 'reason'>>;
+  readonly abortSignal?: Pick<AbortSignal, 'aborted'> &
+    Partial<Pick<AbortSignal, 'addEventListener' | 'removeEventListener' | 'reason'>>;
 }
 
 /**
@@ -39,13 +40,15 @@ export class EmulatorRequestHandler {
   async handle(request: SdkRequest, options: HandlerOptions = {}): Promise<{ response: SdkResponse }> {
     const { abortSignal } = options;
     if (abortSignal?.aborted === true) throw abortError(abortSignal.reason);
-    const aborted = new Promise<never>((_, reject) => {
-      abortSignal?.addEventListener?.('abort', () => reject(abortError(abortSignal.reason)), { once: true });
-    });
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(abortError(abortSignal?.reason));
+    abortSignal?.addEventListener?.('abort', onAbort, { once: true });
     // When the client aborts an AWS call, the client only stops waiting. The AWS emulator still executes the call, as
     // AWS does.
     const exchange = this.#emulator.handle(toWire(request));
     const received = await Promise.race([exchange, aborted]);
+    // The manager aborts the signal of each call at its end, and an error with a stack trace costs time.
+    if (received.kind === 'answer') abortSignal?.removeEventListener?.('abort', onAbort);
     return { response: await toSdk(received, aborted) };
   }
 
