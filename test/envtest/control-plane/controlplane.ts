@@ -6,7 +6,7 @@ import { ApiClient } from '../clients/api.ts';
 import { certificatePath, prepareApiServer } from './apiserver.ts';
 import { resolveBinaries, type ProgressReporter, type ResolveOptions } from '../binaries/binaries.ts';
 import { writeAccounts, type UserCredentials, type User } from './credentials.ts';
-import { compactRevisions, etcdFlags } from './etcd.ts';
+import { ETCD_ENVIRONMENT, compactRevisions, etcdFlags } from './etcd.ts';
 import { freePorts } from './ports.ts';
 import { startProcess, waitUntilUp, Watchdog, type ProcessOptions, type ServerProcess } from './process.ts';
 
@@ -142,7 +142,12 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
       return account;
     };
     const { token, kubeconfigPath } = user(ADMIN.name);
-    const etcd = await run({ name: 'etcd', file: binaries.etcd, args: etcdFlags(join(dir, 'etcd'), etcdUrl) });
+    const etcd = await run({
+      name: 'etcd',
+      file: binaries.etcd,
+      args: etcdFlags(join(dir, 'etcd'), etcdUrl),
+      env: ETCD_ENVIRONMENT,
+    });
     const apiServer = await prepareApiServer({
       file: binaries['kube-apiserver'],
       directory: dir,

@@ -71,23 +71,6 @@ describe('the test control plane', function () {
     expect(response.warnings).to.deep.equal(['unknown field "sepc"']);
   });
 
-  it('serves Cluster in v1beta1 and v1beta2, or only in v1beta1 for tests of an older Cluster API', async () => {
-    const [crd] = await loadCrds(`${STAND_IN_CRDS}/cluster.x-k8s.io_clusters.yaml`);
-    if (crd === undefined) expect.fail('there is no CRD of Cluster');
-    expect(crd.spec.versions.map(({ name, served }) => ({ name, served }))).to.deep.equal([
-      { name: 'v1beta1', served: true },
-      { name: 'v1beta2', served: true },
-    ]);
-    const older = await startControlPlane();
-    try {
-      await applyCrds(older.api, withOnlyVersion(crd, 'v1beta1'));
-      const group = await older.api.get<{ versions: { version: string }[] }>('/apis/cluster.x-k8s.io');
-      expect(group.versions.map(({ version }) => version)).to.deep.equal(['v1beta1']);
-    } finally {
-      await older.stop();
-    }
-  });
-
   it('gives users only the permissions that RBAC grants', async () => {
     const { api } = controlPlane;
     const reader = api.withToken(controlPlane.user('reader').token);
@@ -175,11 +158,27 @@ describe('the test control plane', function () {
   });
 });
 
-describe('the end of a test control plane', function () {
+describe('another test control plane', function () {
   this.timeout(60_000);
+  let controlPlane: ControlPlane;
+  before(async () => {
+    controlPlane = await startControlPlane();
+  });
+  after(() => controlPlane.stop());
 
-  it('leaves no process and no directory behind', async () => {
-    const controlPlane = await startControlPlane();
+  it('serves Cluster in v1beta1 and v1beta2, or only in v1beta1 for tests of an older Cluster API', async () => {
+    const [crd] = await loadCrds(`${STAND_IN_CRDS}/cluster.x-k8s.io_clusters.yaml`);
+    if (crd === undefined) expect.fail('there is no CRD of Cluster');
+    expect(crd.spec.versions.map(({ name, served }) => ({ name, served }))).to.deep.equal([
+      { name: 'v1beta1', served: true },
+      { name: 'v1beta2', served: true },
+    ]);
+    await applyCrds(controlPlane.api, withOnlyVersion(crd, 'v1beta1'));
+    const group = await controlPlane.api.get<{ versions: { version: string }[] }>('/apis/cluster.x-k8s.io');
+    expect(group.versions.map(({ version }) => version)).to.deep.equal(['v1beta1']);
+  });
+
+  it('leaves no process and no directory behind at its end', async () => {
     const sleeper = await controlPlane.run({ name: 'sleeper', file: '/bin/sleep', args: ['600'] });
     const pids = controlPlane.pids();
     expect(pids).to.include(sleeper.pid).and.to.have.length(4);
@@ -189,6 +188,10 @@ describe('the end of a test control plane', function () {
     expect(existsSync(controlPlane.dir)).to.equal(false);
     await controlPlane.stop();
   });
+});
+
+describe('the end of a test control plane', function () {
+  this.timeout(60_000);
 
   it('follows when the process that started it is killed', async () => {
     const module = new URL('../../envtest/control-plane/controlplane.ts', import.meta.url);
