@@ -31,7 +31,7 @@ import type { Desired } from './model/desired-state.ts';
 import type { Goal, Target } from './model/goal-kinds.ts';
 import { isNeverBegun } from './model/location.ts';
 import type { Step } from './model/outcome.ts';
-import type { DroppedPass, PassEnd, PassResult } from './model/pass.ts';
+import type { DroppedPass, PassEnd, PassResult, StoppedPass } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import { isInTransit } from './model/eks-change-in-progress.ts';
 import { natureOf, conditionTypeOf } from './reasons/reasons.ts';
@@ -268,7 +268,7 @@ const canReleaseUnasked = (
   object: AWSFargateProfile,
   { controlPlaneFacts }: PursueGoal,
   end: PassEnd | DroppedPass,
-): end is Extract<PassEnd, { kind: 'stopped' }> =>
+): end is StoppedPass =>
   controlPlaneFacts === undefined &&
   isNeverBegun(object) &&
   end.kind === 'stopped' &&

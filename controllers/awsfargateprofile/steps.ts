@@ -18,7 +18,7 @@ import type { Decision } from './model/decision.ts';
 import type { Mutation } from './model/mutation.ts';
 import { isQueuedMutation } from './model/mutation.ts';
 import type { MutationOutcome, Step } from './model/outcome.ts';
-import type { DroppedPass, PassEnd } from './model/pass.ts';
+import type { DroppedPass, PassEnd, StoppedPass } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { newReason } from './reasons/reasons.ts';
@@ -106,7 +106,7 @@ const isTolerable = (
   { desired, observed }: PassState,
   mutation: Mutation,
   end: PassEnd | DroppedPass,
-): end is Extract<PassEnd, { kind: 'stopped' }> =>
+): end is StoppedPass =>
   mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
 
 /**

@@ -20,7 +20,7 @@ import type { Session } from '../../../pkg/cloud/session.ts';
 import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
 import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import type { Target } from '../model/goal-kinds.ts';
-import type { DroppedPass, PassEnd } from '../model/pass.ts';
+import type { DroppedPass, StoppedPass } from '../model/pass.ts';
 import { stoppedBy } from '../model/pass.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
@@ -101,7 +101,7 @@ export function reasonForCredentials(
  * ends without a report if the manager has no credentials any more: the next reconcile reports this problem. If the
  * rate limiter held a call back for too long, the reconcile reports it, because the next calls may wait as long.
  */
-export const endForFailure = (failure: AwsFailure, context: CallContext): PassEnd | DroppedPass =>
+export const endForFailure = (failure: AwsFailure, context: CallContext): StoppedPass | DroppedPass =>
   isNotDispatched(failure) && !isLate(failure)
     ? { kind: 'quit', because: failure.message, until: 'later' }
     : stoppedBy(reasonForFailure(failure, context));

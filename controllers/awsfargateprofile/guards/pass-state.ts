@@ -6,6 +6,7 @@ import type { QueueEntry } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
+import type { DroppedPass, StoppedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../retry/retry-store.ts';
 
@@ -13,7 +14,8 @@ export type RoleUsage =
   | { readonly kind: 'unused' }
   /** Another object or Fargate profile uses the role; `by` names it. */
   | { readonly kind: 'used'; readonly by: string }
-  | { readonly kind: 'unknown'; readonly reason: Reason };
+  /** A call to AWS failed, or the manager stopped it; `end` is the end of the reconcile. */
+  | { readonly kind: 'unknown'; readonly end: StoppedPass | DroppedPass };
 
 /**
  * The AWSFargateProfiles that share an IAM role with the reconciled object. They are in the namespace of the object,

@@ -7,9 +7,15 @@ import type { Observed } from './observed-state.ts';
 import type { Step } from './outcome.ts';
 
 /** How a reconcile ended: AWS is as the spec asks for, or the reconcile stopped for a reason that status shows. */
-export type PassEnd = Settled | { readonly kind: 'stopped'; readonly reason: Reason };
+export type PassEnd = Settled | StoppedPass;
 
-export const stoppedBy = (reason: Reason): PassEnd => ({ kind: 'stopped', reason });
+/** The end of a reconcile that stopped for a reason. */
+export interface StoppedPass {
+  readonly kind: 'stopped';
+  readonly reason: Reason;
+}
+
+export const stoppedBy = (reason: Reason): StoppedPass => ({ kind: 'stopped', reason });
 
 /** The end of a reconcile that leaves status unchanged, because another reconcile follows soon. */
 export type DroppedPass =

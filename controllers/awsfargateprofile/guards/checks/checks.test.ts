@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ServedSchemaState } from '../../../shared/crd/served-schema.ts';
 import type { Mutation } from '../../model/mutation.ts';
-import { ROLE, aDeletedObject } from '../../testing/builders.ts';
+import { ROLE, aDeletedObject, aFailure } from '../../testing/builders.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -93,6 +93,18 @@ describe('roleUnused', () => {
         `role ${ROLE} in use by AWSFargateProfile team-a/other`,
       );
       expect(await roleUnused(newServices())(mutation, pass())).to.equal(undefined);
+    });
+  }
+
+  for (const [failure, expected] of [
+    [{ code: 'AccessDeniedException', statusCode: 403 }, 'stop: AccessDenied'],
+    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'quit: the lease runs out'],
+  ] as const) {
+    it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
+      const pass = passStateFor(awsAsWanted(), aDeletedObject());
+      pass.session.onCall = (operation) =>
+        operation === 'ListFargateProfiles' ? aFailure({ operation, ...failure }) : undefined;
+      expect(describeObstacle(await roleUnused(newServices())(DELETE_ROLE, pass))).to.equal(expected);
     });
   }
 

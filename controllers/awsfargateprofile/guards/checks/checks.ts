@@ -1,7 +1,8 @@
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import { isRoleRemoval } from '../../model/mutation.ts';
+import type { DroppedPass, StoppedPass } from '../../model/pass.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
-import type { Check } from '../guards.ts';
+import type { Check, Obstacle } from '../guards.ts';
 import type { DeletionCheckServices } from './live-checks.ts';
 import { newDeletionChecks } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
@@ -46,7 +47,7 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
     if (!isRoleRemoval(mutation)) return undefined;
     const usage = pass.roleUsage.get(mutation.name) ?? (await readRoleUsage(live, pass, mutation.name));
     pass.roleUsage.set(mutation.name, usage);
-    if (usage.kind === 'unknown') return { kind: 'stop', reason: usage.reason };
+    if (usage.kind === 'unknown') return obstacleFor(usage.end);
     return usage.kind === 'unused' ? undefined : { kind: 'roleInUse', role: mutation.name, by: usage.by };
   };
 }
@@ -60,9 +61,12 @@ export function accessEntryUnused(): Check {
   return async (mutation, pass) => {
     if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
     const usage = await readUsageByProfiles(pass, mutation.name, new Set());
-    if (usage.kind === 'unknown') return { kind: 'stop', reason: usage.reason };
+    if (usage.kind === 'unknown') return obstacleFor(usage.end);
     return usage.kind === 'unused'
       ? undefined
       : { kind: 'accessEntryInUse', principal: mutation.principal, by: usage.by };
   };
 }
+
+const obstacleFor = (end: StoppedPass | DroppedPass): Obstacle =>
+  end.kind === 'stopped' ? { kind: 'stop', reason: end.reason } : end;

@@ -80,7 +80,17 @@ describe('readRoleUsage', () => {
       const denied = aFailure({ operation, code: 'AccessDeniedException', statusCode: 403, message: 'no' });
       pass.session.onCall = (called) => (called === operation ? denied : undefined);
       const usage = await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME);
-      expect(usage.kind === 'unknown' && usage.reason.name).to.equal('AccessDenied');
+      expect(usage).to.have.nested.property('end.reason.name', 'AccessDenied');
+    });
+
+    it(`ends the reconcile without a report when the manager stops ${operation}`, async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole({ name: 'shared' }), theirs), named);
+      const stopped = aFailure({ operation, code: 'NotDispatched', message: 'the lease runs out' });
+      pass.session.onCall = (called) => (called === operation ? stopped : undefined);
+      expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({
+        kind: 'unknown',
+        end: { kind: 'quit', because: 'the lease runs out', until: 'later' },
+      });
     });
   }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
-import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import { callContext, endForFailure } from '../../aws/failure-reasons.ts';
 import { findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';
 import type { PassState, RoleUsage } from '../pass-state.ts';
@@ -30,7 +30,7 @@ export async function readUsageByProfiles(
 ): Promise<RoleUsage> {
   const unknown = (failure: AwsFailure): RoleUsage => ({
     kind: 'unknown',
-    reason: reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
+    end: endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
   });
   const arn = findRole(observed.roles, name)?.arn;
   const listing = await session.profiles.list(target.eksCluster)();
