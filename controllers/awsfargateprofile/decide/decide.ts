@@ -1,4 +1,4 @@
-import { findRole, isRecreated, wantedRoleArn } from './compare.ts';
+import { describeDifferences, findProfile, findRole, isRecreated, wantedRoleArn } from './compare.ts';
 import { ensureAccessEntry } from './change-access-entry.ts';
 import { ensureProfile } from './ensure-profile.ts';
 import { ensureRole } from './ensure-role.ts';
@@ -48,14 +48,14 @@ export const isRoleInOrder = (desired: Desired, observed: Observed): boolean =>
   findRoleBlocker(desired, observed) === undefined &&
   ensureRole(desired, observed, desired.wanted.role) === undefined;
 
-/**
- * Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. The result can also
- * be true for an ACTIVE profile that `removeUnwanted` replaces because it differs from the spec.
- */
+/** Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. */
 export const isProfileInOrder = (desired: Desired, observed: Observed): boolean => {
   const { wanted } = desired;
+  const found = wanted && findProfile(observed.profiles, wanted.profile.name);
   return (
     wanted !== undefined &&
+    found !== undefined &&
+    describeDifferences(desired, observed, found).length === 0 &&
     observed.cluster === 'there' &&
     findProfileBlocker(desired, observed, wanted.profile) === undefined &&
     ensureProfile(desired, observed, wanted.profile, wantedRoleArn(desired, observed, wanted.role)) === undefined

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { OWNER_TAG } from '../testing/builders.ts';
 import { afterEverySimulation } from '../testing/environment-generator.ts';
-import { expectedProfileName, findDefects, isOurProfile } from '../testing/expected-state.ts';
+import {
+  expectedProfileName,
+  expectedSubnets,
+  findDefects,
+  hasImmutableFieldsOfSpec,
+  isOurProfile,
+  withNamesInUse,
+} from '../testing/expected-state.ts';
 
 describe('The status of an object in any environment', () => {
   it('has at most one of Reconciling and Stalled, and Ready only without Stalled or while an owner tag is missing', () => {
@@ -53,6 +60,20 @@ describe('The status of an object in any environment', () => {
         const expected = [ours?.status, ours?.arn, ours?.podExecutionRoleArn];
         expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(expected);
       }
+    });
+  });
+
+  it('has a True EKSFargateProfileReady only if the profile is as the spec asks for in all immutable fields', () => {
+    afterEverySimulation(({ end, mode, spec: asked, status, statuses, aws }) => {
+      const isTrue = status.conditions?.some(
+        (each) => each.type === 'EKSFargateProfileReady' && each.status === 'True',
+      );
+      // A reconcile that reads no roles leaves the condition as it is.
+      const wasRead = statuses.at(-1)?.observed?.roles !== undefined;
+      if (isTrue !== true || !wasRead || mode !== 'live' || end.kind === 'endless') return;
+      const spec = withNamesInUse(asked, status, aws);
+      const profile = aws.profiles.get(expectedProfileName(spec)) ?? expect.fail('there is no profile');
+      expect(hasImmutableFieldsOfSpec(profile, spec, expectedSubnets(status), aws)).to.equal(true);
     });
   });
 
