@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import { NOWHERE } from '../model/location.ts';
 import {
   CAPA_TAG,
@@ -276,8 +277,8 @@ const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) 
   }),
 );
 
-/** The number of simulations for which a test checks one rule. The environment variable `RUNS` sets it. */
-const RUNS = Number(process.env['RUNS'] ?? 3_000);
+/** The number of simulations for which a test checks one rule. */
+const RUNS = propertyRuns(3_000);
 
 /** The highest number of results that this process keeps. 3,000 results take about 125 MB of memory. */
 const MAX_SHARED_RESULTS = 3_000;

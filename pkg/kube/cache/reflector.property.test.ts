@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { findServed } from '../discovery.ts';
+import { propertyRuns } from '../../env/testing/property-runs.ts';
 import { Reflector } from './reflector.ts';
 import { Store } from './store.ts';
 import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } from '../testing/fixtures.ts';
@@ -112,7 +113,7 @@ describe('Reflector under random writes and failures', () => {
         await ended;
         expect(clock.pendingTimers()).to.deep.equal([]);
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });

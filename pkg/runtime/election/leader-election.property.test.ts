@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Ms } from '../../env/clock.ts';
+import { propertyRuns } from '../../env/testing/property-runs.ts';
 import { ElectionEnvironment, hang, unavailable } from '../testing/election.ts';
 import type { Candidate } from '../testing/election.ts';
 
@@ -76,8 +77,8 @@ describe('The leader election under random faults', () => {
         expect(candidates.filter(({ state }) => state === 'leading')).to.have.length(1);
         await Promise.all([...candidates.map((candidate) => candidate.stop()), environment.clock.advance(60_000)]);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
-    expect(leaders).to.be.at.least(100);
+    expect(leaders).to.be.at.least(propertyRuns(100));
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Ms } from '../../env/clock.ts';
+import { propertyRuns } from '../../env/testing/property-runs.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { QueueEntry } from './cluster-queue.ts';
 import { ClusterQueue } from './cluster-queue.ts';
@@ -156,7 +157,7 @@ const checkEachRun = (
     fc.asyncProperty(arbitrary, async (plans) => {
       rule(await runPlans(plans), plans);
     }),
-    { numRuns: 100 },
+    { numRuns: propertyRuns(100) },
   );
 
 describe('The cluster queue with random entries', () => {

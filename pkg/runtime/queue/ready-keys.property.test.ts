@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ReadyFields } from '../testing/ready-keys.ts';
+import { propertyRuns } from '../../env/testing/property-runs.ts';
 import { readyKey } from '../testing/ready-keys.ts';
 import type { ReadyItem } from './ready-keys.ts';
 import { ReadyKeys } from './ready-keys.ts';
 
 const WORKERS = 4;
 const SECOND = 1_000;
-const RUNS = { numRuns: 200 };
+const RUNS = { numRuns: propertyRuns(200) };
 
 type Step =
   | { readonly do: 'add'; readonly fields: ReadyFields }

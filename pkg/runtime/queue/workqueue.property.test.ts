@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Ms } from '../../env/clock.ts';
+import { propertyRuns } from '../../env/testing/property-runs.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { ObjectKey } from '../../kube/types.ts';
 import { Workqueue } from './workqueue.ts';
@@ -116,7 +117,7 @@ describe('The workqueue with random operations', () => {
         fc.boolean(),
         run,
       ),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 });
