@@ -3,7 +3,7 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Random } from '../../../pkg/env/random.ts';
 import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
-import type { CompletedPass, PassEnd } from '../model/pass.ts';
+import type { CompletedPass, PassEnd, StoppedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { natureOf, pollOf } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
@@ -18,8 +18,6 @@ export interface RequeueOptions {
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
-
-type Stopped = Extract<PassEnd, { kind: 'stopped' }>;
 
 /**
  * The largest random deviation of a delay, as a share of the delay. It spreads the resyncs of objects that were created
@@ -93,7 +91,7 @@ export class Requeues {
  * undefined. Retries in an outage get no priority, because they may go on for long. Retries after an error get none
  * either, unless EKS is creating or deleting the Fargate profile.
  */
-function priorityAfter(end: Stopped, isTransit: boolean): QueuePriority | undefined {
+function priorityAfter(end: StoppedPass, isTransit: boolean): QueuePriority | undefined {
   const nature = natureOf(end.reason);
   if (isTransit) return nature === 'outage' ? undefined : 'high';
   return nature === 'wait' && !isWaitingInQueue(end) ? 'head' : undefined;

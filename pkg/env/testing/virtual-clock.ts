@@ -7,7 +7,7 @@ interface Pending {
 
 /**
  * How many turns of the event loop the virtual clock waits between two timers: enough for two chained `setImmediate`
- * calls of the code under test. A simulation of an hour fires thousands of timers, so each turn costs seconds.
+ * calls of the code under test. The simulations fire hundreds of thousands of timers, so each turn costs seconds.
  */
 const TURNS = 2;
 
