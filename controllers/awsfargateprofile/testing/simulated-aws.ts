@@ -102,6 +102,8 @@ export class SimulatedAws {
   /** Returns a copy, whose later steps have the same results as those of this object. */
   copy(): SimulatedAws {
     const aws = SimulatedAws.from(this.snapshot());
+    aws.authenticationMode = this.authenticationMode;
+    aws.makesAccessEntries = this.makesAccessEntries;
     aws.transitionResults.push(...this.transitionResults);
     return aws;
   }
