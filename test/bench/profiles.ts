@@ -1,7 +1,7 @@
 import type { RemoteAdmin } from '../aws/admin/remote.ts';
 import type { AuthenticationMode } from '../aws/model/resources.ts';
 import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
-import { inParallel } from '../grid/parallel.ts';
+import { inParallel } from '../support/parallel.ts';
 import {
   clusterObject,
   controlPlaneObject,

@@ -5,7 +5,7 @@ import { startWorld } from '../world/world.ts';
 import { GridSubject, allowedEksClusters, nthCallText } from './subject.ts';
 import type { FaultCase } from './fault-cases.ts';
 import { faultCaseText } from './fault-cases.ts';
-import { chunks, inParallel } from './parallel.ts';
+import { chunks, inParallel } from '../support/parallel.ts';
 import { SharedKill } from './shared-kill.ts';
 import type { GridScenario } from './scenarios.ts';
 import { SCENARIOS } from './scenarios.ts';

@@ -3,6 +3,7 @@ import type { Context } from 'mocha';
 import type { CallRecord } from '../aws/call-log.ts';
 import { MANAGER_ACCOUNT } from '../envtest/control-plane/pool.ts';
 import { eventually } from '../support/eventually.ts';
+import { runWorkers } from '../support/parallel.ts';
 import type { AuditLog, AuditEvent } from '../world/cluster-api/audit.ts';
 import { createAuditLog } from '../world/cluster-api/audit.ts';
 import { startClusterApi } from '../world/cluster-api/cluster-api.ts';
@@ -84,15 +85,16 @@ export class TeardownRunner {
 
   /** Runs one teardown for each kill point (the AWS call at which the manager is killed), and returns the outcomes. */
   async run(killPoints: readonly KillPoint[]): Promise<readonly TeardownOutcome[]> {
-    const rest = killPoints[Symbol.iterator]();
-    const workers = Array.from({ length: Math.min(WORKERS, killPoints.length) }, async (_, index) => {
-      const worker = await this.#startWorker(`lane-${this.#subjects.size}-${index}`);
-      const outcomes: TeardownOutcome[] = [];
-      for (const killPoint of rest) outcomes.push(await this.#runTeardown(killPoint, worker));
+    const width = Math.min(WORKERS, killPoints.length);
+    const first = this.#subjects.size;
+    const outcomes = await runWorkers(killPoints, width, async (rest, index) => {
+      const worker = await this.#startWorker(`lane-${first}-${index}`);
+      const ofWorker: TeardownOutcome[] = [];
+      for (const killPoint of rest) ofWorker.push(await this.#runTeardown(killPoint, worker));
       await worker.end();
-      return outcomes;
+      return ofWorker;
     });
-    return (await Promise.all(workers)).flat();
+    return outcomes.flat();
   }
 
   async #runTeardown(killPoint: KillPoint, worker: Worker): Promise<TeardownOutcome> {
