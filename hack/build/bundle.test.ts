@@ -28,6 +28,7 @@ logger.info(VERSION, {
   contexts: new KubeConfig().getContexts(),
   flags: process.execArgv,
   arenas: process.env.MALLOC_ARENA_MAX,
+  loaded: process.moduleLoadList.filter((module) => module.includes('undici')),
 });
 `;
 
@@ -62,6 +63,7 @@ describe('the bundle', () => {
         made: { _tag: 'Right', right: 'x' },
         service: 'STS',
         contexts: [],
+        loaded: [],
       });
     } finally {
       await rm(elsewhere, { recursive: true });

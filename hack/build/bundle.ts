@@ -1,4 +1,5 @@
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
@@ -79,6 +80,28 @@ const dropUnusedUndici: Plugin = {
   },
 };
 
+/** The names of all modules of Node.js, with and without the prefix `node:`. */
+const NODE_MODULE = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
+
+/**
+ * Loads the modules of Node.js with `process.getBuiltinModule` instead of `import`. Node.js loads some of its own code
+ * only when a program reads a certain property of a module. An `import` reads all properties, so an `import` of
+ * `node:http` loads Node.js's own copy of undici, which the manager never uses. Without this plugin, the start of the
+ * manager takes 20 ms of processor time and 2.4 MiB of memory more.
+ */
+const readNodeModulesLazily: Plugin = {
+  name: 'read properties of the modules of Node.js lazily',
+  setup(building) {
+    building.onResolve({ filter: NODE_MODULE }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'node-module', sideEffects: false } : undefined,
+    );
+    building.onLoad({ filter: /.*/, namespace: 'node-module' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      loader: 'js',
+    }));
+  },
+};
+
 const options: BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -101,7 +124,7 @@ const options: BuildOptions = {
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
-  plugins: [dropUnusedModels, dropUnusedUndici],
+  plugins: [dropUnusedModels, dropUnusedUndici, readNodeModulesLazily],
 };
 
 /**
