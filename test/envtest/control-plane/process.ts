@@ -6,10 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
 
 /**
- * The time in which a server must start. A start takes one to three seconds on an idle machine, and much longer on a
- * busy one.
+ * The time in which a server or a manager must start. A start takes at most three seconds on an idle machine, and much
+ * longer on a busy one.
  */
-const START_TIMEOUT_MS = 60_000;
+export const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 /** How many characters from the end of the log of a process an error message shows. */
 const TAIL_LENGTH = 4_000;
