@@ -19,11 +19,15 @@ const answer = (): FakeTransport =>
   );
 
 describe('The SDK clients', () => {
-  function clients(transport: FakeTransport, environment: Readonly<Record<string, string>>): Clients {
+  function clients(
+    transport: FakeTransport,
+    environment: Readonly<Record<string, string>>,
+    region = 'us-gov-east-1',
+  ): Clients {
     const endpoints = resolveEndpoints({ serviceEndpoints: [], environment });
     if (E.isLeft(endpoints)) throw new Error(endpoints.left);
     return newClients({
-      region: 'us-gov-east-1',
+      region,
       transport,
       endpoints: endpoints.right,
       version: 'v1',
@@ -31,10 +35,10 @@ describe('The SDK clients', () => {
     });
   }
 
-  async function send(environment: Readonly<Record<string, string>>): Promise<FakeTransport> {
+  async function send(environment: Readonly<Record<string, string>>, region?: string): Promise<FakeTransport> {
     const transport = answer();
     const harness = new CallHarness(transport);
-    const { eks, iam } = clients(transport, environment);
+    const { eks, iam } = clients(transport, environment, region);
     await expectResponse(eksClusters(eks, harness.newCalls('eks')).describe(cluster));
     await expectResponse(podExecutionRoles(iam, harness.newCalls('iam')).delete(RoleName.of('r')));
     return transport;
@@ -51,9 +55,12 @@ describe('The SDK clients', () => {
       'eks.us-gov-east-1.amazonaws.com',
       'iam.us-gov.amazonaws.com',
     ]);
-    expect((await send({ AWS_USE_FIPS_ENDPOINT: 'true' })).requests[0]?.hostname).to.equal(
-      'eks.us-gov-east-1.amazonaws.com',
-    );
+    // EKS has FIPS endpoints of other names only outside the regions of GovCloud.
+    const fips = await send({ AWS_USE_FIPS_ENDPOINT: 'true' }, 'us-east-1');
+    expect(fips.requests.map(({ hostname }) => hostname)).to.deep.equal([
+      'fips.eks.us-east-1.amazonaws.com',
+      'iam-fips.amazonaws.com',
+    ]);
     expect((await send({ AWS_USE_DUALSTACK_ENDPOINT: 'true' })).requests[0]?.hostname).to.equal(
       'eks.us-gov-east-1.api.aws',
     );

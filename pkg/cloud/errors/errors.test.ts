@@ -14,16 +14,21 @@ const predicates = {
   isNotFound: errors.isNotFound,
   isClusterNotFound: errors.isClusterNotFound,
   isNameTaken: errors.isNameTaken,
+  isEntryExisting: errors.isEntryExisting,
+  isInvalidPrincipal: errors.isInvalidPrincipal,
   isSiblingBusy: (each: AwsFailure) => errors.busySibling(each) !== undefined,
   isClusterUpdating: errors.isClusterUpdating,
   isClusterNotActive: errors.isClusterNotActive,
   isRoleRejected: errors.isRoleRejected,
+  isRoleNotVisible: errors.isRoleNotVisible,
   isQuotaExceeded: errors.isQuotaExceeded,
   isThrottled: errors.isThrottled,
+  isRegionNotEnabled: errors.isRegionNotEnabled,
   isCredentialsInvalid: errors.isCredentialsInvalid,
   isAccessDenied: errors.isAccessDenied,
   isUnavailable: errors.isUnavailable,
   isNotDispatched: errors.isNotDispatched,
+  isNotPrepared: errors.isNotPrepared,
   isConcurrentModification: errors.isConcurrentModification,
   isDeleteConflict: errors.isDeleteConflict,
   isInvalidRequest: errors.isInvalidRequest,
@@ -44,13 +49,24 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('ResourceNotFoundException', 'No Fargate Profile found with name: p.', 404), 'isNotFound'],
   [failure('ResourceNotFoundException', 'No cluster found for name: c.', 404), 'isNotFound', 'isClusterNotFound'],
   [failure('NotFoundException', 'Resource not found', 404), 'isNotFound'],
-  [failure('NoSuchEntity', 'The role with name X cannot be found.', 404), 'isNotFound'],
-  [failure('NoSuchEntityException', 'The role with name X cannot be found.', 404), 'isNotFound'],
+  [failure('NoSuchEntity', 'The role with name X cannot be found.', 404), 'isNotFound', 'isRoleNotVisible'],
+  [failure('NoSuchEntityException', 'The role with name X cannot be found.', 404), 'isNotFound', 'isRoleNotVisible'],
+  [failure('NoSuchEntity', 'Policy arn:aws:iam::1:policy/p does not exist.', 404), 'isNotFound'],
   [
     failure('ResourceInUseException', 'A Fargate Profile already exists with this name in this cluster.', 409),
     'isNameTaken',
+    'isEntryExisting',
   ],
   [failure('EntityAlreadyExists', 'Role with name X already exists.', 409), 'isNameTaken'],
+  [
+    failure('ResourceInUseException', 'The specified access entry resource is already in use on this cluster.', 409),
+    'isEntryExisting',
+  ],
+  [
+    failure('InvalidParameterException', 'The specified principalArn is invalid: invalid principal.', 400),
+    'isInvalidPrincipal',
+    'isInvalidRequest',
+  ],
   [
     failure(
       'ResourceInUseException',
@@ -105,6 +121,10 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('ExpiredTokenException', 'expired', 403), 'isCredentialsInvalid'],
   [failure('UnrecognizedClientException', 'The security token is invalid.', 403), 'isCredentialsInvalid'],
   [failure('InvalidClientTokenId', 'The security token is invalid.', 403), 'isCredentialsInvalid'],
+  [
+    { ...failure('UnrecognizedClientException', 'The security token is invalid.', 403), acceptedIn: 'us-east-1' },
+    'isRegionNotEnabled',
+  ],
   [failure('SignatureDoesNotMatch', 'Signature expired', 403), 'isCredentialsInvalid'],
   [failure('NoCredentials', 'nothing found'), 'isCredentialsInvalid', 'isNotDispatched'],
   [failure('NoAnswer', 'no answer within 10 s'), 'isUnavailable'],
@@ -113,6 +133,7 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('Undecodable', 'HTTP 503', 503), 'isUnavailable'],
   [failure('Undecodable', 'HTTP 200', 200)],
   [failure('NotDispatched', 'the lease runs out'), 'isNotDispatched'],
+  [failure('NotPrepared', 'Region not accepted'), 'isNotPrepared'],
   [failure('ConcurrentModification', 'try again', 409), 'isConcurrentModification'],
   [failure('DeleteConflict', 'Cannot delete entity, must detach all policies first.', 409), 'isDeleteConflict'],
   [
@@ -124,12 +145,33 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
 ];
 
 describe('AWS errors', () => {
+  it('have a row for each predicate', () => {
+    const named = new Set(table.flatMap(([, ...wanted]) => wanted));
+    expect([...named]).to.have.members(Object.keys(predicates));
+    const exported = Object.keys(errors).filter((name) => name.startsWith('is') && name !== 'isRefused');
+    expect(Object.keys(predicates)).to.include.members(exported);
+  });
+
   for (const [given, ...wanted] of table) {
     it(`${given.code} "${given.message}" means ${wanted.join(', ') || 'no known error'}`, () => {
       expect(meanings(given)).to.have.members(wanted);
       expect(meanings({ ...given, message: given.message.toUpperCase() })).to.have.members(wanted);
     });
   }
+
+  for (const [given, wanted] of [
+    [failure('AccessDeniedException', 'no', 403), true],
+    [failure('UnrecognizedClientException', 'in another region', 403), false],
+    [{ ...failure('UnrecognizedClientException', 'in this region', 403), acceptedIn: 'us-east-1' }, true],
+    [failure('ThrottlingException', 'Rate exceeded', 400), false],
+    [failure('Undecodable', 'HTTP 403', 403), false],
+    [failure('ServerException', 'oops', 500), false],
+    [failure('NoAnswer', 'no answer within 10 s'), false],
+    [failure('NoCredentials', 'nothing found', 403), false],
+  ] satisfies (readonly [AwsFailure, boolean])[])
+    it(`${given.code} "${given.message}" ${wanted ? 'is' : 'is not'} an answer that refuses the call`, () => {
+      expect(errors.isRefused(given)).to.equal(wanted);
+    });
 
   describe('busySibling', () => {
     const busy = (message: string): unknown => errors.busySibling(failure('ResourceInUseException', message));

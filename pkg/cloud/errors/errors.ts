@@ -48,7 +48,7 @@ export const isEntryExisting = allOf(hasCode('ResourceInUse'), hasMessage(/alrea
  * True if EKS does not find the role of a new access entry: "The specified principalArn is invalid: invalid principal".
  * The role may be so new that it has not propagated from IAM to EKS yet.
  */
-export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal/i));
+export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal ?arn|invalid principal/i));
 
 /**
  * EKS's message when EKS rejects a change because it is creating or deleting another profile of the cluster: "…
