@@ -41,14 +41,18 @@ export const isNameTaken = anyOf(
   allOf(hasCode('ResourceInUse'), hasMessage(/already exists/i)),
 );
 
-/** True if CreateAccessEntry finds an access entry of the same principal: "… is already in use on this cluster". */
+/**
+ * True if CreateAccessEntry finds an access entry of the same principal: "… is already in use on this cluster". Only for
+ * failures of CreateAccessEntry, because EKS has similar messages for Fargate profiles.
+ */
 export const isEntryExisting = allOf(hasCode('ResourceInUse'), hasMessage(/already (in use|exists)/i));
 
 /**
  * True if EKS does not find the role of a new access entry: "The specified principalArn is invalid: invalid principal".
- * The role may be so new that it has not propagated from IAM to EKS yet.
+ * The role may be so new that it has not propagated from IAM to EKS yet. Only for failures of CreateAccessEntry, because
+ * EKS has similar messages for Fargate profiles.
  */
-export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal ?arn|invalid principal/i));
+export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(/principal/i));
 
 /**
  * EKS's message when EKS rejects a change because it is creating or deleting another profile of the cluster: "…
