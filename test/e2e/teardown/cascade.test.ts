@@ -21,6 +21,9 @@ import type { World } from '../../world/world.ts';
 import { ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
+/** The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API. */
+const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';
+
 describe('a cluster teardown with the core manager of Cluster API and the garbage collector', function () {
   let world: World;
   let clusterApi: ClusterApi;
@@ -203,6 +206,11 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         bootstrap: { dataSecretName: 'worker' },
         infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'AWSMachine', name: 'worker' },
       },
+    });
+    // The core manager deletes the control plane if its cache has no Machine of the Cluster. Its finalizer on the Machine
+    // shows that its cache has the Machine.
+    await eventually(async () => (await finalizersOf(world, machine)).includes(MACHINE_FINALIZER), {
+      what: 'the finalizer of the core manager on the Machine',
     });
     const deletedEarly: string[] = [];
     const forget = world.aws.onCall(async ({ operation, identifiers }, phase) => {
