@@ -8,6 +8,68 @@ import type { Flag } from './flag.ts';
 import { parseFlags } from './parse-flags.ts';
 import type { ManagerFlags } from './parse-flags.ts';
 
+/** Invalid command lines of the manager, each with its error message. */
+const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], message: string])[] = [
+  [['start'], "Unexpected argument 'start'. --help lists the flags"],
+  [['--sync-period'], "Option '--sync-period <value>' argument missing. --help lists the flags"],
+  [['--sync-period', '10'], '--sync-period: "10" is not a duration above zero; write it like 30s, 10m or 1h30m'],
+  [['--sync-period=0s'], '--sync-period: "0s" is not a duration above zero; write it like 30s, 10m or 1h30m'],
+  [['--sync-period=-5s'], '--sync-period: "-5s" is not a duration above zero; write it like 30s, 10m or 1h30m'],
+  [['--sync-period', ''], '--sync-period: "" is not a duration above zero; write it like 30s, 10m or 1h30m'],
+  [
+    ['--v', 'NaN'],
+    '--v: "NaN" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag',
+  ],
+  [['--v=1.5'], '--v: "1.5" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag'],
+  [['--awsfargateprofile-concurrency', '0'], '--awsfargateprofile-concurrency: "0" is not a whole number from 1 up'],
+  [
+    ['--namespace', 'Not_A_Name'],
+    '--namespace: "Not_A_Name" is not the name of a namespace; use lower-case letters, digits and hyphens',
+  ],
+  [
+    ['--namespace', '../secrets'],
+    '--namespace: "../secrets" is not the name of a namespace; use lower-case letters, digits and hyphens',
+  ],
+  [
+    ['--health-addr', 'nine'],
+    '--health-addr: "nine" is no address; write ":9440", "127.0.0.1:9440", "[::1]:9440" or "0" for none',
+  ],
+  [
+    ['--diagnostics-address', ':99999'],
+    '--diagnostics-address: ":99999" is no address; write ":9440", "127.0.0.1:9440", "[::1]:9440" or "0" for none. In a release, the variable CAPAF_DIAGNOSTICS_ADDRESS sets this flag',
+  ],
+  [
+    ['--require-permissions-boundary', 'bound'],
+    '--require-permissions-boundary: "bound" is not the ARN of a policy; write it like arn:aws:iam::123456789012:policy/name, or like arn:aws:iam::*:policy/name for the account of each EKS cluster',
+  ],
+  [
+    ['--allow-role-arn=arn:aws:iam::123456789012:policy/x'],
+    '--allow-role-arn: "arn:aws:iam::123456789012:policy/x" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:role/pods/* or none',
+  ],
+  [
+    ['--allow-policy-arn=arn:aws:iam::aws:policy/x', '--allow-policy-arn='],
+    '--allow-policy-arn: "" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:policy/pods/* or none',
+  ],
+  [
+    ['--allow-eks-cluster=tools'],
+    '--allow-eks-cluster: "tools" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*. In a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag',
+  ],
+  [['--logging-format', 'xml'], '--logging-format: "xml" is not a format; use text or json'],
+  [
+    ['--service-endpoints', 'us-east-1:eks=ftp://x'],
+    '--service-endpoints: "ftp://x", the endpoint of eks in us-east-1, is not an http or https URL',
+  ],
+  [
+    ['--leader-elect', '--leader-elect-lease-duration', '5s'],
+    '--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline',
+  ],
+  [
+    // prettier-ignore
+    ['--leader-elect', '--leader-elect-lease-duration', '2s', '--leader-elect-renew-deadline', '1s', '--leader-elect-retry-period', '200ms'],
+    '--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus 2s: the leader changes nothing in AWS in the last 2s of a lease',
+  ],
+];
+
 function flagsOf(...args: readonly string[]): ManagerFlags {
   const parsed = parseFlags(args);
   if (isLeft(parsed)) return expect.fail(parsed.left);
@@ -126,6 +188,11 @@ describe('parseFlags', () => {
       ).ignored,
     ).to.have.length(10);
   });
+
+  for (const [args, message] of INVALID_COMMAND_LINES)
+    it(`refuses ${args.join(' ')}`, () => {
+      expect(parseFlags(args)).to.deep.equal(left(message));
+    });
 
   it('refuses a flag that no manager of Cluster API has', () => {
     expect(parseFlags(['--no-such-flag=1'])).to.deep.equal(
