@@ -70,6 +70,44 @@ const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], messag
   ],
 ];
 
+/** The names of all flags. A Deployment sets flags by these names, so a new release must not rename or remove a flag. */
+const NAMES = [
+  'kubeconfig',
+  'namespace',
+  'watch-filter',
+  'sync-period',
+  'awsfargateprofile-concurrency',
+  'max-concurrent-reconciles',
+  'require-permissions-boundary',
+  'allow-role-arn',
+  'allow-policy-arn',
+  'allow-eks-cluster',
+  'manage-crd',
+  'instance-groups',
+  'cluster-conditions',
+  'leader-elect',
+  'leader-elect-lease-duration',
+  'leader-elect-renew-deadline',
+  'leader-elect-retry-period',
+  'leader-elect-namespace',
+  'leader-election-id',
+  'manager-namespace',
+  'static-identity-namespace',
+  'health-addr',
+  'diagnostics-address',
+  'insecure-diagnostics',
+  'metrics-cert-path',
+  'metrics-cert-name',
+  'metrics-cert-key',
+  'tls-min-version',
+  'tls-cipher-suites',
+  'logging-format',
+  'v',
+  'service-endpoints',
+  'version',
+  'help',
+];
+
 function flagsOf(...args: readonly string[]): ManagerFlags {
   const parsed = parseFlags(args);
   if (isLeft(parsed)) return expect.fail(parsed.left);
@@ -187,6 +225,21 @@ describe('parseFlags', () => {
         '--webhook-port=2',
       ).ignored,
     ).to.have.length(10);
+  });
+
+  it('keeps the name of every flag', () => {
+    expect(FLAGS.map(({ name }) => name)).to.have.members(NAMES);
+  });
+
+  it('reads the namespace of each purpose from its own flag', () => {
+    const { managerNamespace, staticIdentityNamespace } = flagsOf(
+      '--manager-namespace=capaf-system',
+      '--static-identity-namespace=capa-system',
+    );
+    expect({ managerNamespace, staticIdentityNamespace }).to.deep.equal({
+      managerNamespace: 'capaf-system',
+      staticIdentityNamespace: 'capa-system',
+    });
   });
 
   for (const [args, message] of INVALID_COMMAND_LINES)
