@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { CONTROLLER_IDENTITY_KIND, IDENTITY_PLURALS, ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -9,19 +9,8 @@ import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 const NAMES = ['a', 'b', 'c'];
 const DAY = 24 * 60 * MINUTE;
 const ACCOUNT = '123456789012';
-const ROLE: FakeKind = {
-  group: 'infrastructure.cluster.x-k8s.io',
-  kind: 'AWSClusterRoleIdentity',
-  plural: 'awsclusterroleidentities',
-  versions: ['v1beta2'],
-  namespaced: false,
-};
-
-const CONTROLLER: FakeKind = {
-  ...ROLE,
-  kind: 'AWSClusterControllerIdentity',
-  plural: 'awsclustercontrolleridentities',
-};
+const ROLES = IDENTITY_PLURALS[ROLE_IDENTITY_KIND];
+const CONTROLLER_IDENTITIES = IDENTITY_PLURALS[CONTROLLER_IDENTITY_KIND];
 
 const trusting = (principalArn: string): string =>
   JSON.stringify({
@@ -36,9 +25,8 @@ const trusting = (principalArn: string): string =>
  */
 function worldWithRoles(): SimulatedWorld {
   const world = new SimulatedWorld();
-  world.api.serve(ROLE);
   const create = (name: string, spec: object): void => {
-    world.create(ROLE.plural, { metadata: { name }, spec: { allowedNamespaces: {}, ...spec } });
+    world.create(ROLES, { metadata: { name }, spec: { allowedNamespaces: {}, ...spec } });
   };
   const first = world.aws.admin.putRole({
     name: 'first',
@@ -46,9 +34,9 @@ function worldWithRoles(): SimulatedWorld {
   });
   const second = world.aws.admin.putRole({ name: 'second', trustPolicy: trusting(first.arn) });
   create('first', { roleARN: first.arn });
-  create('second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE.kind, name: 'first' } });
+  create('second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE_IDENTITY_KIND, name: 'first' } });
   world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, {
-    spec: { identityRef: { kind: ROLE.kind, name: 'second' } },
+    spec: { identityRef: { kind: ROLE_IDENTITY_KIND, name: 'second' } },
   });
   return world;
 }
@@ -80,7 +68,7 @@ describe('an identity', () => {
 
   it('that the namespace may not use does not hold up the deletion of a profile that never began, nor of its cluster', async () => {
     const world = worldWithRoles();
-    world.patch(ROLE.plural, 'second', { spec: { allowedNamespaces: { list: ['elsewhere'] } } });
+    world.patch(ROLES, 'second', { spec: { allowedNamespaces: { list: ['elsewhere'] } } });
     world.start();
     world.apply(...NAMES);
     await world.until('the refusal', () =>
@@ -104,25 +92,23 @@ describe('an identity', () => {
 
   it('called default decides who may use the credentials of the manager, also without a reference to it', async () => {
     const world = new SimulatedWorld();
-    world.api.serve(CONTROLLER);
     const allow = (...list: readonly string[]) => ({ spec: { allowedNamespaces: { list } } });
-    world.create(CONTROLLER.plural, { metadata: { name: 'default' }, ...allow('other') });
+    world.create(CONTROLLER_IDENTITIES, { metadata: { name: 'default' }, ...allow('other') });
     world.start();
     world.apply('a');
     await world.until('a may not', () => world.condition('a')?.reason === 'IdentityNotAllowed', MINUTE);
-    world.patch(CONTROLLER.plural, 'default', allow('other', 'default'));
+    world.patch(CONTROLLER_IDENTITIES, 'default', allow('other', 'default'));
     await world.ready('a');
-    world.patch(CONTROLLER.plural, 'default', allow('other'));
+    world.patch(CONTROLLER_IDENTITIES, 'default', allow('other'));
     await world.until('a may no more', () => world.condition('a')?.reason === 'IdentityNotAllowed', MINUTE);
-    world.patch(CONTROLLER.plural, 'default', allow('default'));
+    world.patch(CONTROLLER_IDENTITIES, 'default', allow('default'));
     await world.ready('a');
     await world.deleteAndFinish('a');
   });
 
   it('whose reference a client removes from the status does not leave the credentials of the manager', async () => {
     const world = new SimulatedWorld();
-    world.api.serve(CONTROLLER);
-    world.create(CONTROLLER.plural, {
+    world.create(CONTROLLER_IDENTITIES, {
       metadata: { name: 'default' },
       spec: { allowedNamespaces: { list: ['other'] } },
     });
@@ -137,7 +123,7 @@ describe('an identity', () => {
       MINUTE,
     );
     expect(world.aws.admin.calls()).to.deep.equal([]);
-    world.remove(CONTROLLER.plural, 'default');
+    world.remove(CONTROLLER_IDENTITIES, 'default');
     await world.gone('a');
     await world.finish();
   });

@@ -1,9 +1,18 @@
+import { IDENTITY_PLURALS } from '../../../api/external/identity.ts';
 import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
 import { ROLE_IDENTITY, STATIC_IDENTITY, trustPolicyFor, userArn } from '../../world/aws/identities.ts';
 import type { Keys } from './identity-objects.ts';
-import { PLURALS, change, goodKeys, put, putSecret, putStaticIdentity, serveIdentities } from './identity-objects.ts';
+import {
+  change,
+  goodKeys,
+  put,
+  putSecret,
+  putStaticIdentity,
+  serveIdentities,
+  unserveIdentities,
+} from './identity-objects.ts';
 import type { Phase } from './phase.ts';
 import {
   PROFILE,
@@ -46,17 +55,20 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'identities-not-served',
     title: 'an identity of a kind that the API server does not serve yet',
     arrange: (world) => {
+      unserveIdentities(world);
       named(world, STATIC_IDENTITY, 'team-a');
       startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityUnreadable'],
-    remedy: (world) => withStatic(world),
+    remedy: (world) => {
+      serveIdentities(world);
+      withStatic(world);
+    },
   },
   {
     name: 'identity-not-found',
     title: 'an identity that does not exist',
     arrange: (world) => {
-      serveIdentities(world);
       named(world, STATIC_IDENTITY, 'team-a');
       startAndApply(world);
     },
@@ -89,7 +101,6 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'identity-loop',
     title: 'identities that name each other',
     arrange: (world) => {
-      serveIdentities(world);
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
       const from = (name: string) => ({ roleARN, sourceIdentityRef: { kind: ROLE_IDENTITY, name } });
       put(world, ROLE_IDENTITY, 'team-a', from('team-b'));
@@ -104,7 +115,6 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'identity-invalid',
     title: 'a role identity that names no role',
     arrange: (world) => {
-      serveIdentities(world);
       put(world, ROLE_IDENTITY, 'team-a');
       named(world, ROLE_IDENTITY, 'team-a');
       startAndApply(world);
@@ -119,7 +129,6 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'secret-not-found',
     title: 'an identity whose Secret does not exist',
     arrange: (world) => {
-      serveIdentities(world);
       put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
       named(world, STATIC_IDENTITY, 'team-a');
       startAndApply(world);
@@ -141,7 +150,6 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'assume-role-denied',
     title: 'a role that does not trust the manager',
     arrange: (world) => {
-      serveIdentities(world);
       const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'somebody-else'));
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });
       put(world, ROLE_IDENTITY, 'team-a', { roleARN });
@@ -158,7 +166,6 @@ export const CREDENTIALS: readonly Phase[] = [
     name: 'assume-role-refused',
     title: 'a session duration above the maximum of the role',
     arrange: (world) => {
-      serveIdentities(world);
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
       put(world, ROLE_IDENTITY, 'team-a', { roleARN, durationSeconds: 43_200 });
       named(world, ROLE_IDENTITY, 'team-a');
@@ -222,7 +229,7 @@ export const CREDENTIALS: readonly Phase[] = [
     arrange: async (world) => {
       withStatic(world);
       await startUntilReady(world);
-      world.remove(String(PLURALS[STATIC_IDENTITY]), 'team-a');
+      world.remove(IDENTITY_PLURALS[STATIC_IDENTITY], 'team-a');
       world.delete(WEB);
     },
     until: ['Deleting', 'True', 'IdentityNotFound'],
@@ -234,7 +241,7 @@ export const CREDENTIALS: readonly Phase[] = [
     arrange: async (world) => {
       withStatic(world);
       await startUntilReady(world);
-      world.remove(String(PLURALS[STATIC_IDENTITY]), 'team-a');
+      world.remove(IDENTITY_PLURALS[STATIC_IDENTITY], 'team-a');
       deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
     },
     until: ['Deleting', 'True', 'IdentityNotFound'],

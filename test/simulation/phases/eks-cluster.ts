@@ -3,7 +3,7 @@ import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';
 import { AT_ONCE, WEB, patchWeb } from './phase.ts';
 import { STATIC_IDENTITY } from '../../world/aws/identities.ts';
-import { goodKeys, putStaticIdentity, serveIdentities } from './identity-objects.ts';
+import { goodKeys, putStaticIdentity } from './identity-objects.ts';
 
 const TOOLS = { name: 'tools', region: 'us-east-1' };
 
@@ -76,7 +76,6 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     title: 'an object whose eksCluster names an identity that does not exist',
     arrange: (world) => {
       world.aws.admin.createCluster({ name: 'tools' });
-      serveIdentities(world);
       startInTools(world, { ...TOOLS, identityRef: { kind: STATIC_IDENTITY, name: 'team-a' } });
     },
     until: ['CredentialsReady', 'False', 'IdentityNotFound'],

@@ -4,12 +4,22 @@ import {
   INSTANCE_GROUP_PLURAL,
   INSTANCE_GROUP_VERSION,
 } from '../../../api/external/index.ts';
+import { IDENTITY_GROUP, IDENTITY_PLURALS, IDENTITY_VERSION } from '../../../api/external/identity.ts';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { KIND, PLURAL, GROUP, VERSION } from '../../../api/v1beta2/index.ts';
 import type { OpenApi } from '../../../api/schema/openapi.ts';
 import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** The identity kinds of Cluster API Provider AWS. */
+export const IDENTITIES: readonly FakeKind[] = Object.entries(IDENTITY_PLURALS).map(([kind, plural]) => ({
+  group: IDENTITY_GROUP,
+  plural,
+  kind,
+  versions: [IDENTITY_VERSION],
+  namespaced: false,
+}));
 
 /**
  * The kinds that the fake API server serves. For AWSFargateProfile it also applies the schema of the CRD: it prunes
@@ -24,6 +34,7 @@ export const KINDS: readonly FakeKind[] = [
     kind: 'AWSManagedControlPlane',
     versions: ['v1beta2'],
   },
+  ...IDENTITIES,
 ];
 
 /** The kind InstanceGroup of keiko's instance-manager. The fake API server serves it only if a test registers it. */
