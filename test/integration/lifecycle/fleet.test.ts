@@ -15,12 +15,14 @@ const MANAGER = 'cluster-api-provider-aws-fargate';
 
 const names = (what: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${what}-${String(index).padStart(2, '0')}`);
+/** Twice as many clusters as the manager reconciles at the same time. */
 const CLUSTERS = names('cluster', 20);
+const PROFILES_PER_CLUSTER = 2;
 const PROFILES = CLUSTERS.flatMap((clusterName) =>
-  names(`${clusterName}-profile`, 5).map((name) => ({ name, clusterName })),
+  names(`${clusterName}-profile`, PROFILES_PER_CLUSTER).map((name) => ({ name, clusterName })),
 );
 
-describe('a hundred AWSFargateProfiles on twenty clusters', function () {
+describe('forty AWSFargateProfiles on twenty clusters', function () {
   this.timeout(2 * LIMIT_MS);
   let world: World;
   let calls: Calls;
@@ -80,7 +82,9 @@ describe('a hundred AWSFargateProfiles on twenty clusters', function () {
       if (!call.operation.endsWith('FargateProfile') || !call.mutates || clusterName === undefined) continue;
       changes.set(clusterName, [...(changes.get(clusterName) ?? []), call]);
     }
-    expect([...changes.values()].map(({ length }) => length)).to.deep.equal(CLUSTERS.map(() => 10));
+    expect([...changes.values()].map(({ length }) => length)).to.deep.equal(
+      CLUSTERS.map(() => 2 * PROFILES_PER_CLUSTER),
+    );
     for (const [cluster, [first, ...others]] of changes) {
       let before = first;
       for (const call of others) {
