@@ -1,3 +1,4 @@
+import { EKS_CLUSTER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
@@ -75,7 +76,7 @@ export const ACCOUNT_REASONS = {
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ cluster, region, account }) =>
       `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
-    remedy: (target) =>
-      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, delete in AWS the role that the controller created for this object, and set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS`,
+    remedy: ({ cluster, ...target }) =>
+      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS. If the controller created an IAM role for this object, that role stays in the account of the EKS cluster. Delete it there: the value of its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}"`,
   }),
 } as const;
