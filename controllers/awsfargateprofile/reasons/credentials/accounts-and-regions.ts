@@ -77,6 +77,6 @@ export const ACCOUNT_REASONS = {
     describe: ({ cluster, region, account }) =>
       `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
     remedy: ({ cluster, ...target }) =>
-      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends, and the controller changes nothing in AWS. If the controller created an IAM role for this object, that role stays in the account of the EKS cluster. Delete it there: the value of its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}"`,
+      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. A role that the controller created for this object stays: its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}". Delete it if no other Fargate profile uses it`,
   }),
 } as const;
