@@ -7,8 +7,6 @@ import { dirname, join } from 'node:path';
 import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
 import { runProgram } from '../support/run-program.ts';
 
-const TIMEOUT_MS = 120_000;
-
 export interface TerminalOptions {
   /** The paths of the programs besides kubectl that the documentation page uses, by their command names. */
   readonly programs?: Readonly<Record<string, string>>;
@@ -87,7 +85,6 @@ export async function openTerminal(
         name: 'bash',
         env: terminal.env,
         directory: terminal.directory,
-        timeoutMs: TIMEOUT_MS,
       });
       if (code !== 0) throw new Error(`exit code ${code} of\n${block}\n${stdout}${stderr}`);
       return stdout;

@@ -37,7 +37,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
         if (!found.includes(status)) throw new Error(JSON.stringify({ found, phase, results }));
         return true;
       },
-      { what: `a profile in status ${status}`, intervalMs: STEP_MS, timeoutMs: 60_000 },
+      { what: `a profile in status ${status}`, intervalMs: STEP_MS },
     );
   /**
    * Waits until the sync engine of Argo CD shows the given state of an object. With `stepping`, each check is preceded
@@ -51,7 +51,7 @@ describe("the sync engine of Argo CD, with the waves of this project's sample", 
         expect(states.find((each) => each.object === object)).to.include(wanted);
         return true as const;
       },
-      { what: `${object} ${JSON.stringify(wanted)}`, timeoutMs: 30_000, ...(stepping && { intervalMs: STEP_MS }) },
+      { what: `${object} ${JSON.stringify(wanted)}`, ...(stepping && { intervalMs: STEP_MS }) },
     );
   /**
    * Expects that the sync operation is still running while EKS completes no creation or deletion, and that the sync

@@ -21,7 +21,7 @@ const OTHER = {
 };
 const FOLDER: readonly FolderObject[] = [...sampleObjects(), OTHER];
 
-describe("the kustomize-controller of Flux, with this project's sample", function () {
+describe("the kustomize-controller of Flux, with this project's sample", () => {
   let gitops: GitopsWorld;
   let flux: Flux;
   const condition = async (type: string) =>
@@ -43,9 +43,7 @@ describe("the kustomize-controller of Flux, with this project's sample", functio
     const revision = await flux.push(FOLDER);
     await gitops.actAsCapa();
     const { world } = gitops;
-    await eventually(() => world.aws.admin.profiles().some(({ status }) => status === 'CREATING'), {
-      timeoutMs: 60_000,
-    });
+    await eventually(() => world.aws.admin.profiles().some(({ status }) => status === 'CREATING'));
     expect(await condition('Reconciling')).to.include({ status: 'True', reason: 'Progressing' });
     expect((await condition('Reconciling'))?.message).to.match(/^Running health checks for revision /);
     expect(await condition('Ready')).to.include({ status: 'Unknown' });
@@ -86,7 +84,7 @@ describe("the kustomize-controller of Flux, with this project's sample", functio
     const { world } = gitops;
     const before = await gitops.versions();
     await flux.push(withoutProfile(withTeam(FOLDER, 'web', 'shop'), 'system'));
-    await world.gone('system', { timeoutMs: 60_000 });
+    await world.gone('system');
     expect(await gitops.profiles()).to.deep.equal(['web']);
     expect(world.aws.admin.profiles().map(({ name }) => name)).to.deep.equal(['default_web']);
     expect(rolesOfProfiles(world)).to.have.length(1);
@@ -122,7 +120,7 @@ describe("the kustomize-controller of Flux, with this project's sample", functio
     expect(await api.exists(cluster.clusterPath)).to.equal(true);
     gitops.setEndless(false);
     gitops.completeChanges();
-    await eventually(async () => !(await api.exists(KUSTOMIZATION)), { what: 'the deletion', timeoutMs: 60_000 });
+    await eventually(async () => !(await api.exists(KUSTOMIZATION)), { what: 'the deletion' });
     expect(await api.exists(cluster.clusterPath)).to.equal(false);
     await gitops.expectAllGone();
   });

@@ -50,7 +50,6 @@ describe('the library kstatus of Flux', () => {
       name: 'kstatus',
       env: process.env,
       stdin: JSON.stringify([...objects.values()]),
-      timeoutMs: 60_000,
     });
     expect(code, stderr).to.equal(0);
     const results = JSON.parse(stdout) as readonly Computed[];

@@ -98,8 +98,7 @@ const withoutWebhooks = (components: string): string =>
     })
     .join('---\n');
 
-describe('the real cluster-api-operator, with a release of this provider in ConfigMaps', function () {
-  this.timeout(180_000);
+describe('the real cluster-api-operator, with a release of this provider in ConfigMaps', () => {
   let directory: string;
   let repository: ClusterctlRepository;
   let world: World;
@@ -207,7 +206,7 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
     await operator.waitUntilInstalled(PROVIDER, DEPLOYMENT, NEXT_VERSION);
     await startInstalledManager(world, { name: 'second' });
     await world.patch('web', { spec: { additionalTags: { team: 'shop' } } });
-    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'shop', { timeoutMs: 60_000 });
+    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'shop');
     const names = new Set(calls.mutations().map(({ operation }) => operation));
     expect([...names]).to.have.members(['TagRole', 'TagResource']);
     await world.stopManager();
@@ -218,7 +217,6 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
     await world.controlPlane.api.delete(PROVIDER);
     await eventually(async () => !(await world.controlPlane.api.exists(PROVIDER)), {
       what: 'the deletion of the provider',
-      timeoutMs: 60_000,
     });
     const left = 'CustomResourceDefinition awsfargateprofiles.infrastructure.cluster.x-k8s.io';
     // The Cluster API Operator deletes objects of some kinds itself, and leaves the PodDisruptionBudget to the garbage

@@ -6,6 +6,7 @@ import { GridSubject, allowedEksClusters, nthCallText } from './subject.ts';
 import type { FaultCase } from './fault-cases.ts';
 import { faultCaseText } from './fault-cases.ts';
 import { chunks, inParallel } from '../support/parallel.ts';
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 import { SharedKill } from './shared-kill.ts';
 import type { GridScenario } from './scenarios.ts';
 import { SCENARIOS } from './scenarios.ts';
@@ -38,8 +39,6 @@ const FLAGS = ['--awsfargateprofile-concurrency', '100', '--sync-period', '1h'];
  * The manager counts as idle after this time without an AWS call and without a new version of the AWSFargateProfile.
  */
 const QUIET_MS = 1_500;
-/** A fault case fails if the manager does not become idle within this time. */
-const IDLE_TIMEOUT_MS = 60_000;
 
 /** The result of a test scenario without faults. Each fault case of the scenario must end in the same state. */
 export interface Baseline {
@@ -350,13 +349,13 @@ function killAfter(subject: GridSubject, plan: FaultCase, kill: SharedKill | und
 
 /** Waits until the manager has made no AWS calls for an AWSFargateProfile, and no changes of it, for `QUIET_MS`. */
 async function untilIdle(subject: GridSubject): Promise<void> {
-  const deadline = performance.now() + IDLE_TIMEOUT_MS;
+  const deadline = performance.now() + HANG_LIMIT_MS;
   while (performance.now() < deadline) {
     const before = [subject.calls.length, subject.checker.versions.length].join();
     await delay(QUIET_MS);
     if ([subject.calls.length, subject.checker.versions.length].join() === before) return;
   }
-  throw new Error(`the manager is not idle after ${IDLE_TIMEOUT_MS / 1_000} s\n${subject.describe()}`);
+  throw new Error(`the manager is not idle after ${HANG_LIMIT_MS / 1_000} s\n${subject.describe()}`);
 }
 
 const differencesBetween = (what: string, are: readonly number[], should: readonly number[]): readonly string[] =>

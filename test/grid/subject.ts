@@ -12,6 +12,7 @@ import { REGION, fargateProfile } from '../world/world.ts';
 import type { AwsSnapshot } from './status-checker.ts';
 import { StatusChecker, findCondition } from './status-checker.ts';
 import { findMissingRecords } from './write-ahead.ts';
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 
 const CLUSTER = 'c';
 const NAME = 'web';
@@ -243,15 +244,15 @@ export class GridSubject {
    * Waits until the given function returns true. Calls this function only when the AWSFargateProfile or AWS may have
    * changed.
    */
-  async until(what: string, isMet: () => boolean, timeoutMs = 60_000): Promise<void> {
-    const deadline = performance.now() + timeoutMs;
+  async until(what: string, isMet: () => boolean): Promise<void> {
+    const deadline = performance.now() + HANG_LIMIT_MS;
     for (let seen = -1; ;) {
       if (seen !== this.#changeCount) {
         seen = this.#changeCount;
         if (isMet()) return;
       }
       if (performance.now() > deadline)
-        throw new Error(`not within ${timeoutMs / 1_000} s: ${what}\n${this.describe()}`);
+        throw new Error(`not within ${HANG_LIMIT_MS / 1_000} s: ${what}\n${this.describe()}`);
       await delay(20);
     }
   }
@@ -376,8 +377,8 @@ export class GridSubject {
    */
   async #checkBeforeChange({ operation, identifiers }: CallRecord): Promise<void> {
     const object = await this.#world.profile(NAME, this.id);
-    await this.until('the watch event of the newest version', () => this.#hasSeen(object), LONGEST_LAG_MS).catch(
-      ({ message }: Error) => this.#violations.push(message),
+    await this.until('the watch event of the newest version', () => this.#hasSeen(object)).catch(({ message }: Error) =>
+      this.#violations.push(message),
     );
     if (
       LIFECYCLE_OPERATIONS.has(operation) &&
@@ -399,11 +400,6 @@ export class GridSubject {
   }
 }
 
-/**
- * The longest time for which the AWS emulator delays an AWS call until the watch of the test has received the newest
- * version of the AWSFargateProfile. It is shorter than the manager's timeout for an AWS call, which is 10 s.
- */
-const LONGEST_LAG_MS = 5_000;
 const CREATE_OPERATIONS: ReadonlySet<string> = new Set(['CreateRole', 'CreateFargateProfile']);
 const LIFECYCLE_OPERATIONS: ReadonlySet<string> = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
 const SHOWN_CONDITIONS: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Deleting']);

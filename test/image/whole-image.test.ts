@@ -46,8 +46,7 @@ interface Container {
   readonly args: readonly string[];
 }
 
-describe('the image of the manager', function () {
-  this.timeout(300_000); // a build downloads packages and compresses two copies of Node.js
+describe('the image of the manager', () => {
   let directory: string;
   let layout: ImageLayout;
 
@@ -180,7 +179,7 @@ describe('the image of the manager', function () {
           if (manager.exit() !== undefined) throw new Error(manager.tail());
           return world.controlPlane.api.exists(lease);
         },
-        { what: 'the Lease', timeoutMs: 60_000 },
+        { what: 'the Lease' },
       );
       const status = readFileSync(`/proc/${child}/status`, 'utf8');
       expect(status).to.match(new RegExp(`^Uid:\\s+${USER}\\s+${USER}\\s`, 'm'));

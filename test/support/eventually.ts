@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { HANG_LIMIT_MS } from './hang-limit.ts';
 
 /**
  * The bounds of the default interval between two attempts of `eventually`. The interval is a tenth of the time waited
@@ -8,7 +9,10 @@ const MIN_INTERVAL_MS = 20;
 const MAX_INTERVAL_MS = 500;
 
 export interface EventuallyOptions {
-  /** The time limit for all attempts, in milliseconds. Default: 10 s. */
+  /**
+   * The time limit for all attempts, in milliseconds; default: `HANG_LIMIT_MS`. Tests use the default, because a shorter
+   * limit would tell how fast the machine is.
+   */
   readonly timeoutMs?: number;
   /**
    * The time between two attempts, in milliseconds. Default: a tenth of the time waited so far, at least 20 ms and at
@@ -35,7 +39,7 @@ export interface ChangeSubscription {
  */
 export async function eventually<T>(
   attempt: () => T | false | Promise<T | false>,
-  { timeoutMs = 10_000, intervalMs, subscribe, what = 'the condition' }: EventuallyOptions = {},
+  { timeoutMs = HANG_LIMIT_MS, intervalMs, subscribe, what = 'the condition' }: EventuallyOptions = {},
 ): Promise<T> {
   const begin = performance.now();
   for (;;) {

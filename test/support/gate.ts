@@ -1,7 +1,5 @@
 import { eventually } from './eventually.ts';
 
-const TIMEOUT_MS = 30_000;
-
 /** A gate at which events wait until the test opens it, so that the test controls the order of the events. */
 export class Gate {
   readonly #what: string;
@@ -21,7 +19,7 @@ export class Gate {
 
   /** Waits until an event has arrived at the gate, that is, until the delayed code has called `pass`. */
   async waitForArrival(): Promise<void> {
-    await eventually(() => this.#isReached, { what: this.#what, timeoutMs: TIMEOUT_MS });
+    await eventually(() => this.#isReached, { what: this.#what });
   }
 
   /** Opens the gate for all events that wait at it and for all later events. */

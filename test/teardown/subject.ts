@@ -2,6 +2,7 @@ import type { CallRecord } from '../aws/call-log.ts';
 import type { EmulatedProfileStatus } from '../aws/model/resources.ts';
 import type { ProfileView, RoleView } from '../aws/admin/views.ts';
 import { eventually } from '../support/eventually.ts';
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 import type { AuditEvent } from '../world/cluster-api/audit.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY, createStaticIdentity } from '../world/aws/identities.ts';
@@ -22,7 +23,6 @@ const BEGUN: Readonly<Record<string, EmulatedProfileStatus>> = {
   CreateFargateProfile: 'CREATING',
   DeleteFargateProfile: 'DELETING',
 };
-const TIMEOUT_MS = 60_000;
 
 /**
  * A test subject: one Cluster with four AWSFargateProfiles, an AWS account and AWS credentials of its own. The test
@@ -93,7 +93,7 @@ export class TeardownSubject {
         fargateProfile(object, { clusterName: name, ...specs[index] }, { namespace }),
       ),
     );
-    await Promise.all(profiles.map(({ object }) => this.#world.ready(object, { namespace, timeoutMs: TIMEOUT_MS })));
+    await Promise.all(profiles.map(({ object }) => this.#world.ready(object, { namespace })));
   }
 
   /**
@@ -306,8 +306,8 @@ export class TeardownSubject {
   }
 
   async #until(what: string, isMet: () => Promise<boolean>): Promise<void> {
-    await eventually(isMet, { what, timeoutMs: TIMEOUT_MS }).catch(async (error: unknown) => {
-      throw new Error(`not within ${TIMEOUT_MS / 1_000} s: ${what}\n${await this.describe()}`, { cause: error });
+    await eventually(isMet, { what }).catch(async (error: unknown) => {
+      throw new Error(`not within ${HANG_LIMIT_MS / 1_000} s: ${what}\n${await this.describe()}`, { cause: error });
     });
   }
 }

@@ -25,7 +25,7 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
         const message = object?.status?.conditions === undefined ? '' : messageOf(object, 'Ready');
         if (!message.endsWith(end)) throw new Error(`the message of Ready is "${message}"`);
       },
-      { what: `the message "${end}" of ${name}`, timeoutMs: 30_000 },
+      { what: `the message "${end}" of ${name}` },
     );
   };
   const { api } = world.controlPlane;

@@ -18,7 +18,6 @@ export interface ProfileHistory {
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason: string },
-    options?: { readonly timeoutMs?: number },
   ): Promise<RawObject>;
   /**
    * Waits until some version of an AWSFargateProfile has a condition with this type and exactly this message, and
@@ -49,7 +48,7 @@ export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): Profil
     name: string,
     what: string,
     isWanted: (condition: RawCondition) => boolean,
-    { last = false, timeoutMs = 30_000 }: { readonly last?: boolean; readonly timeoutMs?: number } = {},
+    { last = false }: { readonly last?: boolean } = {},
   ): Promise<RawObject> =>
     eventually(
       () => {
@@ -59,7 +58,7 @@ export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): Profil
         if (found === undefined) throw new Error(JSON.stringify(of(name).at(-1)?.status?.conditions));
         return found;
       },
-      { what: `${what} of ${name}`, timeoutMs },
+      { what: `${what} of ${name}` },
     );
   return {
     of,
@@ -70,12 +69,11 @@ export function historyOf({ controlPlane }: Pick<World, 'controlPlane'>): Profil
         ),
       ),
     ],
-    waitForCondition: (name, type, { status, reason }, options) =>
+    waitForCondition: (name, type, { status, reason }) =>
       wait(
         name,
         `${type}=${status} ${reason}`,
         (condition) => condition.type === type && condition.status === status && condition.reason === reason,
-        options,
       ),
     waitForMessage: (name, type, message, options) =>
       wait(

@@ -148,7 +148,7 @@ export class RunningWorld implements World {
     name: string,
     type: string,
     wanted: { readonly status: string; readonly reason?: string },
-    { namespace = 'default', generation = 0, timeoutMs = 30_000 }: WaitOptions = {},
+    { namespace = 'default', generation = 0 }: WaitOptions = {},
   ): Promise<RawObject> {
     const findCondition = (object: RawObject | undefined): RawCondition | undefined =>
       object?.status?.conditions?.find((condition) => condition.type === type);
@@ -172,7 +172,6 @@ export class RunningWorld implements World {
       },
       {
         what: `${type}=${wanted.status} ${wanted.reason ?? ''} of ${name}`,
-        timeoutMs,
         subscribe: () => this.#profileNotifier.subscribe(namespace, name),
       },
     );
@@ -200,14 +199,14 @@ export class RunningWorld implements World {
     return this.condition(name, 'Ready', { status: 'True' }, options);
   }
 
-  async gone(name: string, { namespace = 'default', timeoutMs = 30_000 }: WaitOptions = {}): Promise<void> {
+  async gone(name: string, { namespace = 'default' }: WaitOptions = {}): Promise<void> {
     await eventually(
       async () => {
         const object = await this.profile(name, namespace);
         if (object !== undefined) throw new Error(JSON.stringify(object.status?.conditions));
         return true;
       },
-      { what: `the deletion of ${name}`, timeoutMs, subscribe: () => this.#profileNotifier.subscribe(namespace, name) },
+      { what: `the deletion of ${name}`, subscribe: () => this.#profileNotifier.subscribe(namespace, name) },
     );
   }
 
@@ -220,14 +219,14 @@ export class RunningWorld implements World {
       .map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
   }
 
-  async event(name: string, text: string, { namespace, timeoutMs }: WaitOptions = {}): Promise<readonly string[]> {
+  async event(name: string, text: string, { namespace }: WaitOptions = {}): Promise<readonly string[]> {
     return eventually(
       async () => {
         const events = await this.events(name, namespace);
         if (!events.some((event) => event.includes(text))) throw new Error(`the events are:\n${events.join('\n')}`);
         return events;
       },
-      { what: `an Event about ${name} with "${text}"`, ...(timeoutMs !== undefined && { timeoutMs }) },
+      { what: `an Event about ${name} with "${text}"` },
     );
   }
 

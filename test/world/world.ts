@@ -52,7 +52,6 @@ const WITH_RBAC: SetUp = { name: 'RBAC', apply: applyRbac };
 
 export interface WaitOptions {
   readonly namespace?: string;
-  readonly timeoutMs?: number;
   /**
    * The lowest `observedGeneration` with which the condition is accepted; default: 0. A test sets it to skip conditions
    * that the manager wrote before a change of the spec.

@@ -84,7 +84,7 @@ describe('the two managers of config/sharding', () => {
     const names = ['blue-web', 'green-web', 'blue-api'];
     const calls = callsFromNow(world.aws);
     await world.apply(...names.map((name) => profileOf(name)));
-    for (const name of names) await world.ready(name, { timeoutMs: 60_000 });
+    for (const name of names) await world.ready(name);
     const { items } = await world.controlPlane.api.list('/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases');
     expect(items.map(({ metadata }) => metadata.name)).to.have.members(
       SHARDS.map((shard) => `capaf-leader-election.filter-${shard}`),
@@ -102,7 +102,7 @@ describe('the two managers of config/sharding', () => {
   it('keep a role that an object of the other one uses', async () => {
     const names = ['blue-sharing', 'green-sharing'];
     await world.apply(...names.map((name) => profileOf(name, { roleName: 'shared-pods' })));
-    for (const name of names) await world.ready(name, { timeoutMs: 60_000 });
+    for (const name of names) await world.ready(name);
     await world.delete('blue-sharing');
     await world.gone('blue-sharing');
     expect(world.awsView.role('shared-pods')?.attachedPolicies).to.have.length(1);
@@ -147,7 +147,6 @@ describe('the two managers of config/sharding', () => {
     await api.delete(path);
     await eventually(async () => (await finalizersOf()).join() === CAPA_FINALIZER, {
       what: 'the removal of the control plane finalizer',
-      timeoutMs: 60_000,
     });
     expect(await world.profiles()).to.deep.equal([]);
     expect(world.aws.admin.profiles()).to.deep.equal([]);

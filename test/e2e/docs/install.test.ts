@@ -43,8 +43,7 @@ interface Deployment {
 // this order, as a reader would, with the real make, clusterctl and kubectl. Only the deletion of docs/quick-start.md
 // comes after the upgrade. No kubelet runs the Deployment. So the test starts the manager itself, with the arguments
 // and the ServiceAccount of the Deployment.
-describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', function () {
-  this.timeout(180_000);
+describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', () => {
   let world: World;
   let terminal: Terminal;
 
@@ -230,14 +229,13 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
         .join('\n');
     await eventually(async () => expect(normalize(await terminal.run(command))).to.equal(normalize(text)), {
       what: 'the output of the page',
-      timeoutMs: 60_000,
     });
   }
 
   async function expectRemoved(): Promise<void> {
     const { api } = world.controlPlane;
     for (const path of [NAMESPACE, CRD])
-      await eventually(async () => !(await api.exists(path)), { what: `the end of ${path}`, timeoutMs: 60_000 });
+      await eventually(async () => !(await api.exists(path)), { what: `the end of ${path}` });
     const roles = await api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);
   }

@@ -32,8 +32,7 @@ const CLUSTER = 'my-cluster';
 const ROLE = `${CLUSTER}-default_web_fargate`;
 const OURS = /awsfargateprofile/;
 
-describe('docs/migration-from-capa.md', function () {
-  this.timeout(120_000);
+describe('docs/migration-from-capa.md', () => {
   let world: World;
   let capa: CapaInstallation;
   let controller: CapaSimulator;
@@ -99,12 +98,11 @@ describe('docs/migration-from-capa.md', function () {
 
     await eventually(async () => !(await capa.webhooks()).some((name) => OURS.test(name)), {
       what: 'the removal of the webhooks',
-      timeoutMs: 40_000,
     });
     await run('kubectl get events');
     await eventually(() => world.awsView.profile('default_web')?.tags !== before.profile?.tags);
     await run('kubectl wait awsfargateprofiles');
-    const ready = await world.condition('web', 'Ready', { status: 'True' }, { generation: 1, timeoutMs: 60_000 });
+    const ready = await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
 
     expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
     const after = resources();

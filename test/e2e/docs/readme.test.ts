@@ -62,7 +62,7 @@ describe('the README and docs/install.md', () => {
       const applied = await world.kubectl(['apply', '--validate=strict', '-f', '-'], readme.next('AWSFargateProfile'));
       expect(applied.stderr).to.equal('');
       expect(applied.stdout).to.equal('awsfargateprofile.infrastructure.cluster.x-k8s.io/web created\n');
-      await world.ready('web', { timeoutMs: 90_000 });
+      await world.ready('web');
       await world.delete('web');
       await world.gone('web');
     } finally {

@@ -96,8 +96,7 @@ const effectiveRules = (text: string): readonly Rule[] =>
       !resources.some((resource) => /^(false)?maps$/.test(resource)),
   );
 
-describe('the real clusterctl, with a release of this provider in a local repository', function () {
-  this.timeout(180_000);
+describe('the real clusterctl, with a release of this provider in a local repository', () => {
   let directory: string;
   let repository: ClusterctlRepository;
   let world: World;
@@ -329,7 +328,6 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       expect(left).to.deep.equal(['AWSServiceRoleForAmazonEKSForFargate']);
       await eventually(async () => !(await world.controlPlane.api.exists('/api/v1/namespaces/capaf-system')), {
         what: 'the deletion of the namespace and of everything in it',
-        timeoutMs: 60_000,
       });
     });
   });

@@ -36,7 +36,6 @@ describe('the files of a release', () => {
     const { code, stderr } = await runProgram(process.execPath, [join(ROOT, 'hack/release.ts'), ...args], {
       name: 'hack/release.ts',
       env: process.env,
-      timeoutMs: 60_000,
     });
     if (code !== 0) throw new Error(stderr);
     return new Map(readdirSync(directory).map((file) => [file, readFileSync(join(directory, file), 'utf8')]));

@@ -24,7 +24,7 @@ import { operationsOf } from '../../world/aws/operations.ts';
 /** The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API. */
 const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';
 
-describe('a cluster teardown with the core manager of Cluster API and the garbage collector', function () {
+describe('a cluster teardown with the core manager of Cluster API and the garbage collector', () => {
   let world: World;
   let clusterApi: ClusterApi;
 
@@ -167,7 +167,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const roleAtItsEnd = clusterApi
           .gone(cluster.clusterPath)
           .then(() => world.aws.admin.roles().some(({ name }) => name.includes(profile)));
-        await world.gone(profile, { timeoutMs: 60_000 });
+        await world.gone(profile);
         await clusterApi.clusterGone(cluster);
         expectNothingInAws(world, cluster);
         expect(await roleAtItsEnd, 'the Cluster was gone before the role').to.equal(finalizer === 'stripped');

@@ -33,7 +33,7 @@ const TEST_FINALIZER = 'test.example/kept';
  * A user creates an AWSFargateProfile and deletes its Cluster at the same time. Each test holds a request of the
  * controller to the API server or to AWS until the deletion of the Cluster has reached a certain state.
  */
-describe('a create that coincides with a cluster teardown', function () {
+describe('a create that coincides with a cluster teardown', () => {
   let world: World;
   let clusterApi: ClusterApi;
   let history: ProfileHistory;
@@ -151,7 +151,7 @@ describe('a create that coincides with a cluster teardown', function () {
         expect(await finalizersOf(world, cluster.controlPlanePath)).to.include(CONTROL_PLANE_FINALIZER);
         if (finalizer === 'stripped') await removeFinalizers(world, cluster.controlPlanePath, CONTROL_PLANE_FINALIZER);
         request.open();
-        await world.gone(profile, { timeoutMs: 60_000 });
+        await world.gone(profile);
         await clusterApi.clusterGone(cluster);
         expectNothingInAws(world, cluster);
       });

@@ -22,7 +22,7 @@ import { operationsOf } from '../../world/aws/operations.ts';
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const RETAIN = { deletionPolicy: 'Retain' };
 
-describe('objects that block a cluster teardown', function () {
+describe('objects that block a cluster teardown', () => {
   let world: World;
   let clusterApi: ClusterApi;
 
@@ -79,7 +79,7 @@ describe('objects that block a cluster teardown', function () {
     it('disappears soon after its profile is deleted in AWS, and its role is retained', async () => {
       const { cluster, calls } = await blockTeardown('by-hand');
       world.aws.admin.removeProfile({ cluster: cluster.eksName, name: 'default_by-hand-kept' });
-      await world.gone('by-hand-kept', { timeoutMs: 20_000 });
+      await world.gone('by-hand-kept');
       await clusterApi.clusterGone(cluster);
       expect(operationsOf(calls)).to.deep.equal([]);
       expect(world.awsView.role('by-hand-default_by-hand-kept_fargate')).not.to.equal(undefined);

@@ -1,16 +1,15 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import { IDLE_CONNECTION_MS } from '../../support/idle-connections.ts';
 
-/** The timeout of a request to the API server, except a watch, which has no timeout. */
-const REQUEST_TIMEOUT_MS = 30_000;
 /**
- * If the API server answers a watch request with status 429, the client sends the request again every 100 ms, up to 300
- * times in total, which takes about 30 s.
+ * If the API server answers a watch request with status 429, the client sends the request again every 100 ms, until
+ * the time limit of a test.
  */
 const RETRY_MS = 100;
-const MAX_TRIES = 300;
+const MAX_TRIES = HANG_LIMIT_MS / RETRY_MS;
 
 export interface RawCondition {
   readonly type: string;
@@ -184,13 +183,10 @@ export class ApiClient {
 
   /**
    * Sends a request with any method, and returns the response even if its status is a failure. Throws only if `signal`
-   * is aborted, or if no complete response arrives within `REQUEST_TIMEOUT_MS`.
+   * is aborted, or if no complete response arrives within `HANG_LIMIT_MS`.
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
-    const signals = [
-      AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-      ...(options.signal === undefined ? [] : [options.signal]),
-    ];
+    const signals = [AbortSignal.timeout(HANG_LIMIT_MS), ...(options.signal === undefined ? [] : [options.signal])];
     const message = await this.#send(method, path, { ...options, signal: AbortSignal.any(signals) });
     const text = await textOf(message);
     const isJson = message.headers['content-type']?.startsWith('application/json') === true;

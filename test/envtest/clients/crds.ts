@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import type { ApiClient } from './api.ts';
 import { ApiError } from './api.ts';
 
-const WATCH_TIMEOUT_MS = 30_000;
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /**
@@ -88,7 +88,7 @@ async function applyCrd(api: ApiClient, crd: CrdManifest): Promise<void> {
 async function expectWatch(api: ApiClient, path: string): Promise<void> {
   const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: true };
   const seen = new AbortController();
-  const signal = AbortSignal.any([seen.signal, AbortSignal.timeout(WATCH_TIMEOUT_MS)]);
+  const signal = AbortSignal.any([seen.signal, AbortSignal.timeout(HANG_LIMIT_MS)]);
   // The watch sends at least one event: an existing object or, if there is none, the bookmark after the initial events.
   try {
     for await (const _event of api.watch(path, query, signal)) seen.abort();

@@ -3,23 +3,20 @@ import type { ProgramResult } from '../../support/run-program.ts';
 import { runProgram } from '../../support/run-program.ts';
 import type { ControlPlane } from '../control-plane/controlplane.ts';
 
-const TIMEOUT_MS = 60_000;
-
 export interface KubectlOptions {
   readonly stdin?: string;
   /** The user of the control plane whose kubeconfig kubectl uses; default: the administrator. */
   readonly user?: string;
-  readonly timeoutMs?: number;
 }
 
 /**
  * Runs the real kubectl, and returns its exit code and output. A nonzero exit code is not an error.
- * @throws if kubectl does not exit within `timeoutMs`
+ * @throws if kubectl does not exit within `HANG_LIMIT_MS`
  */
 export function kubectl(
   controlPlane: ControlPlane,
   args: readonly string[],
-  { stdin = '', user, timeoutMs = TIMEOUT_MS }: KubectlOptions = {},
+  { stdin = '', user }: KubectlOptions = {},
 ): Promise<ProgramResult> {
   const kubeconfig = user === undefined ? controlPlane.kubeconfigPath : controlPlane.user(user).kubeconfigPath;
   // Because of KUBERC and KUBECACHEDIR, kubectl ignores the preferences (kuberc) in the home directory, and keeps its
@@ -30,5 +27,5 @@ export function kubectl(
     KUBERC: 'off',
     KUBECACHEDIR: join(controlPlane.dir, 'kubectl-cache'),
   };
-  return runProgram(controlPlane.kubectlPath, args, { name: 'kubectl', env, stdin, timeoutMs });
+  return runProgram(controlPlane.kubectlPath, args, { name: 'kubectl', env, stdin });
 }

@@ -12,7 +12,6 @@ const NAMESPACE = 'default';
 const GROUP = 'probe.example.org';
 /** The URL of a webhook. No server listens at the URL, so every call of the webhook fails. */
 const UNREACHABLE = 'https://127.0.0.1:1/';
-const TIMEOUT_MS = 20_000;
 
 interface ProbeObject {
   readonly metadata: { readonly name: string };
@@ -48,11 +47,10 @@ export async function waitForAccessCaches(api: AccessApi): Promise<void> {
 
 async function runProbe(api: AccessApi, { objects, isEffective }: Probe): Promise<void> {
   for (const [path, object] of objects) await api.post(path, object);
-  await eventually(() => isEffective(api), { what: `the effect of ${objects[0]?.[0]}`, timeoutMs: TIMEOUT_MS });
+  await eventually(() => isEffective(api), { what: `the effect of ${objects[0]?.[0]}` });
   for (const [path, { metadata }] of objects) await api.delete(`${path}/${metadata.name}`);
   await eventually(async () => !(await isEffective(api)), {
     what: `the end of the effect of ${objects[0]?.[0]}`,
-    timeoutMs: TIMEOUT_MS,
   });
 }
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import type { ApiClient } from '../clients/api.ts';
 import { waitForAccessCaches } from './access-caches.ts';
 import { startControlPlane, startControllerManager, type ControlPlane } from './controlplane.ts';
@@ -14,7 +15,6 @@ import type { ServerProcess } from './process.ts';
  * time, the pool keeps one of them and stops the other.
  */
 const MAX_IDLE = 1;
-const RESET_MS = 20_000;
 /**
  * The etcd keys of webhook configurations and of RBAC roles and role bindings. The API server reads these objects from
  * internal caches, and `waitForAccessCaches` waits until such a cache is up to date.
@@ -138,7 +138,7 @@ async function waitUntilInitialized(api: ApiClient): Promise<void> {
       const { status } = await api.get(SERVICE_CIDR);
       return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
     },
-    { what: 'the initial objects of the API server', timeoutMs: RESET_MS },
+    { what: 'the initial objects of the API server' },
   );
 }
 
@@ -263,7 +263,7 @@ async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<vo
 export async function expectInventory(
   { etcdUrl, api }: Source,
   inventory: Inventory,
-  timeoutMs = RESET_MS,
+  timeoutMs = HANG_LIMIT_MS,
 ): Promise<void> {
   await eventually(
     async () => {

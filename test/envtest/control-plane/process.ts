@@ -4,12 +4,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 
-/**
- * The time in which a server or a manager must start. A start takes at most three seconds on an idle machine, and much
- * longer on a busy one.
- */
-export const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
 /** How many characters from the end of the log of a process an error message shows. */
 const TAIL_LENGTH = 4_000;
@@ -47,9 +43,9 @@ export interface ServerProcess {
   keepAlive(isKept: boolean): void;
   /**
    * Sends `signal` to the process and waits until it exits. Sends SIGKILL if the process has not exited after
-   * `graceMs`.
+   * `HANG_LIMIT_MS`.
    */
-  stop(signal?: NodeJS.Signals, graceMs?: number): Promise<Exit>;
+  stop(signal?: NodeJS.Signals): Promise<Exit>;
 }
 
 /**
@@ -155,11 +151,11 @@ export async function startProcess(
     tail: () => read().slice(-TAIL_LENGTH),
     kill: (signal) => void child.kill(signal),
     keepAlive: (isKept) => (isKept ? child.ref() : child.unref()),
-    stop: async (signal = 'SIGTERM', graceMs = 10_000) => {
+    stop: async (signal = 'SIGTERM') => {
       if (ended !== undefined) return ended;
       child.kill(signal);
       const timer = new AbortController();
-      const late = delay(graceMs, undefined, { signal: timer.signal }).then(
+      const late = delay(HANG_LIMIT_MS, undefined, { signal: timer.signal }).then(
         () => void child.kill('SIGKILL'),
         () => undefined,
       );
@@ -173,7 +169,7 @@ export async function startProcess(
 
 /**
  * Calls `isUp` until it returns true. An error of `isUp` counts as false.
- * @throws if one of the given processes exits before `isUp` returns true, or after `START_TIMEOUT_MS`
+ * @throws if one of the given processes exits before `isUp` returns true, or after `HANG_LIMIT_MS`
  */
 export async function waitUntilUp(
   processes: readonly ServerProcess[],
@@ -182,7 +178,6 @@ export async function waitUntilUp(
 ): Promise<void> {
   const ended = (): ServerProcess | undefined => processes.find((process) => process.exit() !== undefined);
   await eventually(async () => ended() !== undefined || (await isUp()), {
-    timeoutMs: START_TIMEOUT_MS,
     intervalMs: POLL_MS,
     what,
   });

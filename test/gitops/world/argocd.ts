@@ -15,7 +15,6 @@ import type { World } from '../../world/world.ts';
 const SAMPLE = fileURLToPath(new URL('../../../config/argocd/application.yaml', import.meta.url));
 /** The time between two steps of a sync operation. Argo CD, too, makes at most one step a second. */
 export const STEP_MS = 1_000;
-const SYNC_TIMEOUT_MS = 60_000;
 
 /** The state of a sync operation of Argo CD. */
 export interface Operation {
@@ -109,7 +108,7 @@ export async function startArgoApplication(
           if (operation.phase === 'Running') throw new Error(JSON.stringify(operation));
           return operation;
         },
-        { what: 'the end of the sync operation', intervalMs: STEP_MS, timeoutMs: SYNC_TIMEOUT_MS },
+        { what: 'the end of the sync operation', intervalMs: STEP_MS },
       ),
     sync: async () => {
       const operation = await application.start();

@@ -22,7 +22,6 @@ const SAMPLE = fileURLToPath(new URL('../../../config/flux/cluster.yaml', import
 const FOLDER = 'my-cluster';
 const SOURCE = '/apis/source.toolkit.fluxcd.io/v1/namespaces/default/gitrepositories/clusters';
 export const KUSTOMIZATION = '/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/default/kustomizations/my-cluster';
-const TIMEOUT_MS = 60_000;
 
 export interface Flux {
   /** Applies config/flux/cluster.yaml: a GitRepository and a Kustomization. */
@@ -76,7 +75,7 @@ export async function startFlux(world: World): Promise<Flux> {
         if (!isThere(object)) throw new Error(JSON.stringify(object.status));
         return true as const;
       },
-      { what, timeoutMs: TIMEOUT_MS },
+      { what },
     );
   return {
     applySample: async () => {

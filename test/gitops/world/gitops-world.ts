@@ -15,7 +15,6 @@ import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from '.
  * in milliseconds. Every test ends earlier.
  */
 const ENDLESS_MS = 3_600_000;
-const TIMEOUT_MS = 60_000;
 
 /**
  * A management cluster with the real core manager of Cluster API, the garbage collector, the manager of this project,
@@ -82,8 +81,8 @@ function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
     createEksCluster: () => void admin.createCluster({ ...place, status: 'CREATING' }),
     actAsCapa: async () => {
       const { controlPlanePath, infrastructurePath } = cluster;
-      await eventually(() => api.exists(controlPlanePath), { what: controlPlanePath, timeoutMs: TIMEOUT_MS });
-      await eventually(() => api.exists(infrastructurePath), { what: infrastructurePath, timeoutMs: TIMEOUT_MS });
+      await eventually(() => api.exists(controlPlanePath), { what: controlPlanePath });
+      await eventually(() => api.exists(infrastructurePath), { what: infrastructurePath });
       const { subnets } =
         admin.clusters().find(({ name }) => name === cluster.eksName) ?? expect.fail('no EKS cluster');
       await api.patch(controlPlanePath, { spec: { network: networkOf(SAMPLE_CLUSTER, subnets) } });
@@ -112,7 +111,6 @@ function gitopsWorld(world: World, clusterApi: ClusterApi): GitopsWorld {
     waitForTeam: async (name, team) => {
       await eventually(() => world.awsView.profile(`default_${name}`)?.tags['team'] === team, {
         what: `the tag team=${team} of ${name}`,
-        timeoutMs: TIMEOUT_MS,
       });
     },
     expectAllGone: async () => {
@@ -133,7 +131,7 @@ export const rolesOfProfiles = ({ aws }: World): readonly string[] =>
 
 /** Waits until the AWSFargateProfiles are Ready and no object of config/samples/cluster has changed for a second. */
 export async function waitUntilAtRest(gitops: GitopsWorld): Promise<void> {
-  for (const name of SAMPLE_PROFILES) await gitops.world.ready(name, { timeoutMs: TIMEOUT_MS });
+  for (const name of SAMPLE_PROFILES) await gitops.world.ready(name);
   let before = '';
   await eventually(
     async () => {
@@ -142,6 +140,6 @@ export async function waitUntilAtRest(gitops: GitopsWorld): Promise<void> {
       before = now;
       return isSame;
     },
-    { what: 'objects at rest', intervalMs: 1_000, timeoutMs: TIMEOUT_MS },
+    { what: 'objects at rest', intervalMs: 1_000 },
   );
 }

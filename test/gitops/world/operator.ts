@@ -11,7 +11,6 @@ import { waitUntilUp } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { World } from '../../world/world.ts';
 
-const TIMEOUT_MS = 60_000;
 const NAME_LABEL = 'provider.cluster.x-k8s.io/name';
 const VERSION_LABEL = 'provider.cluster.x-k8s.io/version';
 
@@ -101,7 +100,7 @@ const waitFor = ({ controlPlane: { api } }: World, path: string, isIt: (provider
       if (!isIt(provider)) throw new Error(JSON.stringify(provider.status));
       return provider;
     },
-    { what: path, timeoutMs: TIMEOUT_MS },
+    { what: path },
   );
 
 /**

@@ -31,8 +31,6 @@ describe('AWS API conformance', () => {
     let target: ConformanceTarget | undefined;
 
     before(async function () {
-      // The first run of this hook on a machine downloads moto and its Python packages.
-      this.timeout(300_000);
       const tell = (message: string): void => {
         process.stderr.write(`${message}\n`);
       };

@@ -95,7 +95,7 @@ describe('an asynchronous failure of EKS', () => {
       await reconcileOften('unlucky', calls);
       expect(lifecycle(calls)).to.deep.equal(['CreateFargateProfile']);
 
-      await world.ready('unlucky', { timeoutMs: 60_000 });
+      await world.ready('unlucky');
       const expected = ['Create', 'Delete', 'Create', 'Delete', 'Create'].map((verb) => `${verb}FargateProfile`);
       expect(lifecycle(calls)).to.deep.equal(expected);
       const [first = 0, second = 0] = requestedAt(calls, 'CreateFargateProfile');
@@ -207,7 +207,7 @@ describe('an asynchronous failure of EKS', () => {
     await world.condition('orphaned', 'Ready', { status: 'False', reason: 'CreateFailed' });
     await world.manager.stop('SIGKILL');
     await world.startManager();
-    await world.ready('orphaned', { timeoutMs: 60_000 });
+    await world.ready('orphaned');
     expect(lifecycle(calls)).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile', 'CreateFargateProfile']);
   });
 });

@@ -64,7 +64,7 @@ describe('an AWS outage', () => {
 
   it('an unanswered create does not delay another object', async () => {
     await applyWithCluster('meanwhile');
-    await world.ready('meanwhile', { timeoutMs: 8_000 });
+    await world.ready('meanwhile');
     expect(history.of('silent').some(({ status }) => status?.['profileStatus'] !== undefined)).to.equal(false);
   });
 
@@ -163,9 +163,9 @@ describe('an AWS outage', () => {
     const names = ['storm-a', 'storm-b', 'storm-c'];
     world.aws.admin.addFault(STORM);
     await Promise.all(names.map(applyWithCluster));
-    await Promise.all(names.map((name) => world.ready(name, { timeoutMs: 60_000 })));
+    await Promise.all(names.map((name) => world.ready(name)));
     await Promise.all(names.map((name) => world.delete(name)));
-    await Promise.all(names.map((name) => world.gone(name, { timeoutMs: 60_000 })));
+    await Promise.all(names.map((name) => world.gone(name)));
     world.aws.admin.clearFaults();
     expect(names.filter((name) => world.awsView.profile(`default_${name}`) !== undefined)).to.deep.equal([]);
     expect(names.filter((name) => world.awsView.role(`${name}-default_${name}_fargate`) !== undefined)).to.deep.equal(

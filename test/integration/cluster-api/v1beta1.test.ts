@@ -94,7 +94,7 @@ describe('a Cluster API that serves Clusters only in v1beta1', () => {
           { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: 'old', uid: metadata.uid },
         ]);
       },
-      { what: 'the owner reference in v1beta2', timeoutMs: 40_000 },
+      { what: 'the owner reference in v1beta2' },
     );
     await world.apply(fargateProfile('api', { clusterName: 'old' }));
     await world.ready('api');

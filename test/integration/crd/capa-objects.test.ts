@@ -136,8 +136,7 @@ const OLD_OBJECTS: readonly OldObject[] = [
   },
 ];
 
-describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', function () {
-  this.timeout(60_000);
+describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', () => {
   let controlPlane: ControlPlane;
 
   const path = (name: string): string => `${PROFILES}/${name}`;

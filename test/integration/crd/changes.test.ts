@@ -249,8 +249,7 @@ const MUTABLE: readonly Case[] = [
   ]),
 ];
 
-describe('validation of a change of an AWSFargateProfile', function () {
-  this.timeout(60_000);
+describe('validation of a change of an AWSFargateProfile', () => {
   let controlPlane: ControlPlane;
 
   before(async () => {

@@ -6,8 +6,7 @@ import { WITH_CRDS } from '../../world/world.ts';
 import { CREATIONS, MALFORMED, UNCHECKED } from './creations.ts';
 import { PROFILES, causesOf, profile } from './profiles.ts';
 
-describe('validation of a new AWSFargateProfile', function () {
-  this.timeout(60_000);
+describe('validation of a new AWSFargateProfile', () => {
   let controlPlane: ControlPlane;
 
   before(async () => {

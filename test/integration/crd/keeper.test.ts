@@ -22,11 +22,6 @@ const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/r
 const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
-/**
- * How long a test waits until the manager reacts to a changed CRD or webhook. The manager looks at the CRD and the
- * webhooks every 15 s, so the default time limit of the tests is too short.
- */
-const WITHIN_POLL = { timeoutMs: 40_000 };
 
 describe('the keeper of the CRD, beside the real manifests of Cluster API Provider AWS', () => {
   let audit: PermissionAudit;
@@ -79,7 +74,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
         expect((await restorations()).at(-1)?.dropped).to.equal(undefined);
         return true;
       },
-      { what: 'the restoration', ...WITHIN_POLL },
+      { what: 'the restoration' },
     );
   /**
    * The names and resourceVersions of the CRD and of the webhook configurations. Every write that changes an object
@@ -131,7 +126,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
       `Warning CAPAServesProfiles: Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}`,
     );
     await world.patch('web', { metadata: { labels: { written: 'under-the-crd-of-capa' } } });
-    await world.event('web', 'Warning CAPAServesProfiles', WITHIN_POLL);
+    await world.event('web', 'Warning CAPAServesProfiles');
     expect(await versions()).to.deep.equal(before);
     expect(await world.controlPlane.api.exists(RECORD)).to.equal(false);
 
@@ -145,18 +140,13 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     expect(lost.at(-1)).to.contain('Apply your manifest of this object again');
     expect((await restorations()).at(-1)?.lost?.[0]).to.match(/^default\/web: spec\.deletionPolicy/);
     await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));
-    await world.condition('web', 'Ready', { status: 'True' }, { generation: 1, ...WITHIN_POLL });
+    await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
   });
 
   it('leaves the objects to CAPA when it answers the webhooks under our CRD, and keeps them Ready', async () => {
     capa.hasGate = true;
     await capa.applyWebhooks();
-    const served = await world.condition(
-      'web',
-      'Stalled',
-      { status: 'True', reason: 'CAPAServesProfiles' },
-      WITHIN_POLL,
-    );
+    const served = await world.condition('web', 'Stalled', { status: 'True', reason: 'CAPAServesProfiles' });
     expect(summaryOf(served)).to.deep.equal({
       Ready: 'True Ready',
       Reconciling: 'False',
@@ -172,7 +162,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     await capa.touch();
     await restored();
     await triggerReconcile(world, 'web');
-    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'b', WITHIN_POLL);
+    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'b');
     await world.condition('web', 'Stalled', { status: 'False' });
   });
 
@@ -191,15 +181,11 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
         /"kustomize-controller" has replaced CRD awsfargateprofiles\S* and added webhook default\.awsfargateprofile.* 3 times within 24 hours/,
       )
       .and.to.contain('Then delete ConfigMap capaf-system/capaf-crd-keeper');
-    await world.event(
-      'web',
-      'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io',
-      WITHIN_POLL,
-    );
+    await world.event('web', 'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io');
     const before = await versions();
     await world.stopManager();
     await start('restarted', '--manage-crd');
-    await eventually(() => world.manager.log().includes('"The keeper of the CRD has stopped"'), WITHIN_POLL);
+    await eventually(() => world.manager.log().includes('"The keeper of the CRD has stopped"'));
     expect(await versions()).to.deep.equal(before);
 
     await world.controlPlane.api.delete(RECORD);
@@ -224,7 +210,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     await start('without');
     await capa.apply();
     const before = await versions();
-    await world.event('web', 'Apply the CRD of cluster-api-provider-aws-fargate again', WITHIN_POLL);
+    await world.event('web', 'Apply the CRD of cluster-api-provider-aws-fargate again');
     expect(await versions()).to.deep.equal(before);
     expect(await world.controlPlane.api.exists(PROFILE_CRD)).to.equal(true);
 

@@ -91,7 +91,7 @@ describe('identities', () => {
             'external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN. The controller retries on its own.',
         );
         world.aws.admin.putRole({ name: 'distrustful', account: OTHER, trustPolicy: trustPolicyFor(MANAGER_ARN) });
-        await world.ready('distrustful', { timeoutMs: 45_000 });
+        await world.ready('distrustful');
         await remove('distrustful');
       },
     );
@@ -130,7 +130,7 @@ describe('identities', () => {
       // The controller assumes the role `first` with the keys of the AWSClusterStaticIdentity `root`, and from there
       // the roles `second` and `third` in turn. So new keys in the Secret of `root` make it renew all three sessions.
       await world.apply(keysSecret('root', world.aws.admin.registerKey({ account: ACCOUNT, userName: 'root' })));
-      await eventually(() => sessionsOf(third.arn).length === 2, { timeoutMs: 30_000, what: 'a new session' });
+      await eventually(() => sessionsOf(third.arn).length === 2);
       await remove('chained');
     });
 

@@ -31,7 +31,7 @@ describe('identities whose CRDs are installed later', () => {
     );
     await applyCrds(world.controlPlane.api, STAND_IN_CRDS);
     await createStaticIdentity(world, 'late', OTHER);
-    await world.ready('early', { timeoutMs: 45_000 });
+    await world.ready('early');
   });
 
   it('are reported while their CRDs are missing, and nothing is deleted in AWS', async () => {
@@ -49,6 +49,6 @@ describe('identities whose CRDs are installed later', () => {
     expect(world.awsView.profile('default_early')?.status).to.equal('ACTIVE');
     await applyCrds(world.controlPlane.api, STAND_IN_CRDS);
     await world.apply(identity(STATIC_IDENTITY, 'late', { secretRef: 'late' }));
-    await world.ready('early', { timeoutMs: 45_000 });
+    await world.ready('early');
   });
 });

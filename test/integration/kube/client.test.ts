@@ -40,8 +40,7 @@ const widgetCrd = {
   },
 };
 
-describe('the Kubernetes client with a real API server', function () {
-  this.timeout(60_000);
+describe('the Kubernetes client with a real API server', () => {
   let controlPlane: ControlPlane;
   let connected: Connected;
   const { signal } = new AbortController();

@@ -23,8 +23,7 @@ function awsManagedControlPlane(name: string): object {
 
 const configMap = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 
-describe('the test control plane', function () {
-  this.timeout(60_000);
+describe('the test control plane', () => {
   let controlPlane: ControlPlane;
 
   before(async () => {
@@ -158,8 +157,7 @@ describe('the test control plane', function () {
   });
 });
 
-describe('another test control plane', function () {
-  this.timeout(60_000);
+describe('another test control plane', () => {
   let controlPlane: ControlPlane;
   before(async () => {
     controlPlane = await startControlPlane();
@@ -190,9 +188,7 @@ describe('another test control plane', function () {
   });
 });
 
-describe('the end of a test control plane', function () {
-  this.timeout(60_000);
-
+describe('the end of a test control plane', () => {
   it('follows when the process that started it is killed', async () => {
     const module = new URL('../../envtest/control-plane/controlplane.ts', import.meta.url);
     const script = `import { startControlPlane } from ${JSON.stringify(module.href)};

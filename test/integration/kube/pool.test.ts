@@ -67,8 +67,7 @@ async function createSecret({ api }: ControlPlane): Promise<number> {
   return (await api.request('POST', '/api/v1/namespaces/default/secrets', options)).status;
 }
 
-describe('the pool of control planes', function () {
-  this.timeout(60_000);
+describe('the pool of control planes', () => {
   let controlPlane: ControlPlane;
   beforeEach(async () => {
     controlPlane = await acquireControlPlane(WITH_CRDS);

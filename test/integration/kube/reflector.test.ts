@@ -39,8 +39,7 @@ function crdOf(
 
 const onlyV1 = { v1: { served: true, storage: true } };
 
-describe('a Reflector with a real API server', function () {
-  this.timeout(120_000);
+describe('a Reflector with a real API server', () => {
   let controlPlane: ControlPlane;
   let connected: Connected;
   let stop: () => Promise<void>;
@@ -79,7 +78,7 @@ describe('a Reflector with a real API server', function () {
       return listing.kind === 'unknown' ? listing.kind : listing.objects.map((object) => keyText(keyOf(object)));
     };
     const shows = (...expected: readonly string[]) =>
-      eventually(() => expect(names()).to.deep.equal(expected.map((name) => `default/${name}`)), { timeoutMs: 60_000 });
+      eventually(() => expect(names()).to.deep.equal(expected.map((name) => `default/${name}`)));
     return { store, reflector, changes, shows, logger };
   }
 
@@ -250,20 +249,18 @@ describe('a Reflector with a real API server', function () {
     await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
     await create('gadgets', 'a');
     // While the API server does not serve a kind, the reflector asks for it after increasing delays of up to 30 s.
-    await eventually(() => store.synced, { timeoutMs: 60_000 });
+    await eventually(() => store.synced);
     await shows('a');
 
     const upgraded = { v1: { served: false, storage: true }, v2: { served: true, storage: false } };
     await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', upgraded));
-    await eventually(() => expect(connected.requests.at(-1)).to.match(/\/v2\/gadgets\?watch=true/), {
-      timeoutMs: 60_000,
-    });
+    await eventually(() => expect(connected.requests.at(-1)).to.match(/\/v2\/gadgets\?watch=true/));
     await create('gadgets', 'b', 'v2');
     await shows('a', 'b');
     expect(changes, 'the other version of an object is an update').to.deep.equal(['added a', 'updated a', 'added b']);
 
     await controlPlane.api.delete(`${CRDS}/gadgets.${GROUP}`);
-    await eventually(() => reflector.state.kind === 'unserved', { timeoutMs: 60_000 });
+    await eventually(() => reflector.state.kind === 'unserved');
     expect(store.list().kind).to.equal('unknown');
   });
 });

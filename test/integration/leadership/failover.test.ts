@@ -30,8 +30,7 @@ const FLAGS = [
  */
 const POLICIES = 9;
 
-describe('leader election of two managers', function () {
-  this.timeout(60_000);
+describe('leader election of two managers', () => {
   let world: World;
   let lease: LeaseHistory;
   /** All managers that the tests of this file have started. */

@@ -18,8 +18,7 @@ const HANDOVER_MS = 2_000;
  */
 const ROUNDS = 4;
 
-describe('two managers with the default flags of leader election', function () {
-  this.timeout(60_000);
+describe('two managers with the default flags of leader election', () => {
   let world: World;
   let lease: LeaseHistory;
 

@@ -26,8 +26,7 @@ interface Contender {
   error: unknown;
 }
 
-describe('leader election with a real API server', function () {
-  this.timeout(60_000);
+describe('leader election with a real API server', () => {
   let controlPlane: ControlPlane;
   const contenders: Contender[] = [];
 

@@ -60,7 +60,7 @@ describe('drift in AWS', () => {
     const calls = callsFromNow(world.aws);
     const reads = (): number =>
       calls.about(`default_${name}`).filter(({ operation }) => operation === 'DescribeFargateProfile').length;
-    await eventually(() => reads() >= count, { what: `${count} resyncs of ${name}`, timeoutMs: 15_000 });
+    await eventually(() => reads() >= count, { what: `${count} resyncs of ${name}` });
   }
 
   describe('of the Fargate profile', () => {
@@ -277,7 +277,7 @@ describe('drift in AWS', () => {
           await resyncs('still-a', 2);
           return (await writes()) === writesBefore;
         },
-        { what: 'a second without a write', timeoutMs: 30_000 },
+        { what: 'a second without a write' },
       );
       const before = await state();
       const calls = callsFromNow(world.aws);

@@ -10,8 +10,6 @@ import { CAPA_CRD } from '../crd/profiles.ts';
 
 const ALLOWED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/tools*`;
 const roleOf = (name: string, cluster = 'tools'): string => `${cluster}-default_${name}_fargate`;
-/** The time limit for the manager to notice a changed CRD. The manager reads the CRD every 15 s. */
-const WITHIN_CRD_CHECK = { timeoutMs: 40_000 };
 
 // In these tests, the API server serves neither the kinds of Cluster API nor those of Cluster API Provider AWS.
 describe('an AWSFargateProfile in an EKS cluster that Cluster API does not manage', () => {
@@ -107,12 +105,7 @@ describe('an AWSFargateProfile in an EKS cluster that Cluster API does not manag
     await eventually(async () => (await api.get(path)).spec?.['eksCluster'] === undefined);
     await api.patch(path, { metadata: { labels: { written: 'under-the-other-crd' } } });
     await applyCrds(api, OUR_CRD);
-    const stopped = await world.condition(
-      'pruned',
-      'Stalled',
-      { status: 'True', reason: 'ClusterNotNamed' },
-      WITHIN_CRD_CHECK,
-    );
+    const stopped = await world.condition('pruned', 'Stalled', { status: 'True', reason: 'ClusterNotNamed' });
     expect(messageOf(stopped, 'Stalled')).to.include(`${ACCOUNT}/${REGION}/tools`);
     await world.patch('pruned', { metadata: { labels: { still: 'changeable' } } });
     await world.patch('pruned', { spec: { additionalTags: { still: 'changeable' } } });

@@ -249,7 +249,7 @@ describe('ownership of Fargate profiles and roles', () => {
       const { arn } = world.awsView.profile('contested') ?? {};
       await world.delete('winner');
       await world.gone('winner');
-      await world.ready('loser', { timeoutMs: 20_000 });
+      await world.ready('loser');
       const profile = world.awsView.profile('contested');
       expect(profile?.tags[OWNER_TAG]).to.equal('default/loser');
       expect(profile?.arn, 'a new profile').not.to.equal(arn);

@@ -222,7 +222,7 @@ describe('retention, tags and eventual consistency', () => {
       for (let round = 1; round <= 20; round++) {
         await world.patch('burst', { spec: { additionalTags: { round: String(round) } } });
       }
-      await eventually(() => world.awsView.profile('default_burst')?.tags['round'] === '20', { timeoutMs: 20_000 });
+      await eventually(() => world.awsView.profile('default_burst')?.tags['round'] === '20');
       await eventually(() => roleOf('burst').tags['round'] === '20');
       await world.ready('burst');
       const made = operationsOf(calls).filter((operation) => operation.startsWith('Create'));

@@ -169,7 +169,7 @@ describe('changes of the spec', () => {
         roleName: 'before-pods',
         selectors: [{ namespace: 'before' }],
       });
-      await eventually(() => world.awsView.profile('after')?.status === 'ACTIVE', { timeoutMs: 20_000 });
+      await eventually(() => world.awsView.profile('after')?.status === 'ACTIVE');
       forget();
       await world.ready('racer');
       expect(profileOf('after')).to.deep.include({
@@ -200,7 +200,7 @@ describe('changes of the spec', () => {
         });
       });
       await applyWithCluster('fickle', { profileName: 'turn-0', roleName: 'turn-0-pods' });
-      await eventually(() => done.size === steps.length, { timeoutMs: 30_000 });
+      await eventually(() => done.size === steps.length);
       forget();
       const last = `turn-${steps.length}`;
       const { status } = await world.ready('fickle');

@@ -205,7 +205,7 @@ describe('an AWSFargateProfile that waits', () => {
             .messages(name, 'Ready')
             .some((words) => words.startsWith('EKS changes only one Fargate profile of a cluster at a time')),
         );
-      await eventually(() => expect(waited()).to.have.lengthOf(3), { timeoutMs: 30_000 });
+      await eventually(() => expect(waited()).to.have.lengthOf(3));
       // Three AWSFargateProfiles can report that they wait before the controller has called CreateFargateProfile for
       // the fourth. So the test also waits for this call.
       const creating = await eventually(() => {

@@ -120,7 +120,6 @@ describe('a refusal by the API server', () => {
     await world.ready('arriving');
     await eventually(async () => (await finalizersOf(world, controlPlanePath('guarded'))).length === 0, {
       what: 'the removal of the control plane finalizer',
-      timeoutMs: 30_000,
     });
   });
 });

@@ -181,7 +181,7 @@ describe('the manager in a bad environment', () => {
           expect(text).to.contain('[-]caches failed: waiting for reflector of awsfargateprofiles');
           expect(text).to.contain('(the API server does not serve awsfargateprofiles.infrastructure.cluster.x-k8s.io)');
         },
-        { what: 'the missing kind in readyz', timeoutMs: 30_000 },
+        { what: 'the missing kind in readyz' },
       );
       const healthy = await fetch(`${world.manager.healthUrl}/healthz`);
       expect({ status: healthy.status, text: await healthy.text() }).to.deep.equal({ status: 200, text: 'ok' });
@@ -192,7 +192,6 @@ describe('the manager in a bad environment', () => {
       await applyCrds(world.controlPlane.api, OUR_CRD);
       await eventually(async () => (await world.manager.readyz()).status === 200, {
         what: 'the manager being ready',
-        timeoutMs: 35_000,
       });
       await world.apply(fargateProfile('first', { clusterName: 'first' }));
       const object = await world.condition('first', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
@@ -246,7 +245,6 @@ describe('the manager in a bad environment', () => {
       });
       await eventually(() => manager.log().includes('Unauthorized'), {
         what: 'Unauthorized in the log',
-        timeoutMs: 30_000,
       });
       expect(manager.exit()).to.equal(undefined);
       expect(await manager.stop()).to.include({ code: 0 });
@@ -255,7 +253,7 @@ describe('the manager in a bad environment', () => {
 
   describe('after CRDs are installed', () => {
     it('reconciles the object without a restart', async () => {
-      await world.ready('first', { timeoutMs: 35_000 });
+      await world.ready('first');
     });
   });
 
@@ -265,13 +263,12 @@ describe('the manager in a bad environment', () => {
       await world.controlPlane.stopApiServer('SIGKILL');
       await eventually(() => world.manager.log().includes('ECONNREFUSED'), {
         what: 'the refused connection in the log',
-        timeoutMs: 30_000,
       });
       const healthy = await fetch(`${world.manager.healthUrl}/healthz`);
       expect(healthy.status).to.equal(200);
       await world.controlPlane.startApiServer();
       await world.apply(fargateProfile('interrupted', { clusterName: 'interrupted' }));
-      await world.ready('interrupted', { timeoutMs: 60_000 });
+      await world.ready('interrupted');
       expect(world.manager.exit()).to.equal(undefined);
     });
 
@@ -287,13 +284,12 @@ describe('the manager in a bad environment', () => {
         });
         await eventually(() => world.manager.log().includes('ECONNRESET'), {
           what: 'the reset connection in the log',
-          timeoutMs: 30_000,
         });
         expect((await world.manager.readyz()).status).to.equal(500);
         proxy.restore();
         await world.createEksCluster('reached');
         await world.apply(fargateProfile('reached', { clusterName: 'reached' }));
-        await world.ready('reached', { timeoutMs: 60_000 });
+        await world.ready('reached');
         expect((await world.manager.readyz()).status).to.equal(200);
         await world.stopManager();
       } finally {
@@ -313,7 +309,7 @@ describe('the manager in a bad environment', () => {
           expect(status).to.equal(500);
           expect(text).to.contain(`${forbidden}. Apply the roles and role bindings of the manager again (config/rbac)`);
         },
-        { what: 'the missing permission in readyz', timeoutMs: 30_000 },
+        { what: 'the missing permission in readyz' },
       );
       expect(manager.log()).to.contain('remedy="Apply the roles and role bindings of the manager again (config/rbac)');
       await world.stopManager(manager);

@@ -19,11 +19,6 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CLUSTERS = 'clusters.cluster.x-k8s.io';
 const CONTROL_PLANES = 'awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io';
 const PROFILES = 'awsfargateprofiles.infrastructure.cluster.x-k8s.io';
-/**
- * The time limit for the manager to notice that the API server serves a kind. While a kind is not served, the manager
- * asks for it after increasing delays of up to 30 s.
- */
-const DISCOVERY = { timeoutMs: 60_000 };
 
 describe('CRDs that are installed, removed or changed while the manager runs', () => {
   let world: World;
@@ -42,7 +37,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
   const install = (crd: CrdManifest | string): Promise<void> => applyCrds(world.controlPlane.api, crd);
   const remove = async (name: string): Promise<void> => {
     await world.controlPlane.api.delete(`${CRDS}/${name}`);
-    await eventually(async () => !(await world.controlPlane.api.exists(`${CRDS}/${name}`)), { timeoutMs: 30_000 });
+    await eventually(async () => !(await world.controlPlane.api.exists(`${CRDS}/${name}`)));
   };
 
   it('without AWSFargateProfiles, the manager is not ready, reports the kind, and becomes ready with the CRD', async () => {
@@ -53,7 +48,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
       expect(text).to.contain(PROFILES);
     });
     await install(OUR_CRD);
-    await eventually(async () => expect((await manager.readyz()).status).to.equal(200), DISCOVERY);
+    await eventually(async () => expect((await manager.readyz()).status).to.equal(200));
   });
 
   it('without Clusters, profiles wait and report that', async () => {
@@ -64,7 +59,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     );
     expect(waiting.metadata.finalizers).to.equal(undefined);
     await install(withOnlyVersion(crdOf(CLUSTERS), 'v1beta1'));
-    await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForCluster' }, DISCOVERY);
+    await world.condition('web', 'Ready', { status: 'False', reason: 'WaitingForCluster' });
     await world.apply(clusterObject('prod', 'default', 'v1beta1'));
   });
 
@@ -75,7 +70,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     );
     await install(crdOf(CONTROL_PLANES));
     await world.createEksCluster('prod', { version: 'v1beta1' });
-    const { metadata } = await world.ready('web', DISCOVERY);
+    const { metadata } = await world.ready('web');
     expect(metadata.ownerReferences?.map(({ apiVersion }) => apiVersion)).to.deep.equal(['cluster.x-k8s.io/v1beta1']);
   });
 
@@ -92,7 +87,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     await eventually(async () => {
       const apiVersions = (await world.profile('web'))?.metadata.ownerReferences?.map(({ apiVersion }) => apiVersion);
       expect(apiVersions).to.deep.equal(['cluster.x-k8s.io/v1beta2']);
-    }, DISCOVERY);
+    });
     await world.ready('web');
     await world.patch('web', { spec: { additionalTags: { after: 'upgrade' } } });
     await eventually(() => world.awsView.profile('default_web')?.tags['after'] === 'upgrade');
@@ -105,12 +100,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const calls = callsFromNow(world.aws);
     await remove(CLUSTERS);
     await world.delete('leaving');
-    const waiting = await world.condition(
-      'leaving',
-      'Deleting',
-      { status: 'True', reason: 'WaitingForAPI' },
-      DISCOVERY,
-    );
+    const waiting = await world.condition('leaving', 'Deleting', { status: 'True', reason: 'WaitingForAPI' });
     expect(messageOf(waiting, 'Deleting')).to.equal(
       'The controller cannot read Cluster objects: the API server does not serve clusters.cluster.x-k8s.io. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
     );
@@ -119,8 +109,8 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
 
     await install(crdOf(CLUSTERS));
     await world.apply(clusterObject('prod'));
-    await world.gone('leaving', DISCOVERY);
-    const { metadata } = await world.ready('web', DISCOVERY);
+    await world.gone('leaving');
+    const { metadata } = await world.ready('web');
     const { uid } = (await world.controlPlane.api.get(clusterPath('prod'))).metadata;
     expect(metadata.ownerReferences?.map((owner) => owner.uid)).to.deep.equal([uid]);
     expect(calls.about('default_web').filter(({ mutates }) => mutates)).to.deep.equal([]);
@@ -146,7 +136,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     const { name, namespace } = metadata;
     await world.apply({ apiVersion, kind, metadata: { name, namespace }, spec });
     await world.setControlPlaneReady('prod', true);
-    await world.ready('late', DISCOVERY);
+    await world.ready('late');
     await world.ready('web');
     expect(calls.about('default_web').filter(({ mutates }) => mutates)).to.deep.equal([]);
   });
@@ -163,7 +153,7 @@ describe('CRDs that are installed, removed or changed while the manager runs', (
     await remove(CONTROL_PLANES);
     await pause(false);
     await world.apply(fargateProfile('too-late'));
-    await world.condition('too-late', 'Ready', { status: 'False', reason: 'WaitingForAPI' }, DISCOVERY);
+    await world.condition('too-late', 'Ready', { status: 'False', reason: 'WaitingForAPI' });
     await world.condition('web', 'Paused', { status: 'False' });
     expect((await world.profile('web'))?.metadata.deletionTimestamp).to.equal(undefined);
     expect(calls.mutations()).to.deep.equal([]);

@@ -180,7 +180,7 @@ describe('the manager with only the permissions of config/rbac', () => {
           const response = await send({ path: '/metrics', token });
           return response.servedBy === 'second' && response;
         },
-        { what: 'the new certificate', timeoutMs: 30_000 },
+        { what: 'the new certificate' },
       );
       expect(answer.status).to.equal(200);
       expect((await send({ path: '/metrics', token, ca: secondPair.cert })).status).to.equal(200);

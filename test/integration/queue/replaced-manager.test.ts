@@ -32,7 +32,6 @@ describe('the cluster queue after the manager is killed', () => {
   async function waitForProfileStatus(object: string, status: 'CREATING' | 'DELETING'): Promise<void> {
     await eventually(async () => (await world.profile(object))?.status?.['profileStatus'] === status, {
       what: `${object} ${status}`,
-      timeoutMs: 30_000,
     });
   }
 
@@ -46,7 +45,6 @@ describe('the cluster queue after the manager is killed', () => {
     await world.startManager();
     await eventually(() => calls.about(`default_${object}`).some(({ status }) => status === 200), {
       what: `a look of the successor at ${object}`,
-      timeoutMs: 30_000,
     });
   }
 

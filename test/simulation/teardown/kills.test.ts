@@ -35,8 +35,7 @@ async function runTeardown(killPoint?: SimulatedKillPoint): Promise<TeardownRun>
   return { duration, killPoints: teardown.killPoints };
 }
 
-describe('the teardown of a cluster with four profiles', function () {
-  this.timeout(180_000);
+describe('the teardown of a cluster with four profiles', () => {
   let baseline: TeardownRun;
   before(async () => {
     baseline = await runTeardown();

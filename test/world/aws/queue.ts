@@ -43,7 +43,6 @@ export interface ProfileQueue {
 }
 
 const ENDLESS_MS = 3_600_000;
-const TIMEOUT = { timeoutMs: 90_000 };
 
 /**
  * @param world a function that returns the test environment, because the test file calls `profileQueueOf` before it has
@@ -83,8 +82,8 @@ export function profileQueueOf(world: () => World): ProfileQueue {
     waitUntilQueued: (...names) =>
       each(names, (name) => world().condition(name, 'Reconciling', { status: 'True', reason: 'WaitingForSibling' })),
     deleteAll: (names) => each(names, (name) => world().delete(name)),
-    waitUntilReady: (names) => each(names, (name) => world().ready(name, TIMEOUT)),
-    waitUntilGone: (names) => each(names, (name) => world().gone(name, TIMEOUT)),
+    waitUntilReady: (names) => each(names, (name) => world().ready(name)),
+    waitUntilGone: (names) => each(names, (name) => world().gone(name)),
     warningsOf: async (names) => {
       const events = await Promise.all(names.map((name) => world().events(name)));
       return events.flat().filter((event) => event.startsWith('Warning'));

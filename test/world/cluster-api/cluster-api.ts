@@ -10,12 +10,6 @@ import type { ManagedCluster } from './managed-cluster.ts';
 import type { World } from '../world.ts';
 
 /**
- * The timeout of a wait for a deletion. It must exceed 30 s: if the Cluster is missing, the manager changes nothing in
- * AWS for 30 s, because `clusterctl move` may be about to create the Cluster.
- */
-const TIMEOUT_MS = 60_000;
-
-/**
  * The time in milliseconds that the emulated EKS takes to create or delete a Fargate profile and to delete an EKS
  * cluster. The real EKS takes minutes. Tests that delete Clusters check only the order of the deletions, so short times
  * are enough.
@@ -56,7 +50,7 @@ export async function startClusterApi(
   world.addCleanup(() => capa.stop());
 
   const gone = async (path: string): Promise<number> => {
-    await eventually(async () => !(await api.exists(path)), { what: `the deletion of ${path}`, timeoutMs: TIMEOUT_MS });
+    await eventually(async () => !(await api.exists(path)), { what: `the deletion of ${path}` });
     return Date.now();
   };
   return {

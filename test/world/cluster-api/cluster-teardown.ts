@@ -111,7 +111,7 @@ export async function expectAllGone(
 ): Promise<void> {
   const { namespace } = cluster;
   const ends = profiles.map(async (name) => {
-    await world.gone(name, { namespace, timeoutMs: 60_000 });
+    await world.gone(name, { namespace });
     return Date.now();
   });
   const clusterEnd = await clusterApi.clusterGone(cluster);

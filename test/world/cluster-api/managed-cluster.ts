@@ -83,7 +83,7 @@ export async function createManagedCluster(
   for (const path of [cluster.controlPlanePath, cluster.infrastructurePath]) {
     await eventually(
       async () => (await api.get(path)).metadata.ownerReferences?.some(({ kind }) => kind === 'Cluster') === true,
-      { what: `the owner reference of ${path}`, timeoutMs: 30_000 },
+      { what: `the owner reference of ${path}` },
     );
   }
   return cluster;

@@ -67,7 +67,7 @@ export function leaseHistoryOf(
           if (broken !== undefined) throw new Error('the watch of the Lease broke', { cause: broken });
           return versions.find((version) => version.holder === holder) ?? fail(JSON.stringify(versions.at(-1)));
         },
-        { what: `the acquisition of the Lease by ${holder}`, timeoutMs: 30_000, intervalMs: 20 },
+        { what: `the acquisition of the Lease by ${holder}`, intervalMs: 20 },
       ),
     stop: async () => {
       stopping.abort();

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ENVIRONMENT, NODE_FLAGS } from '../../../hack/build/node-flags.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
-import { START_TIMEOUT_MS, type ServerProcess } from '../../envtest/control-plane/process.ts';
+import type { ServerProcess } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { requestDiagnostics } from './diagnostics.ts';
 
@@ -136,7 +136,7 @@ export async function startManager(
         if (status !== 200) throw new Error(text);
         return true;
       },
-      { what: 'the readiness of the manager', timeoutMs: START_TIMEOUT_MS },
+      { what: 'the readiness of the manager' },
     );
     if (process_.exit() !== undefined) throw new Error(`the manager exited before it was ready: ${process_.tail()}`);
   }

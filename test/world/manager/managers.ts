@@ -64,7 +64,6 @@ export class Managers {
   async waitForExit(manager: RunningManager): Promise<Exit> {
     const exit = await eventually(() => manager.exit() ?? false, {
       what: `the exit of ${manager.name}`,
-      timeoutMs: 30_000,
     });
     this.#exited.add(manager);
     return exit;

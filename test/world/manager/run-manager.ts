@@ -2,11 +2,6 @@ import type { ProgramResult } from '../../support/run-program.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { MANAGER } from './manager.ts';
 
-/**
- * The time in which the manager must exit. With an invalid command line it exits at once, but a busy machine may be
- * slow.
- */
-const TIMEOUT_MS = 30_000;
 /** The folder in which Node.js caches compiled code. With it, the manager starts in two thirds of the time. */
 const COMPILE_CACHE = process.env['NODE_COMPILE_CACHE'];
 
@@ -26,5 +21,4 @@ export const runManagerCommand = (
       ...(COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE: COMPILE_CACHE }),
       ...env,
     },
-    timeoutMs: TIMEOUT_MS,
   });

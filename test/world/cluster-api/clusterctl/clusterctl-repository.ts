@@ -17,7 +17,6 @@ export const CERT_MANAGER_CRDS = fileURLToPath(
   new URL('../../../crds/cert-manager/cert-manager.yaml', import.meta.url),
 );
 const COMPONENTS = 'infrastructure-components.yaml';
-const TIMEOUT_MS = 120_000;
 
 /** The name of the manager's image in the test release, without its tag. */
 export const IMAGE = 'registry.example.com/capaf';
@@ -84,7 +83,6 @@ export async function createClusterctlRepository(directory: string): Promise<Clu
           CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
           GOPROXY: 'off',
         },
-        timeoutMs: TIMEOUT_MS,
       });
       if (result.code !== 0) throw new Error(`clusterctl ${args.join(' ')}: ${result.stdout}${result.stderr}`);
       return result;

@@ -13,9 +13,8 @@ import { OUR_CRD, startWorld } from '../../world.ts';
 import { CERT_MANAGER_CRDS, createClusterctlRepository } from './clusterctl-repository.ts';
 import { initProvider, startInstalledManager } from './installed-provider.ts';
 import { CLUSTERCTL_LABEL, simulateMove } from './simulated-move.ts';
+import { HANG_LIMIT_MS } from '../../../support/hang-limit.ts';
 
-/** The timeout of `clusterctl move`, which waits only for answers of the two API servers. */
-const TIMEOUT_MS = 120_000;
 const NAMESPACE = 'default';
 
 /**
@@ -91,7 +90,7 @@ async function realMove(clusterctl: string, from: ControlPlane, to: ControlPlane
       clusterctl,
       [...args, ...clusters, '-v', '1'],
       {
-        timeout: TIMEOUT_MS,
+        timeout: HANG_LIMIT_MS,
         env: { ...process.env, CLUSTERCTL_DISABLE_VERSIONCHECK: 'true', XDG_CONFIG_HOME: from.dir },
       },
       (error, stdout, stderr) => {
