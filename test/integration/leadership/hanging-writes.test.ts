@@ -6,7 +6,8 @@ import { leaseHistoryOf } from '../../world/manager/lease-history.ts';
 import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
 
-const LEASE_MS = 6_000;
+/** How many renewals after the start of the hanging writes show that they do not hinder the next one. */
+const RENEWALS = 5;
 /**
  * The number of AWSFargateProfiles. It is larger than the number of connections that the manager has to the API server.
  */
@@ -42,23 +43,14 @@ describe('a leader whose writes all hang, as in a webhook without an answer', ()
     await world.apply(...names.map((name) => fargateProfile(name)));
     const manager = await world.startManager({
       kubeconfigPath,
-      flags: [
-        '--leader-elect',
-        `--leader-elect-lease-duration=${LEASE_MS}ms`,
-        '--leader-elect-renew-deadline=4s',
-        '--leader-elect-retry-period=250ms',
-        `--awsfargateprofile-concurrency=${OBJECTS}`,
-      ],
+      flags: ['--leader-elect', '--leader-elect-retry-period=250ms', `--awsfargateprofile-concurrency=${OBJECTS}`],
     });
     await eventually(() => held >= OCCUPIED, { what: 'the hanging writes' });
     const occupiedAt = Date.now();
-    await eventually(
-      () => {
-        expect(manager.exit()).to.equal(undefined);
-        return lease.versions.some(({ renewedAt }) => renewedAt > occupiedAt + LEASE_MS);
-      },
-      { what: 'a renewal after the lease duration' },
-    );
+    await eventually(() => lease.versions.filter(({ renewedAt }) => renewedAt > occupiedAt).length >= RENEWALS, {
+      what: 'renewals',
+    });
+    expect(manager.exit()).to.equal(undefined);
     expect(lease.versions.at(-1)?.transitions).to.equal(0);
 
     // The test still holds the requests that add the finalizers. So the AWSFargateProfiles have no finalizer, and the
