@@ -84,7 +84,7 @@ export interface ClusterChange extends AwsLocation {
   readonly awsAuthRoleArns?: readonly string[];
   /**
    * How long EKS refuses operations on the cluster with the error "an update in progress", in milliseconds. The status
-   * of the cluster stays unchanged in this time.
+   * of the cluster stays unchanged in this time. 0 ends all such updates.
    */
   readonly updateInProgressMs?: number;
   /**
@@ -259,7 +259,8 @@ export function createAdmin(emulator: Emulator) {
       cluster.nodegroupRoleArns = change.nodegroupRoleArns ?? cluster.nodegroupRoleArns;
       if (change.updateInProgressMs !== undefined) {
         const refuses = change.refuses ?? ['create', 'delete', 'deleteCluster'];
-        cluster.updates = [...cluster.updates, { until: now() + change.updateInProgressMs, refuses }];
+        const update = { until: now() + change.updateInProgressMs, refuses };
+        cluster.updates = change.updateInProgressMs === 0 ? [] : [...cluster.updates, update];
       }
     },
     /** Removes the EKS cluster and its Fargate profiles at once, without the checks and delays of DeleteCluster. */

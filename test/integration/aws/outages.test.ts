@@ -39,6 +39,7 @@ const AFTER_THE_EFFECT: readonly (Outage & { readonly reason: string })[] = [
 describe('an AWS outage', () => {
   let world: World;
   let history: ProfileHistory;
+  let silence: number;
   before(async () => {
     world = await startWorld();
     history = historyOf(world);
@@ -46,7 +47,7 @@ describe('an AWS outage', () => {
     // EKS does not answer CreateFargateProfile for the object `silent`, and the manager waits 10 s for the answer. The
     // call starts in this hook, so that the 10 s pass while other tests run. A later test checks the result.
     const where = { clusterName: eksClusterOf('silent') };
-    world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before', times: 1, where });
+    silence = world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'no-answer-before', where });
     await applyWithCluster('silent');
     await eventually(() => world.aws.log.read().some(({ fault }) => fault === 'no-answer-before'));
   });
@@ -66,6 +67,7 @@ describe('an AWS outage', () => {
     await applyWithCluster('meanwhile');
     await world.ready('meanwhile');
     expect(history.of('silent').some(({ status }) => status?.['profileStatus'] !== undefined)).to.equal(false);
+    world.aws.admin.removeFault({ id: silence });
   });
 
   for (const { kind, words } of BEFORE_THE_EFFECT)

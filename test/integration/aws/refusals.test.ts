@@ -6,6 +6,7 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import type { ProfileHistory } from '../../world/history.ts';
 import { historyOf } from '../../world/history.ts';
 import { conditionOf, messageOf, stalled, summaryOf, waiting } from '../../world/object-state.ts';
+import { HELD_MS } from '../../world/aws/operations.ts';
 import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import type { EksClusterOptions, World } from '../../world/world.ts';
@@ -95,7 +96,7 @@ describe('refusals by AWS', () => {
     admin.deny({ principal: '*', action: 'eks:DeleteFargateProfile', resource: '*/default_undeletable/*' });
     admin.planFailure({ operation: 'create', profile: 'default_failed', times: 1, issues: [NODE_GROUP_ROLE] });
     admin.planFailure({ operation: 'delete', profile: 'default_stays', times: 1, issues: [INTERNAL_FAILURE] });
-    admin.setCluster({ name: 'default_updating-control-plane', updateInProgressMs: 5_000 });
+    admin.setCluster({ name: 'default_updating-control-plane', updateInProgressMs: HELD_MS });
     await Promise.all(names.map((name) => applyProfile(name)));
     await Promise.all(['stays', 'undeletable'].map((name) => world.ready(name)));
     await Promise.all(['stays', 'undeletable'].map((name) => world.delete(name)));
@@ -109,6 +110,7 @@ describe('refusals by AWS', () => {
       });
       expect(summaryOf(object)).to.deep.equal(waiting('ClusterUpdating'));
       expect(messageOf(object, 'Ready')).to.contain('"default_updating-control-plane"');
+      world.aws.admin.setCluster({ name: 'default_updating-control-plane', updateInProgressMs: 0 });
     });
 
     it('a failed create is reported with the health issues of EKS', async () => {
@@ -281,12 +283,12 @@ describe('refusals by AWS', () => {
     it('a role that is not yet visible to EKS makes the object wait without a Warning', async () => {
       const { admin } = world.aws;
       await cluster('slow-iam');
-      admin.setConfig({ iam: { trustVisibleToEksMs: 1_500 } });
+      admin.setConfig({ iam: { trustVisibleToEksMs: HELD_MS } });
       await applyProfile('slow-iam');
       const object = await history.waitForCondition('slow-iam', 'Ready', { status: 'False', reason: 'Propagating' });
       expect(summaryOf(object)).to.deep.equal(waiting('Propagating'));
-      await world.ready('slow-iam');
       admin.setConfig({ iam: { trustVisibleToEksMs: 0 } });
+      await world.ready('slow-iam');
       expect((await world.events('slow-iam')).filter((event) => event.startsWith('Warning'))).to.deep.equal([]);
     });
   });

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { callsFromNow, withoutRepeats } from '../../world/aws/calls.ts';
-import { eventually } from '../../support/eventually.ts';
 import { summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../../world/aws/operations.ts';
+import { holdChange, operationsOf } from '../../world/aws/operations.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
@@ -189,9 +188,12 @@ describe('the lifecycle of an AWSFargateProfile', () => {
     it('an object deleted during the creation of its profile is deleted as soon as EKS allows it', async () => {
       await world.createEksCluster('regret');
       const calls = callsFromNow(world.aws);
+      const held = holdChange(world.aws, 'Create', 'default_regretted');
       await world.apply(fargateProfile('regretted', { clusterName: 'regret' }));
-      await eventually(() => world.awsView.profile('default_regretted')?.status === 'CREATING', { intervalMs: 5 });
+      const profile = await held;
       await world.delete('regretted');
+      await world.condition('regretted', 'Deleting', { status: 'True', reason: 'WaitingForCreate' });
+      world.aws.admin.setProfile({ ...profile, status: 'ACTIVE' });
       await world.gone('regretted');
       expect(calls.failures()).to.deep.equal([]);
       expect(world.awsView.role('regret-default_regretted_fargate')).to.equal(undefined);

@@ -10,7 +10,7 @@ import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../../world/aws/operations.ts';
+import { holdChange, operationsOf } from '../../world/aws/operations.ts';
 
 const OTHER_ACCOUNT = '210987654321';
 const OTHER_KEY = 'other-account';
@@ -27,12 +27,9 @@ describe('retention, tags and eventual consistency', () => {
   });
   after(() => world.finish());
 
-  // A failed test may leave the AWS emulator with other permissions or another duration of creations. This hook resets
-  // them, so that the next tests do not fail too.
-  afterEach(() => {
-    world.aws.admin.allow();
-    world.aws.admin.setConfig({ eks: { createMs: 300 } });
-  });
+  // A failed test may leave the AWS emulator with other permissions. This hook resets them, so that the next tests do not
+  // fail too.
+  afterEach(() => world.aws.admin.allow());
 
   const profileOf = (name: string): ProfileView =>
     world.awsView.profile(`default_${name}`) ?? expect.fail(`there is no Fargate profile default_${name}`);
@@ -51,14 +48,13 @@ describe('retention, tags and eventual consistency', () => {
 
   describe('deletionPolicy Retain', () => {
     it('an object is deleted at once while EKS creates its profile, which becomes ACTIVE and stays', async () => {
-      world.aws.admin.setConfig({ eks: { createMs: 2_000 } });
+      const held = holdChange(world.aws, 'Create', 'default_half');
       await applyWithCluster('half', { deletionPolicy: 'Retain' });
-      await eventually(() => world.awsView.profile('default_half')?.status === 'CREATING', { intervalMs: 5 });
+      const profile = await held;
       await world.condition('half', 'Ready', { status: 'False', reason: 'Creating' });
       const calls = callsFromNow(world.aws);
       await remove('half');
-      await eventually(() => profileOf('half').status === 'ACTIVE');
-      world.aws.admin.setConfig({ eks: { createMs: 300 } });
+      world.aws.admin.setProfile({ ...profile, status: 'ACTIVE' });
       expect(operationsOf(calls)).to.deep.equal([]);
       expect(Object.keys(profileOf('half').tags).some((key) => key.startsWith(OWN_TAGS))).to.equal(true);
       await world.apply(fargateProfile('half', { clusterName: 'half', deletionPolicy: 'Delete' }));

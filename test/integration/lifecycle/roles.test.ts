@@ -21,7 +21,7 @@ import type { OtherClient } from '../../world/aws/other-client.ts';
 import { createOtherClient } from '../../world/aws/other-client.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
-import { HELD_MS, operationsOf } from '../../world/aws/operations.ts';
+import { HELD_MS, holdChange, operationsOf } from '../../world/aws/operations.ts';
 
 describe('the pod execution role', () => {
   let world: World;
@@ -118,9 +118,11 @@ describe('the pod execution role', () => {
         await world.createEksCluster(cluster);
         await applyProfile(first, spec);
         await ready(first);
+        const held = holdChange(world.aws, 'Delete', `default_${first}`);
         await world.delete(first);
-        await eventually(() => world.awsView.profile(`default_${first}`)?.status === 'DELETING', { intervalMs: 5 });
+        const profile = await held;
         const forget = onceBefore(operation, () => applyProfile(second, spec));
+        world.aws.admin.removeProfile(profile);
         await world.gone(first);
         forget();
         const [object] = await ready(second);

@@ -182,12 +182,13 @@ describe('an AWSFargateProfile that waits', () => {
           name: 'theirs',
           podExecutionRoleArn: `arn:aws:iam::${ACCOUNT}:role/theirs`,
           status,
-          next: { afterMs: 2_000, to: status === 'CREATING' ? 'ACTIVE' : 'gone' },
         });
         await start(name);
         const object = await waits(name, 'WaitingForSibling');
         expect(summaryOf(object)).to.deep.equal(waiting('WaitingForSibling'));
         expect(messageOf(object, 'Ready')).to.contain('"theirs"');
+        if (status === 'CREATING') world.aws.admin.setProfile({ cluster: eks, name: 'theirs', status: 'ACTIVE' });
+        else world.aws.admin.removeProfile({ cluster: eks, name: 'theirs' });
         await world.ready(name);
         expect((await world.events(name)).filter((event) => event.startsWith('Warning'))).to.deep.equal([]);
       });

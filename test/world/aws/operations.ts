@@ -1,3 +1,4 @@
+import type { Emulator } from '../../aws/emulator.ts';
 import type { Calls } from './calls.ts';
 
 /**
@@ -11,3 +12,25 @@ export const HELD_MS = 3_600_000;
  * `DeleteRole`. Calls that AWS refused are included.
  */
 export const operationsOf = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
+
+/**
+ * Makes the next creation or deletion of a Fargate profile last until the test ends it with `admin.setProfile` or
+ * `admin.removeProfile`. The test acts during the change, which on a busy machine could otherwise end before.
+ * @returns the Fargate profile, as soon as EKS has accepted the change
+ */
+export function holdChange(
+  aws: Emulator,
+  verb: 'Create' | 'Delete',
+  name: string,
+): Promise<{ readonly cluster: string; readonly name: string }> {
+  return new Promise((resolve) => {
+    const forget = aws.onCall(({ operation, applied, identifiers }, phase) => {
+      const isWanted = operation === `${verb}FargateProfile` && identifiers['fargateProfileName'] === name;
+      if (phase !== 'after' || !applied || !isWanted) return;
+      forget();
+      const profile = { cluster: identifiers['clusterName'] ?? '', name };
+      aws.admin.setProfile({ ...profile, status: verb === 'Create' ? 'CREATING' : 'DELETING' });
+      resolve(profile);
+    });
+  });
+}
