@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from './eventually.ts';
 
-const quick = { timeoutMs: 40, intervalMs: 1 };
+const often = { intervalMs: 1 };
+const short = { timeoutMs: 40, ...often };
 
 async function failureOf(promise: Promise<unknown>): Promise<Error> {
   return promise.then(
@@ -17,12 +18,12 @@ describe('eventually', () => {
       calls += 1;
       if (calls === 1) throw new Error('not yet');
       return calls === 2 ? false : calls;
-    }, quick);
+    }, often);
     expect(result).to.equal(3);
   });
 
   it('accepts undefined as a result, since a block of assertions returns nothing', async () => {
-    expect(await eventually(() => undefined, quick)).to.equal(undefined);
+    expect(await eventually(() => undefined, often)).to.equal(undefined);
   });
 
   it('fails with the last error in the message and as cause', async () => {
@@ -32,7 +33,7 @@ describe('eventually', () => {
         () => {
           throw last;
         },
-        { ...quick, what: 'the profile being Ready' },
+        { ...short, what: 'the profile being Ready' },
       ),
     );
     expect(error.message).to.equal('waiting for the profile being Ready timed out after 40 ms: expected 1 to equal 2');
@@ -40,7 +41,7 @@ describe('eventually', () => {
   });
 
   it('fails if the condition stays false', async () => {
-    const error = await failureOf(eventually(() => Promise.resolve(false), quick));
+    const error = await failureOf(eventually(() => Promise.resolve(false), short));
     expect(error.message).to.equal('waiting for the condition timed out after 40 ms');
   });
 });
