@@ -1,12 +1,13 @@
 import { Socket } from 'node:net';
 import { setImmediate as nextEventLoopTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Context, RootHookObject } from 'mocha';
+import { HANG_LIMIT_MS } from './hang-limit.ts';
 
 /**
- * The time in which sockets must close and child processes must exit, after the last test of a test file. A busy
- * machine needs seconds. hooks.test.ts sets a shorter time, because its test files leave handles open on purpose.
+ * The time in which sockets must close and child processes must exit, after the last test of a test file. hooks.test.ts
+ * sets a shorter time, because its test files leave handles open on purpose.
  */
-const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? 10_000);
+const GRACE_MS = Number(process.env['OPEN_HANDLES_GRACE_MS'] ?? HANG_LIMIT_MS);
 /**
  * If handles are open after the tests, this process exits after this delay, unless it is a worker of Mocha. In the
  * delay, Mocha's reporter prints its output.
