@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
-import { callsFromNow } from '../../world/aws/calls.ts';
+import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
 import { MANAGER_NAMESPACE, STATIC_IDENTITY, createStaticIdentity } from '../../world/aws/identities.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
@@ -158,15 +158,17 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
         world.aws.admin.removeCluster({ name: cluster.eksName });
         const calls = callsFromNow(world.aws);
-        // The AWS emulator delays the first IAM call for the deletion of the role. If the test has removed the control
-        // plane finalizer, the deletion of the Cluster does not wait for the deletion of the role, so the Cluster is
-        // gone first.
-        world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:1500', times: 1 });
+        // If the test has removed the control plane finalizer, the deletion of the Cluster does not wait for the deletion
+        // of the role. So the test then holds the first IAM call for this deletion until the Cluster is gone.
+        const detachment = holdCall(world.aws, 'before', 'DetachRolePolicy', {});
+        if (finalizer !== 'stripped') detachment.open();
         await clusterApi.delete(cluster.clusterPath);
         await loseFinalizer(cluster);
-        const roleAtItsEnd = clusterApi
-          .gone(cluster.clusterPath)
-          .then(() => world.aws.admin.roles().some(({ name }) => name.includes(profile)));
+        const roleAtItsEnd = clusterApi.gone(cluster.clusterPath).then(() => {
+          const hasRole = world.aws.admin.roles().some(({ name }) => name.includes(profile));
+          detachment.open();
+          return hasRole;
+        });
         await world.gone(profile);
         await clusterApi.clusterGone(cluster);
         expectNothingInAws(world, cluster);

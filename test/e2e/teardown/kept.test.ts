@@ -17,7 +17,7 @@ import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts'
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../../world/aws/operations.ts';
+import { HELD_MS, operationsOf } from '../../world/aws/operations.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const RETAIN = { deletionPolicy: 'Retain' };
@@ -125,12 +125,19 @@ describe('objects that block a cluster teardown', () => {
 
   it('an object that Git applies again during the teardown gets no finalizer, reports the teardown, and does not block it', async () => {
     const cluster = await createClusterWithProfiles(world, 'gitops', ['gitops-1', 'gitops-2']);
-    // EKS takes 2 s for a deletion. So when the first AWSFargateProfile is gone, the test can apply it again before the
-    // second one is gone.
-    world.aws.admin.setConfig({ eks: { deleteMs: 2_000 } });
+    // A deletion in EKS lasts until the test ends it. So when the first AWSFargateProfile is gone, the test can apply it
+    // again before the second one is gone.
+    world.aws.admin.setConfig({ eks: { deleteMs: HELD_MS } });
+    const endDeletion = async (): Promise<string> => {
+      const profile = await eventually(
+        () => world.aws.admin.profiles().find(({ status }) => status === 'DELETING') ?? false,
+      );
+      world.aws.admin.removeProfile(profile);
+      return profile.name.replace('default_', '');
+    };
     await clusterApi.delete(cluster.clusterPath);
-    const names = ['gitops-1', 'gitops-2'] as const;
-    const again = await Promise.race(names.map((name) => world.gone(name).then(() => name)));
+    const again = await endDeletion();
+    await world.gone(again);
     const other = again === 'gitops-1' ? 'gitops-2' : 'gitops-1';
     await world.apply(fargateProfile(again, { clusterName: 'gitops' }));
     const refused = await world.condition(again, 'Ready', { status: 'False', reason: 'ClusterDeleting' });
@@ -140,6 +147,7 @@ describe('objects that block a cluster teardown', () => {
     expect(refused.metadata.finalizers).to.equal(undefined);
     expect(refused.metadata.ownerReferences).to.equal(undefined);
     const calls = callsFromNow(world.aws);
+    expect(await endDeletion()).to.equal(other);
     await world.gone(other);
     await clusterApi.clusterGone(cluster);
     const orphan = await world.condition(again, 'Ready', { status: 'False', reason: 'WaitingForCluster' });

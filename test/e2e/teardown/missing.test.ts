@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
 import { sideBySide } from '../../support/side-by-side.ts';
 import type { Calls } from '../../world/aws/calls.ts';
-import { callsFromNow } from '../../world/aws/calls.ts';
+import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
@@ -154,13 +154,14 @@ describe('a cluster teardown with missing objects', () => {
 
   it('without the EKS cluster keeps the control plane until the role is deleted', async () => {
     const cluster = await createClusterWithProfiles(world, 'slow-role', ['slow-role']);
-    world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:4000', times: 1 });
+    const detachment = holdCall(world.aws, 'before', 'DetachRolePolicy', {});
     await clusterApi.delete(cluster.clusterPath);
     await eventually(async () => {
       expect(await finalizersOf(world, cluster.controlPlanePath)).to.deep.equal([CONTROL_PLANE_FINALIZER]);
     });
     expect(world.aws.admin.clusters().some(({ name }) => name === cluster.eksName)).to.equal(false);
     expect(world.aws.admin.roles().some(({ name }) => name.includes('slow-role'))).to.equal(true);
+    detachment.open();
     await expectAllGone(world, clusterApi, cluster, ['slow-role']);
   });
 });

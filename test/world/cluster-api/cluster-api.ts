@@ -24,13 +24,12 @@ export interface ClusterApi {
   readonly capa: CapaSimulator;
   /** Deletes an object without waiting until it is gone, like `kubectl delete --wait=false`. */
   delete(path: string): Promise<void>;
-  /** Waits until the object at `path` does not exist, and returns the current time in milliseconds since the epoch. */
-  gone(path: string): Promise<number>;
+  /** Waits until the object at `path` does not exist. */
+  gone(path: string): Promise<void>;
   /**
-   * Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster and its EKS cluster are gone. Returns
-   * the time at which the Cluster was found gone, in milliseconds since the epoch.
+   * Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster and its EKS cluster are gone.
    */
-  clusterGone(cluster: ManagedCluster): Promise<number>;
+  clusterGone(cluster: ManagedCluster): Promise<void>;
 }
 
 /**
@@ -49,22 +48,20 @@ export async function startClusterApi(
   const capa = startCapaSimulatorIn(world, accountOf);
   world.addCleanup(() => capa.stop());
 
-  const gone = async (path: string): Promise<number> => {
+  const gone = async (path: string): Promise<void> => {
     await eventually(async () => !(await api.exists(path)), { what: `the deletion of ${path}` });
-    return Date.now();
   };
   return {
     capa,
     gone,
     delete: async (path) => void (await api.delete(path)),
     async clusterGone({ clusterPath, controlPlanePath, infrastructurePath, eksName }) {
-      const end = await gone(clusterPath);
+      await gone(clusterPath);
       await gone(controlPlanePath);
       await gone(infrastructurePath);
       await eventually(() => !world.aws.admin.clusters().some(({ name }) => name === eksName), {
         what: `the deletion of EKS cluster ${eksName}`,
       });
-      return end;
     },
   };
 }
