@@ -65,17 +65,17 @@ describe('the decision of the keeper of the CRD', () => {
 
   it('is to restore the CRD first, and then the webhooks, as one restoration', () => {
     const first = decideOn({});
-    const afterCrd = { restorations: [{ at: NOW, parts: ['crd'] }] };
-    expect(first).to.deep.equal({ kind: 'restore', parts: ['crd'], record: afterCrd });
+    const begun = { restorations: [{ at: NOW, parts: [], begun: ['crd'] }] };
+    expect(first).to.deep.equal({ kind: 'restore', parts: ['crd'], record: begun });
     const second = decideOn({
       observation: { schema: 'ours', entries: BOTH },
-      record: afterCrd,
+      record: { restorations: [{ at: NOW, parts: ['crd'] }] },
       now: NOW + 2 * SECOND,
     });
     expect(second).to.deep.equal({
       kind: 'restore',
       parts: ['mutating', 'validating'],
-      record: { restorations: [{ at: NOW, parts: ['crd', 'mutating', 'validating'] }] },
+      record: { restorations: [{ at: NOW + 2 * SECOND, parts: ['crd'], begun: ['mutating', 'validating'] }] },
     });
   });
 

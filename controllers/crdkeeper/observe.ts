@@ -48,6 +48,11 @@ export interface Observation {
    */
   readonly schema: 'ours' | 'foreign' | 'absent';
   readonly entries: readonly WebhookEntry[];
+  /**
+   * The parts that exist and are as this provider needs them. A deleted CRD or configuration is neither foreign nor in
+   * order.
+   */
+  readonly inOrder: readonly Part[];
 }
 
 /**
@@ -60,7 +65,14 @@ export async function observe(client: KubeClient, signal: AbortSignal): Promise<
     ...WEBHOOK_PHASES.map((phase) => client.get(configurationResource(phase), configurationKey(phase), { signal })),
   ]);
   const entries = WEBHOOK_PHASES.flatMap((phase, index) => entriesOf(phase, configurations[index]));
-  return { crd, schema: schemaOf(crd), entries };
+  const schema = schemaOf(crd);
+  const inOrder: readonly Part[] = [
+    ...(schema === 'ours' ? (['crd'] as const) : []),
+    ...WEBHOOK_PHASES.filter(
+      (phase, index) => configurations[index] !== undefined && !entries.some((entry) => entry.phase === phase),
+    ),
+  ];
+  return { crd, schema, entries, inOrder };
 }
 
 function schemaOf(crd: KubeObject | undefined): Observation['schema'] {

@@ -18,15 +18,17 @@ describe('the keeper of the CRD', () => {
       .map(({ method, path }) => `${method} ${path.replace(/\?.*/, '').split('/').slice(-2).join('/')}`);
   const eventReasons = (): readonly string[] => keeper.events.map((event) => event.split(/[ :]/)[1] ?? '');
 
-  it('records the restoration, applies the CRD, and then removes the two webhooks and no other', async () => {
+  it('applies the CRD, and then removes the two webhooks and no other, with a record before and after', async () => {
     await keeper.settle();
     expect(keeper.served).to.deep.equal(RESTORED);
     expect(writes()).to.deep.equal([
       'PATCH configmaps/capaf-crd-keeper',
       'PATCH customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io',
       'PATCH configmaps/capaf-crd-keeper',
+      'PATCH configmaps/capaf-crd-keeper',
       'PATCH mutatingwebhookconfigurations/capa-mutating-webhook-configuration',
       'PATCH validatingwebhookconfigurations/capa-validating-webhook-configuration',
+      'PATCH configmaps/capaf-crd-keeper',
       // The CRD keeper records in the ConfigMap which objects lost fields.
       'PATCH configmaps/capaf-crd-keeper',
     ]);
@@ -128,6 +130,102 @@ describe('the keeper of the CRD', () => {
       expect(keeper.served).to.deep.equal(RESTORED);
       expect(keeper.state).to.equal(undefined);
     });
+  });
+
+  describe('that meets failures', () => {
+    const isCrd = ({ path }: { readonly path: string }): boolean => path.includes('resourcedefinitions');
+    const isRecord = ({ path }: { readonly path: string }): boolean => path.includes('configmaps');
+    const isWebhook = ({ path }: { readonly path: string }): boolean => path.includes('webhookconfigurations');
+    const answer = (code: number, reason: string) => (of: typeof isCrd) => () => {
+      keeper.refuse = (request) => (of(request) ? status(code, reason, 'no') : undefined);
+    };
+    const unavailable = answer(503, 'ServiceUnavailable');
+    const recover = (): void => {
+      keeper.refuse = () => undefined;
+      keeper.loseAnswer = () => false;
+    };
+    /** Runs one reconcile, as the workqueue does: an error leads to another reconcile. */
+    const pass = (): Promise<unknown> => keeper.pass().catch(() => undefined);
+    const passes = async (count: number): Promise<void> => {
+      for (let each = 0; each < count; each += 1) {
+        await pass();
+        await keeper.api.clock.advance(15_000);
+      }
+    };
+    const revert = async (): Promise<void> => {
+      await keeper.api.clock.advance(HOUR);
+      keeper.applyCapa();
+    };
+    const loseAnswers = (of: typeof isCrd) => () => {
+      keeper.loseAnswer = of;
+    };
+    /** The manager writes the CRD, and ends before it has recorded that. */
+    const crash = async (): Promise<void> => {
+      keeper.refuse = (request) =>
+        isRecord(request) && keeper.served.isOurs ? status(503, 'ServiceUnavailable', 'no') : undefined;
+      await pass();
+      recover();
+      keeper.restart();
+    };
+
+    const rows: readonly (readonly [what: string, round: () => Promise<unknown>, isCounted: boolean])[] = [
+      ['an outage while the webhooks are removed', async () => (unavailable(isWebhook)(), passes(30)), false],
+      ['an outage in which the record cannot be written', async () => (unavailable(isRecord)(), passes(3)), false],
+      ['a conflict', async () => (answer(409, 'Conflict')(isCrd)(), passes(3)), false],
+      ['a refusal', async () => (answer(403, 'Forbidden')(isCrd)(), passes(3)), false],
+      ['a crash before the write', async () => (unavailable(isCrd)(), await pass(), keeper.restart()), false],
+      ['a crash after a write that is reverted before the start', async () => (await crash(), await revert()), false],
+      [
+        'an outage, and then an operator deletes the CRD',
+        async () => {
+          unavailable(isCrd)();
+          await pass();
+          recover();
+          keeper.deleteCrd();
+          keeper.removeWebhooks();
+          await keeper.settle();
+          await revert();
+        },
+        false,
+      ],
+      [
+        'a crash after a write that the next start finds',
+        async () => (await crash(), await keeper.settle(), await revert()),
+        true,
+      ],
+      [
+        'a timeout of a write that took effect',
+        async () => {
+          loseAnswers((request) => isCrd(request) || isWebhook(request))();
+          await passes(4);
+          expect(keeper.served, 'after the timeouts').to.deep.equal(RESTORED);
+          recover();
+          await keeper.settle();
+          await revert();
+        },
+        true,
+      ],
+      [
+        'a client that reverts before the next look',
+        async () => (await pass(), keeper.applyCapa(), await keeper.api.clock.advance(2_000)),
+        true,
+      ],
+    ];
+    const expectAfterThree = async (round: () => Promise<unknown>, isCounted: boolean): Promise<void> => {
+      for (const _time of [1, 2, 3]) {
+        await round();
+        recover();
+      }
+      await keeper.settle();
+      expect(keeper.state?.kind).to.equal(isCounted ? 'stopped' : undefined);
+      if (isCounted) return;
+      expect(keeper.served).to.deep.equal(RESTORED);
+      expect(keeper.record).to.have.property('restorations').with.length(1);
+    };
+    it('accuses no client of a revert because the API server fails', () =>
+      expectAfterThree(async () => (unavailable(isCrd)(), passes(3)), false));
+    for (const [what, round, isCounted] of rows)
+      it(`${isCounted ? 'counts' : 'does not count'} ${what} as a revert`, () => expectAfterThree(round, isCounted));
   });
 
   describe('restores nothing', () => {

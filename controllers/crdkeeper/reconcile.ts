@@ -18,7 +18,7 @@ import type { Observation, Part } from './observe.ts';
 import { foreignParts, observe } from './observe.ts';
 import { askWebhooks } from './webhook-probe.ts';
 import type { KeeperRecord } from './restoration/record.ts';
-import { unlistedFields, withDropped, replaceDroppedByLost } from './restoration/record.ts';
+import { replaceDroppedByLost, unlistedFields, withDropped, withRestored } from './restoration/record.ts';
 import type { RecordStore } from './restoration/record-store.ts';
 import { KeeperEvents, describeStop, lossText } from './events.ts';
 import { PROPAGATION, WHILE_AT_REST, WHILE_FOREIGN, after } from './requeue.ts';
@@ -55,10 +55,11 @@ export class CrdKeeper {
    */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the ConfigMap may list fields that were lost under the CRD of another provider, but not yet the objects
-   * that lost these fields. The value is true after a start, because an earlier process may have recorded such fields.
+   * Whether the ConfigMap may have a restoration that has begun and is not known to have succeeded, or fields that were
+   * lost under the CRD of another provider without the objects that lost them. The value is true after a start, because
+   * an earlier process may have written such a record.
    */
-  private mayHaveUnlistedFields = true;
+  private isRecordOpen = true;
 
   constructor(options: CrdKeeperOptions) {
     this.options = options;
@@ -91,7 +92,7 @@ export class CrdKeeper {
     const propagationTimeLeft = this.propagationEndsAt - clock.monotonic();
     if (propagationTimeLeft > 0) return after(propagationTimeLeft, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
-    if (foreignParts(observation).length === 0) return this.rest(context);
+    if (foreignParts(observation).length === 0) return this.rest(observation, context);
     const listing = profiles.list();
     const profile = listing.kind === 'listed' ? listing.objects[0] : undefined;
     const answer = await askWebhooks(
@@ -101,11 +102,20 @@ export class CrdKeeper {
       signal,
     );
     this.probeState = nextProbeState(this.probeState, answer, clock.monotonic());
-    const record = await records.read(signal);
+    const record = await this.readRecord(observation, signal);
     if (record === undefined) return this.wait({ because: `ConfigMap ${keyText(records.key)} is unreadable` }, context);
     const { probeState } = this;
     const decision = decide({ observation, probeState, record, elapsed: clock.monotonic(), now: clock.now() });
     return this.carryOut(decision, observation, record, context);
+  }
+
+  /** Reads the record of this controller, and notes in it which restorations have succeeded. */
+  private async readRecord({ inOrder }: Observation, signal: AbortSignal): Promise<KeeperRecord | undefined> {
+    const { records } = this.options;
+    const read = await records.read(signal);
+    const record = read && withRestored(read, (part) => inOrder.some((each) => each === part));
+    if (record !== undefined && record !== read) await records.write(record, signal);
+    return record;
   }
 
   private async carryOut(
@@ -116,7 +126,7 @@ export class CrdKeeper {
   ): Promise<Requeue> {
     switch (decision.kind) {
       case 'rest':
-        return this.rest(context);
+        return this.rest(observation, context);
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
@@ -137,13 +147,13 @@ export class CrdKeeper {
    * Handles the state in which nothing is to be restored. Once after each restoration of the CRD, finds the objects
    * that lost fields, and reports them.
    */
-  private async rest({ signal, logger }: ReconcileContext): Promise<Requeue> {
+  private async rest(observation: Observation, { signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, watchedNamespace } = this.options;
     this.probeState = undefined;
     this.events.rests();
     this.setState(undefined);
-    if (this.mayHaveUnlistedFields) {
-      const record = await records.read(signal);
+    if (this.isRecordOpen) {
+      const record = await this.readRecord(observation, signal);
       const dropped = record && unlistedFields(record);
       if (record !== undefined && dropped !== undefined) {
         const scope = watchedNamespace === undefined ? {} : { namespace: watchedNamespace };
@@ -153,7 +163,7 @@ export class CrdKeeper {
         await records.write(replaceDroppedByLost(record, losses.map(lossText)), signal);
         this.events.fieldsLost(losses, logger);
       }
-      this.mayHaveUnlistedFields = false;
+      this.isRecordOpen = false;
     }
     this.knownFields.replace(this.cachedProfiles());
     return after(WHILE_AT_REST, 'the CRD is ours');
@@ -206,14 +216,20 @@ export class CrdKeeper {
     const { crd } = observation;
     const noted =
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
-    this.mayHaveUnlistedFields ||= noted !== next;
+    this.isRecordOpen = true;
     const writers = writersOf(observation, parts);
     // The restoration is recorded in the ConfigMap before it begins, so that the record contains it even after a crash.
     await records.write(noted, signal);
+    const restored: Part[] = [];
+    const withAllRestored = (): KeeperRecord => withRestored(noted, (part) => restored.some((each) => each === part));
     try {
-      await restore(client, observation, parts, signal);
+      for (const part of parts) {
+        await restore(client, observation, part, signal);
+        restored.push(part);
+      }
     } catch (error) {
-      if (isRefused(error)) await records.write(record, signal);
+      // After any other error the restoration may have succeeded. The next reconcile sees whether it has.
+      if (isRefused(error)) await records.write(restored.length === 0 ? record : withAllRestored(), signal);
       // The JSON Patch was rejected, because another client has changed the list of webhooks since this reconcile read
       // the list.
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
@@ -221,6 +237,7 @@ export class CrdKeeper {
     }
     this.events.restored(observation, parts, writers, logger);
     this.propagationEndsAt = clock.monotonic() + PROPAGATION;
+    await records.write(withAllRestored(), signal);
     return after(PROPAGATION, 'the API server takes a moment to serve the change');
   }
 

@@ -5,9 +5,15 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 
 /** One restoration: the CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
 export interface Restoration {
-  /** The wall-clock time at which the restoration began, in ms since 1970. */
+  /** The wall-clock time at which the CRD keeper last began to restore a part, in ms since 1970. */
   readonly at: Ms;
+  /** The parts that the CRD keeper has restored. Only these parts can be reverted by another client. */
   readonly parts: readonly string[];
+  /**
+   * The parts whose restoration has begun. It may have failed: after an error without an answer, or a crash of the
+   * manager, only the API server knows.
+   */
+  readonly begun?: readonly string[];
   /**
    * The fields that the API server dropped from objects, because the CRD of another provider lacked these fields.
    * Absent once the objects that lost these fields are listed in `lost`.
@@ -40,6 +46,7 @@ const RECORD = object({
     object({
       at: integer({ format: 'int64' }),
       parts: list(string()),
+      begun: optional(list(string())),
       dropped: optional(list(string())),
       lost: optional(list(string())),
     }),
@@ -66,6 +73,20 @@ export const formatRecord = (record: KeeperRecord): string => JSON.stringify(rec
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
+/**
+ * Moves the begun parts that `isRestored` accepts to the restored parts of the last restoration. Returns the same record
+ * if there are none.
+ */
+export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
+  const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
+  return restored.length === 0
+    ? record
+    : withLast(record, ({ begun = [], ...last }) => {
+        const left = begun.filter((part) => !restored.includes(part));
+        return { ...last, parts: [...last.parts, ...restored], ...(left.length > 0 && { begun: left }) };
+      });
+}
+
 /** Adds to the last restoration the fields that the API server dropped under the CRD of another provider. */
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
@@ -75,7 +96,7 @@ export const withDropped = (record: KeeperRecord, dropped: readonly string[]): K
  * these objects only once.
  */
 export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
-  withLast(record, ({ at, parts }) => ({ at, parts, lost }));
+  withLast(record, ({ dropped: _listed, ...last }) => ({ ...last, lost }));
 
 function withLast(record: KeeperRecord, change: (last: Restoration) => Restoration): KeeperRecord {
   const last = record.restorations.at(-1);

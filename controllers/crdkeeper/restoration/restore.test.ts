@@ -57,7 +57,7 @@ describe('the writers of the CRD and of the webhooks', () => {
         written('kubectl-label', '2026-11-22T00:00:00Z', { 'f:metadata': {} }),
       ],
     );
-    const observation = { crd, schema: 'foreign', entries } as const;
+    const observation = { crd, schema: 'foreign', entries, inOrder: [] } as const;
     expect(writersOf(observation, ['crd', 'mutating'])).to.deep.equal(['argocd-controller', 'kustomize-controller']);
     expect(writersOf(observation, ['mutating'])).to.deep.equal(['kustomize-controller']);
     expect(writersOf({ ...observation, crd: undefined }, ['crd', 'validating'])).to.deep.equal([]);

@@ -2,25 +2,25 @@ import { crd } from '../../../api/v1beta2/crd.ts';
 import type { JsonPatchOperation, KubeClient } from '../../../pkg/kube/types.ts';
 import { CRDS, OUR_CRD } from '../../shared/crd/served-schema.ts';
 import type { Observation, Part, WebhookEntry } from '../observe.ts';
-import { WEBHOOK_PHASES, configurationKey, configurationResource } from '../observe.ts';
+import { configurationKey, configurationResource } from '../observe.ts';
 import { FIELD_MANAGER } from './record-store.ts';
 
 /**
- * Applies the CRD of this provider, or removes the webhooks for AWSFargateProfiles from the configurations of Cluster
- * API Provider AWS.
+ * Applies the CRD of this provider, or removes the webhooks for AWSFargateProfiles from a configuration of Cluster API
+ * Provider AWS.
  */
 export async function restore(
   client: KubeClient,
   { entries }: Observation,
-  parts: readonly Part[],
+  part: Part,
   signal: AbortSignal,
 ): Promise<void> {
-  if (parts.includes('crd')) await client.apply(CRDS, OUR_CRD, crd, { fieldManager: FIELD_MANAGER, signal });
-  for (const phase of WEBHOOK_PHASES) {
-    if (!parts.includes(phase)) continue;
-    const operations = removals(entries.filter((entry) => entry.phase === phase));
-    await client.jsonPatch(configurationResource(phase), configurationKey(phase), operations, { signal });
+  if (part === 'crd') {
+    await client.apply(CRDS, OUR_CRD, crd, { fieldManager: FIELD_MANAGER, signal });
+    return;
   }
+  const operations = removals(entries.filter(({ phase }) => phase === part));
+  await client.jsonPatch(configurationResource(part), configurationKey(part), operations, { signal });
 }
 
 /**

@@ -51,6 +51,8 @@ export class KeeperFixture {
    * Dry runs do not call this function.
    */
   refuse: (request: TransportRequest) => TransportResponse | undefined = () => undefined;
+  /** Whether the fake API server must carry out a PATCH request, and answer 504 nevertheless. */
+  loseAnswer: (request: TransportRequest) => boolean = () => false;
   private readonly profiles = new Store({ name: 'profiles', logger: this.logger });
   private keeper: CrdKeeper;
 
@@ -108,6 +110,10 @@ export class KeeperFixture {
     }
   }
 
+  deleteCrd(): void {
+    this.api.server.storage.delete(CRD, OUR_CRD);
+  }
+
   removeWebhooks(): void {
     for (const phase of WEBHOOK_PHASES) this.put(CONFIGURATIONS[phase], configurationKey(phase), { webhooks: [] }, {});
   }
@@ -161,11 +167,16 @@ export class KeeperFixture {
    * support.
    */
   private intercept(request: TransportRequest): TransportResponse | undefined {
-    const { method, path, headers, body = '' } = request;
+    const { method, path } = request;
     if (path.includes('dryRun=All')) return this.answerDryRun();
     if (method !== 'PATCH') return undefined;
     const refusal = this.refuse(request);
     if (refusal !== undefined) return refusal;
+    const answer = this.answerPatch(request);
+    return this.loseAnswer(request) ? status(504, 'Timeout', 'request did not complete') : answer;
+  }
+
+  private answerPatch({ path, headers, body = '' }: TransportRequest): TransportResponse | undefined {
     const { storage } = this.api.server;
     switch (headers['content-type']) {
       case 'application/json-patch+json': {
