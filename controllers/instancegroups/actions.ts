@@ -17,8 +17,6 @@ import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-stat
 import type { Action } from './decide.ts';
 import { isOwnedBy } from './decide.ts';
 import { GROUP_FINALIZER } from './finalizers.ts';
-import type { GroupState } from './group-state.ts';
-import { nameTaken } from './group-state.ts';
 
 export const INSTANCE_GROUPS: Resource = {
   group: INSTANCE_GROUP_GROUP,
@@ -35,20 +33,6 @@ export interface ActionsOptions {
 /** The error of an action that was not carried out, because the API server has newer objects than the caches. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
-}
-
-/**
- * The error of a creation that failed, because an AWSFargateProfile of another owner has the name of the keiko
- * InstanceGroup.
- */
-export class NameTaken extends Error {
-  override readonly name = 'NameTaken';
-  readonly state: GroupState;
-
-  constructor(profile: KubeObject) {
-    super('an AWSFargateProfile has the name of the InstanceGroup');
-    this.state = nameTaken(profile);
-  }
 }
 
 /**
@@ -108,11 +92,8 @@ export class Actions {
     try {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      // The AWSFargateProfile exists, but was not in the cache: the cache is behind the API server, or --watch-filter
-      // hides the AWSFargateProfile.
-      const found = await client.get(PROFILES, keyOf(group), { signal });
-      throw found === undefined || isOwnedBy(found, group) ? new Conflict() : new NameTaken(found);
+      // The cache is behind the API server.
+      throw isAlreadyExists(error) ? new Conflict() : error;
     }
   }
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { FargateGroup } from '../../api/external/index.ts';
-import { KEIKO_FINALIZER, decodeFargateGroup, isFargateGroup } from '../../api/external/index.ts';
+import { FARGATE_PROVISIONER, KEIKO_FINALIZER, decodeFargateGroup, isFargateGroup } from '../../api/external/index.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import { describeProblems } from '../../api/schema/problem.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
@@ -11,7 +11,14 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { GROUP_FINALIZER, ORPHAN_FINALIZER } from './finalizers.ts';
 import type { GroupState } from './group-state.ts';
-import { describeProfile, errorState, mirroredState, nameTaken } from './group-state.ts';
+import {
+  deletedElsewhere,
+  describeProfile,
+  doesNotFollow,
+  errorState,
+  mirroredState,
+  nameTaken,
+} from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
 /** The change that one reconcile makes, besides the status of the keiko InstanceGroup. */
@@ -37,6 +44,11 @@ export interface Decision {
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
+  /**
+   * The watch filter of this manager, if the AWSFargateProfile does not have this label. Then another manager
+   * reconciles the AWSFargateProfile, and no watch reports its changes to this one.
+   */
+  readonly otherThan?: string;
 }
 
 const NONE: Action = { kind: 'none' };
@@ -45,6 +57,11 @@ const DELETING: GroupState = {
   reason: 'Deleting',
   message: 'The AWSFargateProfile is being deleted',
 };
+/** The state of a deleted InstanceGroup with another provisioner, when nothing of this controller is left. */
+const LEFT_TO_KEIKO: GroupState = {
+  ...DELETING,
+  message: `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
+};
 const CREATING: GroupState = {
   state: 'InitCreate',
   reason: 'InitCreate',
@@ -52,17 +69,41 @@ const CREATING: GroupState = {
 };
 
 /**
- * Decides the next step for one keiko InstanceGroup. Returns `undefined` if this controller must leave the
- * InstanceGroup unchanged: the InstanceGroup has another provisioner, is paused, or is being moved to another
- * management cluster. A deleted InstanceGroup also stays unchanged if it owns no AWSFargateProfile and has neither this
- * controller's finalizer nor keiko's.
+ * Whether this controller reconciles the InstanceGroup: its provisioner is eks-fargate, or was, because the InstanceGroup
+ * still has this controller's finalizer.
  */
-export function decide({ group, profile }: GroupInputs): Decision | undefined {
-  if (!isFargateGroup(group) || hasPausedAnnotation(group) || isMoving(group)) return undefined;
-  return isDeleting(group) ? decideDeletion(group, profile) : decideLife(group, profile);
+export const isReconciled = (group: KubeObject): boolean =>
+  isFargateGroup(group) || hasFinalizer(group, GROUP_FINALIZER);
+
+/**
+ * Decides the next step for one keiko InstanceGroup. Returns `undefined` if this controller must leave the
+ * InstanceGroup unchanged: the InstanceGroup has another provisioner and nothing of this controller, is paused, or is
+ * being moved to another management cluster. A deleted InstanceGroup also stays unchanged if it owns no
+ * AWSFargateProfile and has neither this controller's finalizer nor keiko's.
+ */
+export function decide(inputs: GroupInputs): Decision | undefined {
+  const { group, profile } = inputs;
+  if (hasPausedAnnotation(group) || isMoving(group)) return undefined;
+  const owned = profile !== undefined && isOwnedBy(profile.object, group) ? profile.object : undefined;
+  if (!isReconciled(group) && owned === undefined) return undefined;
+  if (isDeleting(group)) return decideDeletion(inputs);
+  return isFargateGroup(group) ? decideLife(inputs) : { action: NONE, state: provisionerChanged(owned) };
 }
 
-function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decision {
+/** Returns the state of an InstanceGroup that this controller has reconciled, and whose provisioner was changed then. */
+function provisionerChanged(profile: KubeObject | undefined): GroupState {
+  const [kept, deleted] =
+    profile === undefined
+      ? ['', '']
+      : [` ${describeProfile(profile)} and its Fargate profile stay as they are.`, ': then both are deleted'];
+  return errorState(
+    'ProvisionerChanged',
+    `spec.provisioner is not ${FARGATE_PROVISIONER} any more.${kept} Set spec.provisioner back to ${FARGATE_PROVISIONER}, or ` +
+      `delete the InstanceGroup${deleted}`,
+  );
+}
+
+function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   const decoded = decodeFargateGroup(group);
   if (E.isLeft(decoded)) {
     const kept = profile === undefined ? '' : '. The Fargate profile stays as it is';
@@ -76,8 +117,12 @@ function decideLife(group: KubeObject, profile: GroupInputs['profile']): Decisio
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
-  if (!isOwnedBy(profile.object, group)) return decideUnowned(profile.object, wanted);
+  if (!isOwnedBy(profile.object, group))
+    return otherThan === undefined
+      ? decideUnowned(profile.object, wanted)
+      : { action: NONE, state: nameTaken(profile.object) };
   if (!hasFinalizer(group, GROUP_FINALIZER)) return { action: { kind: 'addFinalizer' }, state: CREATING };
+  if (otherThan !== undefined) return { action: NONE, state: doesNotFollow(profile.object, otherThan) };
   return decideOwned(profile, wanted, decoded.right);
 }
 
@@ -98,9 +143,11 @@ function decideOwned(
   wanted: AWSFargateProfileSpec,
   group: FargateGroup,
 ): Decision {
+  const mirrored = E.isRight(decoded) ? mirroredState(decoded.right, group) : unreadable(object, decoded.left);
   if (isDeleting(object)) {
     const message = `${describeProfile(object)} is being deleted. Afterwards the controller creates it again`;
-    return { action: NONE, state: { state: 'ReconcileModifying', reason: 'ProfileDeleting', message } };
+    const state: GroupState = { state: 'ReconcileModifying', reason: 'ProfileDeleting', message };
+    return { action: NONE, state: mirrored.state === 'Error' ? mirrored : state };
   }
   const patch = profileSpecPatch(object.spec, wanted);
   if (patch !== undefined) {
@@ -108,19 +155,32 @@ function decideOwned(
     const state: GroupState = { state: 'InitUpdate', reason: 'InitUpdate', message };
     return { action: { kind: 'updateProfile', profile: object, patch }, state };
   }
-  if (E.isRight(decoded)) return { action: NONE, state: mirroredState(decoded.right, group) };
-  const message = `${describeProfile(object)} cannot be read: ${describeProblems(decoded.left)}`;
-  return { action: NONE, state: errorState('ProfileUnreadable', message) };
+  return { action: NONE, state: mirrored };
 }
 
-function decideDeletion(group: KubeObject, profile: GroupInputs['profile']): Decision | undefined {
-  if (profile !== undefined && isOwnedBy(profile.object, group)) return decideProfileDeletion(group, profile);
-  if (hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER, KEIKO_FINALIZER]);
+const unreadable = (profile: KubeObject, problems: Parameters<typeof describeProblems>[0]): GroupState =>
+  errorState('ProfileUnreadable', `${describeProfile(profile)} cannot be read: ${describeProblems(problems)}`);
+
+function decideDeletion({ group, profile, otherThan }: GroupInputs): Decision | undefined {
+  if (profile !== undefined && isOwnedBy(profile.object, group))
+    return decideProfileDeletion(group, profile, otherThan);
+  if (hasFinalizer(group, GROUP_FINALIZER))
+    return isFargateGroup(group)
+      ? removeFinalizers([GROUP_FINALIZER, KEIKO_FINALIZER])
+      : { ...removeFinalizers([GROUP_FINALIZER]), state: LEFT_TO_KEIKO };
   return hasFinalizer(group, KEIKO_FINALIZER) ? { action: NONE, state: notTakenOver(group) } : undefined;
 }
 
-function decideProfileDeletion(group: KubeObject, { object, decoded }: NonNullable<GroupInputs['profile']>): Decision {
-  if (isDeleting(object)) return { action: NONE, state: E.isRight(decoded) ? mirroredState(decoded.right) : DELETING };
+function decideProfileDeletion(
+  group: KubeObject,
+  { object, decoded }: NonNullable<GroupInputs['profile']>,
+  otherThan: string | undefined,
+): Decision {
+  if (isDeleting(object)) {
+    const mirrored = E.isRight(decoded) ? mirroredState(decoded.right) : unreadable(object, decoded.left);
+    const isElsewhere = otherThan !== undefined && mirrored.state !== 'Error';
+    return { action: NONE, state: isElsewhere ? deletedElsewhere(object, otherThan) : mirrored };
+  }
   if (hasFinalizer(group, ORPHAN_FINALIZER)) {
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };

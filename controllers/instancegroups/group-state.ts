@@ -1,7 +1,8 @@
 import type { FargateGroup } from '../../api/external/index.ts';
 import type { AWSFargateProfile, Condition } from '../../api/v1beta2/index.ts';
-import { KIND } from '../../api/v1beta2/index.ts';
+import { KIND, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
@@ -26,9 +27,16 @@ export interface GroupState {
   /** The reason of the events about the InstanceGroup, in CamelCase. */
   readonly reason: string;
   readonly message: string;
+  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its InstanceGroup. */
+  readonly isProblem?: true;
 }
 
-export const errorState = (reason: string, message: string): GroupState => ({ state: 'Error', reason, message });
+export const errorState = (reason: string, message: string): GroupState => ({
+  state: 'Error',
+  reason,
+  message,
+  isProblem: true,
+});
 
 export const describeProfile = (profile: Parameters<typeof keyOf>[0]): string => `${KIND} ${keyText(keyOf(profile))}`;
 
@@ -43,24 +51,54 @@ export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
       'InstanceGroup another name',
   );
 
+/** Says which other manager than the one with this watch filter reconciles the AWSFargateProfile. */
+function describeOtherFilter({ metadata }: KubeObject, watchFilter: string): string {
+  const filter = metadata.labels?.[WATCH_FILTER_LABEL];
+  const has =
+    filter === undefined ? `it has no label ${WATCH_FILTER_LABEL}` : `its label ${WATCH_FILTER_LABEL} is "${filter}"`;
+  return `${has}, and that of this InstanceGroup is "${watchFilter}"`;
+}
+
+/**
+ * Returns the state of an InstanceGroup whose AWSFargateProfile another manager reconciles, because the AWSFargateProfile
+ * does not have the label of this manager's watch filter.
+ */
+export const doesNotFollow = (profile: KubeObject, watchFilter: string): GroupState =>
+  errorState(
+    'OtherWatchFilter',
+    `${describeProfile(profile)} does not follow this InstanceGroup: ${describeOtherFilter(profile, watchFilter)}. Give ` +
+      'both the same label',
+  );
+
+/** Returns the state of a deleted InstanceGroup whose AWSFargateProfile another manager deletes. */
+export const deletedElsewhere = (profile: KubeObject, watchFilter: string): GroupState => ({
+  state: 'Deleting',
+  reason: 'Deleting',
+  message:
+    `${describeProfile(profile)} is being deleted by another manager: ${describeOtherFilter(profile, watchFilter)}. If ` +
+    'that manager does not run, give both the same label',
+});
+
 /** Returns the state of a keiko InstanceGroup according to the conditions of its AWSFargateProfile. */
 export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
   const { metadata, status = {} } = profile;
   const conditionOf = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
-  const [ready, stalled] = [conditionOf('Ready'), conditionOf('Stalled')];
+  const trueOf = (type: string): Condition | undefined =>
+    conditionOf(type)?.status === 'True' ? conditionOf(type) : undefined;
+  const [ready, problem, paused] = [conditionOf('Ready'), trueOf('Stalled'), trueOf('Paused')];
   const show = (state: KeikoState, condition: Condition | undefined): GroupState => ({
     state,
     reason: condition?.reason ?? state,
     message: messageOf(profile, condition, group),
+    ...(condition?.type === 'Stalled' && { isProblem: true }),
   });
-  const isStalled = stalled?.status === 'True';
-  if (isDeleting(profile)) return isStalled ? show('Error', stalled) : show('Deleting', ready);
-  if (ready === undefined) return show('InitCreate', ready);
-  if (status.observedGeneration !== metadata.generation) return show('InitUpdate', undefined);
-  if (ready.status === 'True') return show('Ready', isStalled ? stalled : ready);
-  if (isStalled) return show('Error', stalled);
+  if (isDeleting(profile)) return problem ? show('Error', problem) : show('Deleting', trueOf('Deleting') ?? ready);
+  if (ready === undefined) return show('InitCreate', paused);
+  if (status.observedGeneration !== metadata.generation) return show('InitUpdate', paused);
+  if (ready.status === 'True') return show('Ready', problem ?? ready);
+  if (problem !== undefined) return show('Error', problem);
   if (ready.status === 'Unknown') return show('Init', ready);
-  return show(status.profileStatus === undefined ? 'InitCreate' : 'ReconcileModifying', ready);
+  return show(status.profileStatus === undefined ? 'InitCreate' : 'ReconcileModifying', paused ?? ready);
 }
 
 function messageOf(

@@ -1,28 +1,33 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { PROFILES } from '../shared/live-profiles.ts';
 import type { ActionsOptions } from './actions.ts';
-import { Actions, Conflict, NameTaken } from './actions.ts';
+import { Actions, Conflict } from './actions.ts';
 import type { Action, GroupInputs } from './decide.ts';
-import { decide } from './decide.ts';
+import { decide, isReconciled } from './decide.ts';
 import type { GroupState } from './group-state.ts';
 import { errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 import { GroupReporter } from './status-and-events.ts';
-import { DONE, LEASE_EXPIRED, RETRY_REFUSED, RETRY_SOON, backOff } from './requeue.ts';
+import { DONE, LEASE_EXPIRED, RETRY_REFUSED, RETRY_SOON, WATCHED_ELSEWHERE, backOff } from './requeue.ts';
 
 export interface InstanceGroupOptions extends ActionsOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
+  /** The value of the watch-filter label without which the caches hide objects; undefined if they hide none. */
+  readonly watchFilter?: string;
   readonly schema: Pick<ServedSchema, 'checkRecently'>;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
@@ -45,7 +50,7 @@ export class InstanceGroupReconciler {
   }
 
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
-    const inputs = this.readInputs(key);
+    const inputs = await this.readInputs(key, context.signal);
     if (E.isLeft(inputs)) return inputs.left;
     const decision = decide(inputs.right);
     if (decision === undefined) return DONE;
@@ -56,7 +61,8 @@ export class InstanceGroupReconciler {
       const state = refusal ?? decision.state;
       await this.reporter.report(group, inputs.right.profile, state, context);
       if (refusal !== undefined && !isAboutSpec(refusal)) return RETRY_SOON;
-      return state.state === 'Error' ? RETRY_REFUSED : DONE;
+      if (inputs.right.otherThan !== undefined) return WATCHED_ELSEWHERE;
+      return state.isProblem ? RETRY_REFUSED : DONE;
     } catch (error) {
       if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
       // The InstanceGroup or the AWSFargateProfile is gone, but the cache still has it. The watch or the backoff starts
@@ -109,17 +115,32 @@ export class InstanceGroupReconciler {
    * Reads the keiko InstanceGroup and its AWSFargateProfile from the caches. Returns Left with the requeue if the
    * InstanceGroup is gone or a kind has not been listed yet.
    */
-  private readInputs(key: ObjectKey): Either<Requeue, GroupInputs> {
-    const group = this.options.groups.lookup(key);
+  private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<Either<Requeue, GroupInputs>> {
+    const { groups, profiles } = this.options;
+    const group = groups.lookup(key);
     if (group.kind === 'absent') {
       this.reporter.forget(key);
       return E.left(DONE);
     }
     // Once the API server serves InstanceGroups, all of them are enqueued, so no requeue is needed.
     if (group.kind === 'unknown') return E.left(DONE);
-    const profile = this.options.profiles.lookup(key);
+    const profile = profiles.lookup(key);
     if (profile.kind === 'unknown') return E.left(backOff(profile.reason));
-    return E.right({ group: group.object, profile: profile.kind === 'found' ? profile : undefined });
+    if (profile.kind === 'found') return E.right({ group: group.object, profile });
+    return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
+  }
+
+  /**
+   * Reads an AWSFargateProfile that the caches do not have. The watch filter may hide it, for example because the
+   * InstanceGroup has got the label of another manager.
+   */
+  private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
+    const { client, profiles, watchFilter } = this.options;
+    if (watchFilter === undefined || !isReconciled(group)) return {};
+    const object = await client.get(PROFILES, keyOf(group), { signal });
+    if (object === undefined) return {};
+    const isHidden = object.metadata.labels?.[WATCH_FILTER_LABEL] !== watchFilter;
+    return { profile: { object, decoded: profiles.decode(object) }, ...(isHidden && { otherThan: watchFilter }) };
   }
 }
 
@@ -136,7 +157,6 @@ function refusalOf(action: Action, error: unknown): GroupState | undefined {
       ? errorState('InvalidSpec', `The API server refuses the AWSFargateProfile of this InstanceGroup: ${words}`)
       : errorState('ChangeRefused', `${words}. ${AFTER_REFUSED_CHANGE}`);
   }
-  if (error instanceof NameTaken) return error.state;
   const rejection = apiRejectionFrom(error);
   return rejection && errorState('APIServerRefused', `${describeApiRejection(rejection)}. ${rejection.remedy}`);
 }

@@ -18,6 +18,15 @@ export const RETRY_REFUSED: Requeue = {
  */
 export const RETRY_SOON: Requeue = { kind: 'after', delay: 15_000, reason: 'the API server refuses a request' };
 
+/**
+ * The requeue while another manager reconciles the AWSFargateProfile, whose changes no watch of this manager reports.
+ */
+export const WATCHED_ELSEWHERE: Requeue = {
+  kind: 'after',
+  delay: 15_000,
+  reason: 'another manager reconciles the AWSFargateProfile',
+};
+
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
 export const LEASE_EXPIRED = backOff('the lease may have run out');

@@ -55,7 +55,7 @@ export class GroupReporter {
     await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);
     if (state.state === 'Ready' && before !== 'Ready') {
-      this.options.recorder.record(group, 'Normal', 'Ready', state.message);
+      if (!state.isProblem) this.options.recorder.record(group, 'Normal', 'Ready', state.message);
       if (role !== undefined)
         this.recordKeptRole(group, `${describeKeptRole(role)} when no Fargate profile uses it any more`);
     }
@@ -81,10 +81,14 @@ export class GroupReporter {
     groups.replaceWith(written);
   }
 
-  private recordError(group: KubeObject, { state, reason, message }: GroupState, { logger }: ReconcileContext): void {
+  private recordError(
+    group: KubeObject,
+    { isProblem, reason, message }: GroupState,
+    { logger }: ReconcileContext,
+  ): void {
     const { clock, recorder } = this.options;
     const key = keyText(keyOf(group));
-    if (state !== 'Error') {
+    if (!isProblem) {
       this.reported.delete(key);
       return;
     }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
 import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
+import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { FaultKind } from '../aws/faults.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
@@ -282,6 +283,182 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     patch(world, { metadata: { labels: { 'cluster.x-k8s.io/watch-filter': 'blue' } } });
     await until(world, 'Ready');
     await deleteAndFinish(world);
+  });
+});
+
+describe('an InstanceGroup that leaves eks-fargate', () => {
+  const leave = async (world: SimulatedWorld): Promise<void> => {
+    patch(world, { spec: { provisioner: 'eks' } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.equal(
+      'spec.provisioner is not eks-fargate any more. AWSFargateProfile default/web and its Fargate profile stay as they are. Set spec.provisioner back to eks-fargate, or delete the InstanceGroup: then both are deleted',
+    );
+    await untilEvent(world, 'Warning ProvisionerChanged: spec.provisioner is not eks-fargate');
+    await world.clock.advance(30 * MINUTE);
+    expect(eksProfile(world)?.status).to.equal('ACTIVE');
+  };
+
+  it('has an error, keeps its profile, and is Ready when it comes back', async () => {
+    const world = await readyWorld();
+    await leave(world);
+    patch(world, { spec: { provisioner: 'eks-fargate' } });
+    await until(world, 'Ready');
+    await deleteAndFinish(world);
+  });
+
+  it('is deleted with its profile', async () => {
+    const world = await readyWorld();
+    await leave(world);
+    await deleteAndFinish(world);
+  });
+
+  it('is deleted with its profile, and keeps the finalizer of keiko, which may have made something else of it', async () => {
+    const world = await takenOverWorld();
+    await leave(world);
+    remove(world);
+    await world.gone('web');
+    await world.until('the release', () => !group(world)?.metadata.finalizers?.includes(OURS));
+    expect(eksProfile(world)).to.equal(undefined);
+    expect(group(world)?.metadata.finalizers).to.deep.equal([KEIKO_FINALIZER]);
+    await world.until('it is told', () => statusOf(world).message?.includes(KEIKO_FINALIZER) === true);
+    patch(world, { metadata: { finalizers: [] } });
+    await gone(world);
+    await world.finish();
+  });
+});
+
+describe('an InstanceGroup whose profile does not follow it', () => {
+  const FILTER = 'cluster.x-k8s.io/watch-filter';
+  const labelled = (filter: string) => ({ metadata: { labels: { [FILTER]: filter } } });
+  const newTags = { spec: { 'eks-fargate': { tags: [{ Team: 'b' }] } } };
+
+  /** An InstanceGroup of the manager `blue` that gets the label of the manager `green`. */
+  async function movedWorld(): Promise<SimulatedWorld> {
+    const world = newWorld();
+    for (const filter of ['blue', 'green']) world.start(...FLAGS, '--leader-elect', `--watch-filter=${filter}`);
+    apply(world, labelled('blue'));
+    await until(world, 'Ready');
+    patch(world, { ...labelled('green'), ...newTags });
+    return world;
+  }
+
+  it('says so if another manager has the profile, and follows when the profile gets the same label', async () => {
+    const world = await movedWorld();
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.equal(
+      `AWSFargateProfile default/web does not follow this InstanceGroup: its label ${FILTER} is "blue", and that of this InstanceGroup is "green". Give both the same label`,
+    );
+    await untilEvent(world, 'Warning OtherWatchFilter: AWSFargateProfile default/web does not follow');
+    world.patch(PLURAL, 'web', labelled('green'));
+    await until(world, 'Ready');
+    await world.until('the tag', () => eksProfile(world)?.tags['Team'] === 'b');
+    await deleteAndFinish(world);
+  });
+
+  it('says so if only the profile is moved, and if its label is taken away', async () => {
+    const world = newWorld();
+    world.start(...FLAGS, '--watch-filter=blue');
+    apply(world, labelled('blue'));
+    await until(world, 'Ready');
+    world.patch(PLURAL, 'web', { metadata: { labels: { [FILTER]: null } } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.include(`it has no label ${FILTER}, and that of this InstanceGroup is "blue"`);
+    world.patch(PLURAL, 'web', labelled('blue'));
+    await until(world, 'Ready');
+    await deleteAndFinish(world);
+  });
+
+  it('is deleted with the profile that another manager has', async () => {
+    const world = await movedWorld();
+    await until(world, 'Error');
+    await deleteAndFinish(world);
+  });
+
+  it('waits for the other manager when it is deleted, and says which one', async () => {
+    const world = await movedWorld();
+    await until(world, 'Error');
+    const [blue] = world.managers;
+    if (blue !== undefined) await world.stop(blue);
+    remove(world);
+    await world.until('it is told', () => statusOf(world).message?.includes('by another manager: its label') === true);
+    expect(statusOf(world)).to.deep.equal({
+      currentState: 'Deleting',
+      message: `AWSFargateProfile default/web is being deleted by another manager: its label ${FILTER} is "blue", and that of this InstanceGroup is "green". If that manager does not run, give both the same label`,
+    });
+    await world.clock.advance(10 * MINUTE);
+    expect(group(world)?.metadata.finalizers).to.deep.equal([OURS]);
+    world.start(...FLAGS, '--leader-elect', '--watch-filter=blue');
+    await gone(world);
+    await world.finish();
+  });
+
+  it('says so if the API server refuses the change', async () => {
+    const world = await readyWorld();
+    const { intercept } = world.api;
+    world.api.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/awsfargateprofiles/web') && !path.includes('/status')
+        ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'denied by policy' })
+        : undefined;
+    patch(world, newTags);
+    await until(world, 'Error');
+    await untilEvent(world, 'Warning APIServerRefused: ');
+    world.api.intercept = intercept;
+    await until(world, 'Ready');
+    await world.until('the tag', () => eksProfile(world)?.tags['Team'] === 'b');
+    await deleteAndFinish(world);
+  });
+
+  it('says so, in an event too, if AWS or the operator refuses the change and the profile is Ready all the same', async () => {
+    const world = await readyWorld();
+    const [manager] = world.managers;
+    manager?.kill();
+    world.start(...FLAGS, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
+    await world.clock.advance(20 * MINUTE);
+    expect(statusOf(world).currentState).to.equal('Ready');
+    await untilEvent(world, `Warning Refused: ${statusOf(world).message}`);
+    await deleteAndFinish(world);
+  });
+
+  it('says so if the profile is paused, also when both are deleted', async () => {
+    const world = await readyWorld();
+    world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+    await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
+    patch(world, newTags);
+    await world.until('it is told', () => statusOf(world).message?.includes('paused annotation') === true);
+    expect(statusOf(world).currentState).to.equal('InitUpdate');
+    remove(world);
+    await world.until('it is told', () => statusOf(world).message?.includes('waits for the end of the pause') === true);
+    expect(statusOf(world).currentState).to.equal('Deleting');
+    world.patch(PLURAL, 'web', { metadata: { annotations: null } });
+    await gone(world);
+    await world.finish();
+  });
+
+  it('has the error of a profile that cannot be deleted', async () => {
+    const world = await readyWorld();
+    const kind = 'error:AccessDeniedException:User is not authorized to perform eks:DeleteFargateProfile' as const;
+    world.aws.admin.addFault({ operation: 'DeleteFargateProfile', kind });
+    world.delete('web');
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.include('eks:DeleteFargateProfile');
+    await untilEvent(world, 'Warning AccessDenied: ');
+    world.aws.admin.clearFaults();
+    await until(world, 'Ready');
+    await deleteAndFinish(world);
+  });
+
+  it('has an error if its profile cannot be read, also when both are deleted', async () => {
+    const world = await readyWorld();
+    world.patch(PLURAL, 'web', { spec: { deletionPolicy: 'Sometimes' } });
+    await until(world, 'Error');
+    remove(world);
+    await world.until('the deletion', () => world.profile('web')?.metadata.deletionTimestamp !== undefined);
+    await world.clock.advance(MINUTE);
+    expect(statusOf(world).currentState).to.equal('Error');
+    expect(statusOf(world).message).to.include('spec.deletionPolicy');
+    world.patch(PLURAL, 'web', { spec: { deletionPolicy: 'Delete' } });
+    await gone(world);
+    await world.finish();
   });
 });
 
