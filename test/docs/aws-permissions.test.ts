@@ -2,11 +2,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { INSTANCE_GROUP_PLURAL } from '../../api/external/index.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { PolicyStatement, Question } from '../aws/model/authorization/policy.ts';
 import { appliesTo, isAllowed, readIdentityPolicy } from '../aws/model/authorization/policy.ts';
 import { changeRoleByHand } from '../simulation/phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from '../simulation/world/cluster.ts';
+import { INSTANCE_GROUPS } from '../simulation/world/kinds.ts';
 import { SimulatedWorld } from '../simulation/world/simulated-world.ts';
 import { CAPA_TRUST, EKS_POLICY, FINALIZER, capaTags } from '../world/aws/capa-resources.ts';
 import { takeBlocks } from './blocks.ts';
@@ -24,18 +26,23 @@ const CHECKED_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
 /**
  * The JSON blocks of docs/aws-permissions.md: the IAM policy of the manager, the statements that replace parts of the
- * policy where roles need a permissions boundary, and the statement that lets EKS choose the subnets.
+ * policy where roles need a permissions boundary, the statement that lets EKS choose the subnets, and the statement for
+ * the roles of keiko's InstanceGroups.
  */
 const blocks = takeBlocks('docs/aws-permissions.md', import.meta.url);
 const POLICY = blocks.next('"Version"');
 const WITH_BOUNDARY = blocks.next('"iam:PermissionsBoundary"');
 const CHOOSE_SUBNETS = blocks.next('"ec2:DescribeSubnets"');
+const INSTANCE_GROUPS_ROLES = blocks.next('"TagNewRolesOfInstanceGroups"');
 
 /**
  * Adds the ARN of a policy in `spec.roleAdditionalPolicies` to the policy statement AttachPolicies, as
  * docs/aws-permissions.md tells users.
  */
 const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);
+
+const statementsOf = (...texts: readonly string[]): readonly PolicyStatement[] =>
+  readIdentityPolicy(`{"Version":"2012-10-17","Statement":[${texts.join()}]}`);
 
 const documentedPolicy = (): readonly PolicyStatement[] => readIdentityPolicy(withLogs(POLICY));
 
@@ -119,6 +126,22 @@ function startWithoutSubnets(policy: readonly PolicyStatement[], asked: Question
   return world;
 }
 
+/** Creates a group of keiko, and lets the manager do in AWS only what `policy` allows. */
+function startWithInstanceGroup(policy: readonly PolicyStatement[], asked: Question[] = []): SimulatedWorld {
+  const world = new SimulatedWorld();
+  world.api.serve(INSTANCE_GROUPS);
+  world.aws.admin.createCluster({ name: 'tools' });
+  world.aws.model.policyCheck = { policy, asked };
+  world.awsRegion = 'us-east-1';
+  world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/tools`, '--instance-groups');
+  const fargate = { clusterName: 'tools', selectors: [{ namespace: 'web' }] };
+  world.create(INSTANCE_GROUP_PLURAL, {
+    metadata: { name: 'web' },
+    spec: { provisioner: 'eks-fargate', strategy: { type: 'managed' }, 'eks-fargate': fargate },
+  });
+  return world;
+}
+
 /** Creates the AWS resources that Cluster API Provider AWS would create for an AWSFargateProfile. */
 function putCapaResources({ aws: { admin } }: SimulatedWorld, name: string): void {
   const tags = capaTags(CLUSTER);
@@ -185,7 +208,7 @@ describe('docs/aws-permissions.md', () => {
   });
 
   it('has a statement that suffices for EKS to choose the subnets, and no needless action', async () => {
-    const statement = readIdentityPolicy(`{"Version":"2012-10-17","Statement":[${CHOOSE_SUBNETS}]}`);
+    const statement = statementsOf(CHOOSE_SUBNETS);
     const asked: Question[] = [];
     const world = startWithoutSubnets([...documentedPolicy(), ...statement], asked);
     await world.ready('web');
@@ -194,7 +217,7 @@ describe('docs/aws-permissions.md', () => {
   });
 
   it('needs each action of that statement, and the object names both', async () => {
-    const statement = readIdentityPolicy(`{"Version":"2012-10-17","Statement":[${CHOOSE_SUBNETS}]}`);
+    const statement = statementsOf(CHOOSE_SUBNETS);
     const actions = statement.flatMap((each) => each.actions);
     for (const missing of actions) {
       const kept = statement.map((each) => ({ ...each, actions: actions.filter((action) => action !== missing) }));
@@ -203,6 +226,27 @@ describe('docs/aws-permissions.md', () => {
       for (const action of actions) expect(world.condition('web')?.message).to.include(action);
       await world.deleteAndFinish('web');
     }
+  });
+
+  it('has a statement that suffices for the roles of InstanceGroups, and no needless action', async () => {
+    const statements = statementsOf(INSTANCE_GROUPS_ROLES, CHOOSE_SUBNETS);
+    const asked: Question[] = [];
+    const world = startWithInstanceGroup([...documentedPolicy(), ...statements], asked);
+    await world.ready('web');
+    expect(world.aws.admin.roles().map(({ name }) => name)).to.include('fargate-tools-11570656755408888675-role');
+    expect(unneeded(statements, asked)).to.deep.equal([]);
+    world.remove(INSTANCE_GROUP_PLURAL, 'web');
+    await world.gone('web');
+    await world.finish();
+  });
+
+  it('needs that statement for InstanceGroups, and the object names the action', async () => {
+    const world = startWithInstanceGroup([...documentedPolicy(), ...statementsOf(CHOOSE_SUBNETS)]);
+    await world.until('it is denied', () => world.condition('web', 'Stalled')?.reason === 'AccessDenied');
+    expect(world.condition('web')?.message).to.include('iam:TagRole');
+    world.remove(INSTANCE_GROUP_PLURAL, 'web');
+    await world.gone('web');
+    await world.finish();
   });
 
   const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
