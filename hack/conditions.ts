@@ -79,7 +79,7 @@ const EXAMPLES: Facts = {
       'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    detail: 'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN: expected string, got nothing',
+    detail: 'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
   SecretNotFound: { detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
   SecretIncomplete: {

@@ -60,7 +60,7 @@ export interface AWSManagedControlPlane {
 }
 
 const RawSubnet = object({
-  id: string(),
+  id: string({ wanted: 'the id of a subnet' }),
   resourceID: optionalText(string()),
   isPublic: optional(boolean()),
   zoneType: optionalText(string()),

@@ -141,9 +141,14 @@ describe('decodeIdentity', () => {
     });
   }
 
-  const unreadable: readonly (readonly [input: object, problem: string])[] = [
-    [identity('AWSClusterStaticIdentity', {}), 'spec.secretRef: expected string, got nothing'],
-    [identity('AWSClusterRoleIdentity'), 'spec: expected object, got nothing'],
+  const unreadable: readonly (readonly [input: object, ...problems: string[]])[] = [
+    [identity('AWSClusterStaticIdentity', {}), 'spec.secretRef is missing: set spec.secretRef to the name of a Secret'],
+    [identity('AWSClusterRoleIdentity'), 'spec is missing: set spec.roleARN to the ARN of an IAM role'],
+    [
+      identity('AWSClusterRoleIdentity', { roleARN: 'arn', sourceIdentityRef: {} }),
+      'spec.sourceIdentityRef.kind is missing: set spec.sourceIdentityRef.kind to AWSClusterControllerIdentity, AWSClusterStaticIdentity or AWSClusterRoleIdentity',
+      'spec.sourceIdentityRef.name is missing: set spec.sourceIdentityRef.name to the name of an identity',
+    ],
     [
       identity('AWSClusterControllerIdentity', { allowedNamespaces: { list: 'all' } }),
       'spec.allowedNamespaces.list: expected array, got "all"',
@@ -153,10 +158,10 @@ describe('decodeIdentity', () => {
       'kind: expected "AWSClusterControllerIdentity" or "AWSClusterStaticIdentity" or "AWSClusterRoleIdentity", got "AWSCluster"',
     ],
   ];
-  for (const [input, problem] of unreadable) {
-    it(`reports ${problem}`, () => {
+  for (const [input, ...problems] of unreadable) {
+    it(`reports ${problems.join()}`, () => {
       const result = decodeIdentity(input);
-      expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([problem]);
+      expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal(problems);
     });
   }
 });

@@ -28,12 +28,23 @@ export type IdentityKind = TypeOf<typeof IdentityKind>;
  * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough.
  * `kind` may be a kind that this provider does not support.
  */
-export const IdentityReference = object({ kind: string(), name: string() });
+export const IdentityReference = object({
+  kind: string({ wanted: `${CONTROLLER_IDENTITY_KIND}, ${STATIC_IDENTITY_KIND} or ${ROLE_IDENTITY_KIND}` }),
+  name: string({ wanted: 'the name of an identity' }),
+});
 export interface IdentityReference extends TypeOf<typeof IdentityReference> {}
 
 export const LabelSelector = object({
   matchLabels: optional(map(string())),
-  matchExpressions: optional(list(object({ key: string(), operator: string(), values: optional(list(string())) }))),
+  matchExpressions: optional(
+    list(
+      object({
+        key: string({ wanted: 'the key of a label' }),
+        operator: string({ wanted: 'In, NotIn, Exists or DoesNotExist' }),
+        values: optional(list(string())),
+      }),
+    ),
+  ),
 });
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
@@ -67,7 +78,7 @@ export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterCo
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
-  spec: object({ ...allowedNamespacesField, secretRef: string() }),
+  spec: object({ ...allowedNamespacesField, secretRef: string({ wanted: 'the name of a Secret' }) }),
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
@@ -80,7 +91,7 @@ export const AWSClusterRoleIdentity = object({
   metadata: ObjectMeta,
   spec: object({
     ...allowedNamespacesField,
-    roleARN: text(RoleArn),
+    roleARN: text(RoleArn, { wanted: 'the ARN of an IAM role' }),
     sessionName: optionalText(string()),
     /** The duration of the assumed role's session in seconds, 900 to 43200. */
     durationSeconds: optional(integer({ format: 'int32' })),

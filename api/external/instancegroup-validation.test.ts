@@ -125,7 +125,16 @@ describe('decodeFargateGroup', () => {
   });
 
   const cases: readonly (readonly [given: string, group: object, problem: string])[] = [
-    ['no strategy', withFargate({}, { strategy: undefined }), 'spec.strategy: expected object, got nothing'],
+    [
+      'no strategy',
+      withFargate({}, { strategy: undefined }),
+      'spec.strategy is missing: set spec.strategy.type to managed',
+    ],
+    [
+      'an empty strategy',
+      withFargate({}, { strategy: {} }),
+      'spec.strategy.type is missing: set spec.strategy.type to managed',
+    ],
     [
       'another strategy',
       withFargate({}, { strategy: { type: 'rollingUpdate' } }),
@@ -134,7 +143,12 @@ describe('decodeFargateGroup', () => {
     [
       'no part for the provisioner',
       withFargate({}, { 'eks-fargate': undefined }),
-      'spec.eks-fargate: expected object, got nothing',
+      'spec.eks-fargate is missing: set spec.eks-fargate with clusterName and selectors',
+    ],
+    [
+      'an empty part for the provisioner',
+      withFargate({}, { 'eks-fargate': {} }),
+      'spec.eks-fargate.clusterName is missing: set spec.eks-fargate.clusterName to the name of a cluster in EKS; spec.eks-fargate.selectors is missing: set spec.eks-fargate.selectors to a list of selectors, each with a namespace',
     ],
     [
       'no cluster',

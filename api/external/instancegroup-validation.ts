@@ -57,14 +57,16 @@ const Tags: Field<Readonly<Record<string, string>>> = view(listOr(list(Labels), 
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
 
+const CLUSTER_FORM = 'the name of a cluster in EKS';
+
 const FargatePart: Field<FargateGroup> = view(
   object({
-    clusterName: refine(text(EksClusterName), (name): Either<string, EksClusterName> =>
-      name === '' ? E.left('the name of a cluster in EKS') : E.right(name),
+    clusterName: refine(text(EksClusterName, { wanted: CLUSTER_FORM }), (name): Either<string, EksClusterName> =>
+      name === '' ? E.left(CLUSTER_FORM) : E.right(name),
     ),
     podExecutionRoleArn: optionalText(text(RoleArn)),
     subnets: optional(nullable(list(string()))),
-    selectors: list(refine(anything(), toSelector)),
+    selectors: list(refine(anything(), toSelector), { wanted: 'a list of selectors, each with a namespace' }),
     tags: optional(nullable(Tags)),
   }),
   ({ clusterName, podExecutionRoleArn, subnets, selectors, tags }): FargateGroup => ({
@@ -76,7 +78,7 @@ const FargatePart: Field<FargateGroup> = view(
   }),
 );
 
-const ManagedStrategy = refine(string(), (type) =>
+const ManagedStrategy = refine(string({ wanted: STRATEGY }), (type) =>
   type.toLowerCase() === STRATEGY ? E.right(type) : E.left(JSON.stringify(STRATEGY)),
 );
 
@@ -86,10 +88,9 @@ const InstanceGroup = object({
 
 /** Decodes an InstanceGroup whose provisioner is `eks-fargate`. */
 export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProblem[], FargateGroup> =>
-  E.bimap(
-    (problems: readonly DecodeProblem[]) => problems.map(withReadablePath),
-    ({ spec }: { readonly spec: { readonly [FARGATE_PROVISIONER]: FargateGroup } }) => spec[FARGATE_PROVISIONER],
-  )(decode(InstanceGroup, withNamedSelectors(input)));
+  E.map(({ spec }: { readonly spec: { readonly [FARGATE_PROVISIONER]: FargateGroup } }) => spec[FARGATE_PROVISIONER])(
+    decode(InstanceGroup, withNamedSelectors(input)),
+  );
 
 /**
  * Restores selectors of the form `- namespace1:` in an InstanceGroup from kubectl's annotation
@@ -103,9 +104,3 @@ function withNamedSelectors(group: unknown): unknown {
   const named = withEmptyFields(group, ['spec', FARGATE_PROVISIONER, 'selectors'], selectors);
   return { ...group, spec: { ...spec, [FARGATE_PROVISIONER]: { ...fargate, selectors: named } } };
 }
-
-/** Formats the path of a wrong field as kubectl and the API server do, for example `spec.eks-fargate.tags`. */
-const withReadablePath = (problem: DecodeProblem): DecodeProblem => ({
-  ...problem,
-  path: problem.path.replace(`["${FARGATE_PROVISIONER}"]`, `.${FARGATE_PROVISIONER}`),
-});

@@ -97,13 +97,41 @@ describe('a field', () => {
   it('names every problem with its path', () => {
     const input = { note: 1, parts: [{ size: 1 }, { size: '2', tags: { 'a/b': 3, c: 4 } }, 5] };
     expect(words(decode(Thing, input))).to.deep.equal([
-      'name: expected string, got nothing',
+      'name is missing: set name to a string',
       'note: expected string, got 1',
       'parts[1].size: expected number, got "2"',
       'parts[1].tags["a/b"]: expected string, got 3',
       'parts[1].tags.c: expected string, got 4',
       'parts[2]: expected object, got 5',
     ]);
+  });
+
+  it('says what a user can set if a field is missing', () => {
+    const Whole = object({
+      leaf: string({ wanted: 'the name of a leaf' }),
+      word: oneOf(['A', 'B']),
+      one: object({ 'with-hyphen': object({ size: integer({ format: 'int32' }), note: optional(string()) }) }),
+      several: object({ flags: list(boolean()), tags: map(string()) }),
+      other: object({ note: optional(string()) }, { wanted: 'a note' }),
+    });
+    const missing = ['leaf', 'word', 'one', 'several', 'other'];
+    expect(words(decode(Whole, {}))).to.deep.equal(
+      [
+        'set leaf to the name of a leaf',
+        'set word to A or B',
+        'set one.with-hyphen.size to an integer',
+        'set several with flags and tags',
+        'set other with a note',
+      ].map((remedy, index) => `${missing[index]} is missing: ${remedy}`),
+    );
+    expect(
+      words(decode(object({ one: Whole }), { one: { leaf: 'a', word: 'A', one: {}, other: {}, several: {} } })),
+    ).to.deep.equal([
+      'one.one.with-hyphen is missing: set one.one.with-hyphen.size to an integer',
+      'one.several.flags is missing: set one.several.flags to a list',
+      'one.several.tags is missing: set one.several.tags to a map',
+    ]);
+    expect(Whole.openapi.properties?.['leaf']).to.deep.equal({ type: 'string' });
   });
 
   it('reads __proto__ and constructor like any other key', () => {

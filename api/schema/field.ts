@@ -14,6 +14,8 @@ import type { Json, OpenApi, Rule } from './openapi.ts';
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
+  /** Says what a user can do if the field with this path is missing, for example `set spec.roleARN to a string`. */
+  readonly remedy: (path: string) => string;
 }
 
 export type TypeOf<F> = F extends Field<infer A> ? A : never;
@@ -39,6 +41,8 @@ interface Docs {
   readonly description?: string;
   readonly default?: Json;
   readonly rules?: readonly Rule[];
+  /** What a user sets the field to if it is missing, for example `the ARN of an IAM role`. */
+  readonly wanted?: string;
 }
 
 export interface StringDocs extends Docs {
@@ -48,21 +52,35 @@ export interface StringDocs extends Docs {
   readonly format?: 'date-time';
 }
 
-const schema = (shape: OpenApi, { rules, ...docs }: Docs & OpenApi): OpenApi => ({
+const schema = (shape: OpenApi, { rules, wanted: _wanted, ...docs }: Docs & OpenApi): OpenApi => ({
   ...docs,
   ...shape,
   ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
 });
 
-const field = <A>(decoder: Omit<t.Decoder<unknown, A>, 'decode'>, openapi: OpenApi): Field<A> => ({
+const field = <A>(
+  decoder: Omit<t.Decoder<unknown, A>, 'decode'>,
+  openapi: OpenApi,
+  remedy: Field<A>['remedy'],
+): Field<A> => ({
   name: decoder.name,
   validate: decoder.validate,
   decode: (input) => decoder.validate(input, [{ key: '', type: t.unknown, actual: input }]),
   openapi,
+  remedy,
 });
 
-const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi): Field<A> =>
-  field({ name, validate: (input, context) => (is(input) ? t.success(input) : fail(name, input, context)) }, openapi);
+const setTo =
+  (wanted: string): Field<unknown>['remedy'] =>
+  (path) =>
+    `set ${path} to ${wanted}`;
+
+const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi, wanted = `a ${name}`): Field<A> =>
+  field(
+    { name, validate: (input, context) => (is(input) ? t.success(input) : fail(name, input, context)) },
+    openapi,
+    setTo(wanted),
+  );
 
 const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
   t.failure(input, context, expected);
@@ -78,14 +96,14 @@ const isNumber = (u: unknown): u is number => typeof u === 'number' && Number.is
 const isInteger = (u: unknown): u is number => Number.isSafeInteger(u);
 
 export const string = (docs: StringDocs = {}): Field<string> =>
-  primitive('string', isString, schema({ type: 'string' }, docs));
+  primitive('string', isString, schema({ type: 'string' }, docs), docs.wanted);
 
 /** A string with a nominal type. `decoder` is a codec from `api/names.ts`, such as RoleName. */
 export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
-  field(decoder, schema({ type: 'string' }, docs));
+  field(decoder, schema({ type: 'string' }, docs), setTo(docs.wanted ?? 'a string'));
 
 export const boolean = (docs: Docs = {}): Field<boolean> =>
-  primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs));
+  primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs), 'true or false');
 
 /** A finite number: the decoder refuses NaN and infinities. */
 export const number = (docs: Docs & { readonly minimum?: number; readonly maximum?: number } = {}): Field<number> =>
@@ -94,7 +112,7 @@ export const number = (docs: Docs & { readonly minimum?: number; readonly maximu
 /** A whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
 export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
-): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs));
+): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
 /**
  * A string from a closed list of words. The decoder refuses other words, because code that reads the string handles
@@ -106,6 +124,7 @@ export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = 
     words.map((word) => JSON.stringify(word)).join(' or '),
     is,
     schema({ type: 'string', enum: words }, docs),
+    words.join(' or '),
   );
 };
 
@@ -116,6 +135,7 @@ export const nullable = <A>(inner: Field<A>): Field<A | null> =>
       validate: (input, context) => (input === null ? t.success(null) : inner.validate(input, context)),
     },
     { ...inner.openapi, nullable: true },
+    inner.remedy,
   );
 
 /** A property that can be absent. `null` does not count as absent; {@link nullable} allows `null`. */
@@ -154,6 +174,7 @@ export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]
       },
     },
     schema({ type: 'array', items: item.openapi }, docs),
+    setTo(docs.wanted ?? 'a list'),
   );
 
 export const map = <A>(
@@ -176,6 +197,7 @@ export const map = <A>(
       },
     },
     schema({ type: 'object', additionalProperties: value.openapi }, docs),
+    setTo(docs.wanted ?? 'a map'),
   );
 
 /**
@@ -220,12 +242,31 @@ export const object = <const P extends Properties>(
       },
       docs,
     ),
+    (path) => remedyOfObject(path, entries, docs.wanted),
   );
 };
 
+/** Says what a user can do about a missing object: set the properties that it requires. */
+function remedyOfObject(
+  path: string,
+  entries: readonly (readonly [string, Property])[],
+  wanted: string | undefined,
+): string {
+  const required = entries.flatMap(([key, property]) => (isOptional(property) ? [] : [{ key, property }]));
+  const [first] = required;
+  if (wanted === undefined && required.length === 1 && first !== undefined)
+    return first.property.remedy(`${path}.${first.key}`);
+  return `set ${path} with ${wanted ?? (required.map(({ key }) => key).join(' and ') || 'its fields')}`;
+}
+
 /** An object with any fields. */
 export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
-  primitive('object', isRecord, schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs));
+  primitive(
+    'object',
+    isRecord,
+    schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs),
+    'a map',
+  );
 
 /**
  * A field that is decoded in two steps: `raw` decodes the value, then `to` converts it. The OpenAPI schema is that of
@@ -241,6 +282,7 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
       },
     },
     raw.openapi,
+    raw.remedy,
   );
 
 /**
@@ -259,6 +301,7 @@ export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Fi
       },
     },
     raw.openapi,
+    raw.remedy,
   );
 
 /**
@@ -272,4 +315,5 @@ export const listOr = <A, B>(items: Field<readonly A[]>, other: Field<B>): Field
       validate: (input, context) => (Array.isArray(input) ? items : other).validate(input, context),
     },
     { 'x-kubernetes-preserve-unknown-fields': true },
+    items.remedy,
   );

@@ -7,11 +7,18 @@ export interface DecodeProblem {
   readonly path: string;
   readonly expected: string;
   readonly got: string;
+  /** What a user can do about a missing field, for example `set spec.strategy.type to managed`. */
+  readonly remedy?: string;
 }
 
-/** Formats a mistake in an input, for example `spec.selectors[3].namespace: expected string, got 7`. */
-export const describeProblem = ({ path, expected, got }: DecodeProblem): string =>
-  `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`;
+/**
+ * Formats a mistake in an input, for example `spec.selectors[3].namespace: expected string, got 7`, or
+ * `spec.strategy is missing: set spec.strategy.type to managed`.
+ */
+export const describeProblem = ({ path, expected, got, remedy }: DecodeProblem): string =>
+  remedy === undefined
+    ? `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`
+    : `${path} is missing: ${remedy}`;
 
 /**
  * The maximum number of mistakes that one error message lists. After correcting the listed mistakes, the user sees the
@@ -30,11 +37,21 @@ export const describeProblems = (problems: readonly DecodeProblem[]): string =>
 export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Either<readonly DecodeProblem[], A> =>
   mapLeft((errors: t.Errors) => errors.map(toProblem))(decoder.decode(input));
 
-const toProblem = ({ value, context, message }: t.ValidationError): DecodeProblem => ({
-  path: abbreviate(pathOf(context), SHOWN_PATH),
-  expected: message ?? context.at(-1)?.type.name ?? 'another value',
-  got: formatValue(value),
-});
+function toProblem({ value, context, message }: t.ValidationError): DecodeProblem {
+  const type = context.at(-1)?.type;
+  const path = abbreviate(pathOf(context), SHOWN_PATH);
+  const isMissing = value === undefined && path !== '' && type !== undefined && hasRemedy(type);
+  return {
+    path,
+    expected: message ?? type?.name ?? 'another value',
+    got: formatValue(value),
+    ...(isMissing && { remedy: type.remedy(path) }),
+  };
+}
+
+/** Whether the decoder is a field of field.ts, which says what a user can do if the field is missing. */
+const hasRemedy = (decoder: object): decoder is { readonly remedy: (path: string) => string } =>
+  'remedy' in decoder && typeof decoder.remedy === 'function';
 
 /**
  * Formats the path of a wrong field from an io-ts context, which has an entry for each value around the field. The path
@@ -46,7 +63,7 @@ const pathOf = (context: t.Context): string =>
       const parent = context[index - 1];
       if (parent === undefined || isComposite(parent.type)) return '';
       if (Array.isArray(parent.actual)) return `[${key}]`;
-      return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+      return /^[A-Za-z_$][\w$-]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
     })
     .join('')
     .replace(/^\./, '');

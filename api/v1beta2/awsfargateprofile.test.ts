@@ -92,8 +92,11 @@ describe('decodeAWSFargateProfile', () => {
 
   const undecodable: readonly (readonly [input: unknown, problem: string])[] = [
     [null, 'expected object, got null'],
-    [object(undefined), 'spec: expected object, got nothing'],
-    [object({ eksCluster: {} }), 'spec.eksCluster.name: expected string, got nothing'],
+    [object(undefined), 'spec is missing: set spec with selectors, and clusterName or eksCluster'],
+    [
+      object({ eksCluster: {} }),
+      'spec.eksCluster.name is missing: set spec.eksCluster.name to the name of the cluster in EKS',
+    ],
     [object({ clusterName: 7 }), 'spec.clusterName: expected string, got 7'],
     [
       object({ clusterName: 'c', selectors: [{}, {}, {}, { namespace: 7 }] }),
@@ -114,7 +117,7 @@ describe('decodeAWSFargateProfile', () => {
     ],
     [
       object({ clusterName: 'c' }, { metadata: { ...metadata, uid: undefined } }),
-      'metadata.uid: expected string, got nothing',
+      'metadata.uid is missing: set metadata.uid to a string',
     ],
   ];
   for (const [input, problem] of undecodable) {

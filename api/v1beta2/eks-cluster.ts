@@ -18,9 +18,14 @@ const IdentityRef = object(
   {
     kind: string({
       description: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity.',
+      wanted: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
       maxLength: WIDE,
     }),
-    name: string({ description: 'The name of the identity object.', maxLength: WIDE }),
+    name: string({
+      description: 'The name of the identity object.',
+      wanted: 'the name of the identity object',
+      maxLength: WIDE,
+    }),
   },
   {
     description:
@@ -35,6 +40,7 @@ export const EksClusterReference = object(
   {
     name: text(EksClusterName, {
       description: 'The name of the cluster in EKS. Required. Immutable.',
+      wanted: 'the name of the cluster in EKS',
       maxLength: WIDE,
       rules: EKS_CLUSTER_NAME_RULES,
     }),

@@ -193,6 +193,10 @@ export const AWSFargateProfileSpec = object(
     deletionPolicy: optional(DeletionPolicy),
     adoptionPolicy: optional(AdoptionPolicy),
   },
-  { description: 'The desired state of the profile in EKS and of the role of its pods.', rules: SPEC_RULES },
+  {
+    description: 'The desired state of the profile in EKS and of the role of its pods.',
+    wanted: 'selectors, and clusterName or eksCluster',
+    rules: SPEC_RULES,
+  },
 );
 export interface AWSFargateProfileSpec extends TypeOf<typeof AWSFargateProfileSpec> {}

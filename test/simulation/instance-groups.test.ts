@@ -203,6 +203,20 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
+  it('is told what to set where a part is missing', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    apply(world, { spec: { strategy: undefined } });
+    await until(world, 'Error');
+    expect(statusOf(world).message).to.equal('spec.strategy is missing: set spec.strategy.type to managed');
+    patch(world, { spec: { strategy: { type: 'managed' }, 'eks-fargate': null } });
+    const told = 'spec.eks-fargate is missing: set spec.eks-fargate with clusterName and selectors';
+    await world.until('it is told', () => statusOf(world).message === told);
+    remove(world);
+    await gone(world);
+    await world.finish();
+  });
+
   it('has the error of its AWSFargateProfile, for example of an EKS cluster that the operator does not allow', async () => {
     const world = newWorld();
     world.start(...FLAGS);

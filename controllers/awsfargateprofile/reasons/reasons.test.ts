@@ -50,7 +50,7 @@ const FACTS: Facts = {
     detail: 'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    detail: 'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN: expected string, got nothing',
+    detail: 'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
   SecretNotFound: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist' },
   SecretIncomplete: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" has no AccessKeyID' },

@@ -260,7 +260,10 @@ function decodeResponse<A>(
   return requestId === undefined
     ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
     : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>
-        undecodable(`the response is not as expected: ${describeProblems(problems)}`),
+        // The remedies are for users, who cannot correct an answer of AWS.
+        undecodable(
+          `the response is not as expected: ${describeProblems(problems.map(({ remedy: _remedy, ...problem }) => problem))}`,
+        ),
       )(decode(response, output));
 }
 

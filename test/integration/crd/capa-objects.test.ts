@@ -215,7 +215,9 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
   it('can be labelled and deleted without a spec; the decoder reports the missing spec', async () => {
     const labelled = await patch('no-spec', { metadata: { labels: { a: 'b' } } });
     const decoded = decodeAWSFargateProfile(labelled);
-    expect(isLeft(decoded) && decoded.left.map(describeProblem)).to.deep.equal(['spec: expected object, got nothing']);
+    expect(isLeft(decoded) && decoded.left.map(describeProblem)).to.deep.equal([
+      'spec is missing: set spec with selectors, and clusterName or eksCluster',
+    ]);
     await deleteAndFinalize('no-spec');
   });
 
