@@ -1,6 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
+import { stringify } from 'yaml';
 import { decodeAWSFargateProfile, describeProblem } from '../../../api/v1beta2/index.ts';
+import { takeBlocks } from '../../docs/blocks.ts';
 import type { ApiResponse, RawObject } from '../../envtest/clients/api.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { applyCrds, loadCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
@@ -184,6 +188,10 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     );
   });
   after(() => controlPlane.stop());
+  const pages = {
+    'docs/upgrade.md': takeBlocks('docs/upgrade.md', import.meta.url),
+    'docs/migration-from-capa.md': takeBlocks('docs/migration-from-capa.md', import.meta.url),
+  };
 
   const cases = STORAGE_VERSIONS.flatMap((version) =>
     OLD_OBJECTS.map((old) => ({ ...old, what: `${old.what}, stored as ${version}`, name: `${old.name}-${version}` })),
@@ -242,6 +250,25 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     expect(changed.spec).to.have.property('additionalTags').that.deep.equals({ a: 'b' });
     await deleteAndFinalize('old-version');
   });
+
+  for (const [page, blocks] of Object.entries(pages))
+    it(`are refused by kubectl in older versions with the message in ${page}, and accepted with its change`, async () => {
+      const documented = blocks.next('no matches for kind');
+      const change = blocks.next('apiVersion');
+      const file = join(controlPlane.dir, 'profiles.yaml');
+      const apply = async (apiVersion: string): Promise<string> => {
+        const { apiVersion: _current, ...rest } = profile('web');
+        const metadata = { ...rest.metadata, namespace: 'default' };
+        writeFileSync(file, `${apiVersion}${stringify({ ...rest, metadata })}`);
+        const { stdout, stderr } = await kubectl(controlPlane, ['apply', '--dry-run=server', '-f', file]);
+        return `${stdout}${stderr}`.replace(file, 'profiles.yaml');
+      };
+      for (const version of ['v1alpha4', 'v1beta1'])
+        expect(await apply(`apiVersion: infrastructure.cluster.x-k8s.io/${version}\n`)).to.equal(
+          documented.replace('v1beta1', version),
+        );
+      expect(await apply(change)).to.include('web created');
+    });
 
   it('are printed by kubectl get with the columns of the CRD', async () => {
     const { api } = controlPlane;
