@@ -221,7 +221,7 @@ describe('The controller', () => {
 
   it('reports the workers of a workqueue that hands out more keys than its share', async () => {
     const environment = new World(() => async () => done, 2, undefined, 2);
-    expect(await environment.count('max_concurrent_reconciles')).to.equal(6);
+    expect(await environment.count('max_concurrent_reconciles')).to.equal(8);
     environment.stopping.abort();
     await environment.running;
   });

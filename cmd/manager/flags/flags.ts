@@ -34,7 +34,7 @@ export const FLAGS = [
   {
     name: 'awsfargateprofile-concurrency',
     value: 'N',
-    help: `Number of objects that are reconciled at the same time (default ${DEFAULT_CONCURRENCY}). Up to three times as many while workers wait for AWS`,
+    help: `Number of objects that are reconciled at the same time (default ${DEFAULT_CONCURRENCY}). Up to four times as many while workers wait for AWS`,
   },
   {
     name: 'max-concurrent-reconciles',

@@ -79,11 +79,16 @@ function run(steps: readonly Step[], look: (counted: Counted) => void): void {
   }
 }
 
-const regionsOf = (items: readonly ReadyItem[]): readonly string[] => items.map(({ backend }) => backend.region);
-const countRegion = (items: readonly ReadyItem[], region: string): number =>
-  regionsOf(items).filter((one) => one === region).length;
-const shareOf = ({ ready, running }: Counted): number =>
-  Math.max(1, Math.floor(WORKERS / new Set([...regionsOf(ready), ...regionsOf(running)]).size));
+const countBy = (items: readonly ReadyItem[], textOf: (item: ReadyItem) => string): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(textOf(item), (counts.get(textOf(item)) ?? 0) + 1);
+  return counts;
+};
+const namespaceOf = ({ namespace }: ReadyItem): string => namespace;
+const regionOf = ({ namespace, backend }: ReadyItem): string => `${namespace} ${backend.region}`;
+/** Whether a namespace has a ready key, and no key that is running. */
+const isNamespaceIdle = ({ ready, running }: Counted): boolean =>
+  ready.some((item) => !countBy(running, namespaceOf).has(item.namespace));
 
 describe('ReadyKeys with random keys', () => {
   const always = (look: (counted: Counted) => void): void =>
@@ -99,35 +104,30 @@ describe('ReadyKeys with random keys', () => {
       if (ready.length > 0 && running.length < WORKERS) expect(taken).not.to.equal(undefined);
     }));
 
-  it('gives a region nothing beyond its share while a region below its share has a ready key', () =>
+  it('gives a region nothing beyond the share of its namespace while another namespace has none running', () =>
     always((counted) => {
       const { taken, ready, running } = counted;
-      if (taken === undefined || countRegion(running, taken.backend.region) < shareOf(counted)) return;
-      for (const region of regionsOf(ready)) {
-        expect(countRegion(running, region), `running in ${region}`).to.be.at.least(shareOf(counted));
-      }
+      if (taken === undefined || !isNamespaceIdle(counted)) return;
+      const share = Math.floor(WORKERS / countBy([...ready, ...running], namespaceOf).size);
+      expect(countBy(running, regionOf).get(regionOf(taken)) ?? 0).to.be.below(share);
     }));
 
-  it('never makes a region below its share wait', () =>
+  it('never makes a namespace wait of which no key is running', () =>
     always((counted) => {
-      if (counted.taken !== undefined) return;
-      for (const region of regionsOf(counted.ready)) {
-        expect(countRegion(counted.running, region), `running in ${region}`).to.be.at.least(shareOf(counted));
-      }
+      if (counted.taken === undefined) expect(isNamespaceIdle(counted)).to.equal(false);
     }));
 
-  it('runs at most three times as many keys as there are workers, and at most two times in one region', () =>
+  it('runs at most four times as many keys as workers, three times of a namespace, and two times of its region', () =>
     always(({ running }) => {
-      expect(running.length).to.be.at.most(3 * WORKERS);
-      for (const region of regionsOf(running)) expect(countRegion(running, region)).to.be.at.most(2 * WORKERS);
+      expect(running.length).to.be.at.most(4 * WORKERS);
+      for (const count of countBy(running, namespaceOf).values()) expect(count).to.be.at.most(3 * WORKERS);
+      for (const count of countBy(running, regionOf).values()) expect(count).to.be.at.most(2 * WORKERS);
     }));
 
-  it('runs no more keys of one region than there are workers, unless some have priority high', () =>
+  it('runs no more keys of a region of a namespace than there are workers, unless some have priority high', () =>
     always(({ running }) => {
-      for (const region of regionsOf(running)) {
-        const ordinary = running.filter((item) => item.backend.region === region && item.priority !== 'high');
-        expect(ordinary.length).to.be.at.most(WORKERS);
-      }
+      const ordinary = running.filter(({ priority }) => priority !== 'high');
+      for (const count of countBy(ordinary, regionOf).values()) expect(count).to.be.at.most(WORKERS);
     }));
 });
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Backend } from './worker-shares.ts';
 import { WorkerShares } from './worker-shares.ts';
 
-const at = (region: string, identity = 'default'): Backend => ({ region, identity });
+const at = (region: string, identity = 'default', namespace = 'team'): Backend => ({ namespace, region, identity });
 
 /**
  * Starts the processing of keys of one region and identity as long as `claim` returns one of `claims`. Returns the
@@ -26,7 +26,7 @@ describe('WorkerShares', () => {
     expect(startAll(shares, at('healthy'))).to.equal(5);
   });
 
-  it('gives urgent keys as many additional workers, and leaves the last third to the shares', () => {
+  it('gives urgent keys as many additional workers, and leaves the other half to the shares', () => {
     const shares = new WorkerShares(10);
     startAll(shares, at('busy'));
     let urgent = 0;
@@ -83,12 +83,32 @@ describe('WorkerShares', () => {
     expect(started).to.be.within(10, 20);
   });
 
-  it('never starts more than three times as many keys as there are workers', () => {
+  it('gives a second namespace its share at once, however many regions and identities the first one uses', () => {
     const shares = new WorkerShares(10);
     let started = 0;
-    for (let region = 0; region < 50; region++) started += startAll(shares, at(`region-${region}`));
-    expect(started).to.be.at.most(30);
-    expect(shares.most).to.equal(30);
+    for (let region = 0; region < 50; region++)
+      for (let account = 0; account < 10; account++) started += startAll(shares, at(`${region}`, `${account}`, 'many'));
+    expect(started).to.be.within(10, 30);
+    expect(startAll(shares, at('0', '0', 'one'))).to.equal(5);
+  });
+
+  it('divides the workers between the namespaces first, and then between the regions of each', () => {
+    const shares = new WorkerShares(12);
+    for (const region of ['a', 'b', 'c']) shares.addReady(at(region, 'default', 'many'));
+    shares.addReady(at('a', 'default', 'one'));
+    const startedIn = (namespace: string, region: string): number =>
+      startAll(shares, at(region, 'default', namespace), ['share']);
+    expect(['a', 'b', 'c'].map((region) => startedIn('many', region))).to.deep.equal([2, 2, 2]);
+    expect(startedIn('one', 'a')).to.equal(6);
+  });
+
+  it('never starts more than four times as many keys as there are workers', () => {
+    const shares = new WorkerShares(10);
+    let started = 0;
+    for (let team = 0; team < 50; team++)
+      for (let region = 0; region < 50; region++) started += startAll(shares, at(`${region}`, 'default', `${team}`));
+    expect(started).to.be.at.most(40);
+    expect(shares.most).to.equal(40);
   });
 
   it('forgets a region without keys', () => {

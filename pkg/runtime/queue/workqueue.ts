@@ -23,7 +23,7 @@ export interface WorkqueueMetrics {
 }
 
 /** The values by which the workqueue divides its workers between the keys. */
-export interface Placement extends Backend {
+export interface Placement extends Omit<Backend, 'namespace'> {
   readonly cluster: string;
   /**
    * The place of the key among the keys of its cluster. The key with the lowest `order`, compared as text, goes first.
@@ -35,7 +35,7 @@ export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
   /**
-   * The number of workers, which the workqueue divides between the regions and identities that have work. Undefined:
+   * The number of workers, which the workqueue divides between the namespaces, regions and identities that have work. Undefined:
    * every call of `get` gets a key as soon as a key is ready.
    */
   readonly workers?: number;
@@ -244,7 +244,7 @@ export class Workqueue {
       group: groupOf(placement),
       order,
       priority,
-      backend: { region, identity },
+      backend: { namespace: key.namespace, region, identity },
       readySince: state.kind === 'ready' ? state.since : this.clock.monotonic(),
     };
     item.ready = ready;

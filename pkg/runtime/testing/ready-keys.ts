@@ -15,5 +15,5 @@ export const readyKey = (id: string, fields: ReadyFields = {}): ReadyItem => {
   const { namespace = 'team', cluster = 'prod', order = '', priority = 'normal', readySince = 0 } = fields;
   const { region = 'eu-west-1', identity = 'default' } = fields;
   const group = [cluster, region, identity].join('|');
-  return { id, namespace, group, order, priority, readySince, backend: { region, identity } };
+  return { id, namespace, group, order, priority, readySince, backend: { namespace, region, identity } };
 };
