@@ -49,7 +49,8 @@ export interface AwsReconcilerOptions extends StepServices {
   readonly limits: OperatorLimits;
   /**
    * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
-   * lock is AWS account and role name.
+   * lock is AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so.
+   * Claims (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly mutationTimeLeft: () => Ms;
@@ -113,7 +114,7 @@ export class AwsReconciler {
     };
     const desired = desiredFor(object, inputs);
     if (E.isLeft(desired)) return end(stoppedBy(desired.left));
-    const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${name}`);
+    const roleKeys = rolesToLock(desired.right).map((name) => `${account}/${object.metadata.namespace}/${name}`);
     // If the object is being deleted, this reconcile holds the lock of the IAM role until it has removed the finalizer.
     // Until then, reconciles of other objects count this object as a user of the role.
     const pass = roleLocks.tryRun(keyText(keyOf(object)), roleKeys, async () => {
@@ -254,6 +255,8 @@ export class AwsReconciler {
     } catch (error) {
       this.options.finisher.recordStepEvents(pass.object, steps, context);
       throw error;
+    } finally {
+      this.options.claims.release(pass);
     }
   }
 }

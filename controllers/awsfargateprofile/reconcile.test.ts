@@ -403,7 +403,7 @@ describe('Reconciler', () => {
     given();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
-    const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/${ROLE.toLowerCase()}`], () => held);
+    const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${ROLE.toLowerCase()}`], () => held);
     expect(await pass()).to.include({ kind: 'after', reason: 'another profile decides about the same role' });
     expect(session.calls).to.deep.equal([]);
     release();
@@ -417,7 +417,7 @@ describe('Reconciler', () => {
   it('locks the role names that earlier versions of Cluster API Provider AWS computed', async () => {
     given();
     const [, formerName = ''] = desiredOf(anObject()).identity.capaRoleNames;
-    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/${formerName.toLowerCase()}`], async () => {
+    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${formerName.toLowerCase()}`], async () => {
       expect(await pass()).to.include({ reason: 'another profile decides about the same role' });
     });
   });

@@ -33,6 +33,7 @@ import type { LiveChecks } from './guards/checks/live-checks.ts';
 import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
 import type { ReadRoleSharers } from './guards/role-sharers.ts';
 import { newPreparations } from './guards/preparations.ts';
+import { Claims } from './guards/claims.ts';
 import type { Goal } from './model/goal-kinds.ts';
 import { stoppedBy } from './model/pass.ts';
 import { newReason } from './reasons/reasons.ts';
@@ -66,7 +67,8 @@ export interface ReconcilerOptions {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
-   * lock is AWS account and role name.
+   * lock is AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so.
+   * Claims (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
@@ -99,6 +101,7 @@ export class Reconciler {
     const services = {
       ...options,
       accessEntryReader: new AccessEntryReader(options.clock),
+      claims: new Claims(),
       mutationTimeLeft: () => mutationTimeLeft(leadership),
       unobservedProfiles: (queue: string, object: AWSFargateProfile) =>
         unobservedProfiles(queue, listSiblings(object, profiles), (sibling) => retryStore.hasObserved(sibling)),

@@ -9,6 +9,8 @@ import { mutate } from './aws/mutate.ts';
 import { isRecreated } from './decide/compare.ts';
 import { decide } from './decide/decide.ts';
 import { withoutBoundaryFromLimits } from './decide/operator-limit-blocker.ts';
+import type { Claims } from './guards/claims.ts';
+import { tagsWithoutOwner } from './guards/claims.ts';
 import { updateQueueFromOutcome } from './guards/cluster-queue-updates.ts';
 import type { Guards, Obstacle } from './guards/guards.ts';
 import { findObstacle } from './guards/guards.ts';
@@ -16,7 +18,7 @@ import type { PassState } from './guards/pass-state.ts';
 import { changeObserved, handleOutcome, updatePause } from './handle-outcome.ts';
 import type { Decision } from './model/decision.ts';
 import type { Mutation } from './model/mutation.ts';
-import { isQueuedMutation } from './model/mutation.ts';
+import { isDestructive, isQueuedMutation } from './model/mutation.ts';
 import type { MutationOutcome, Step } from './model/outcome.ts';
 import type { DroppedPass, PassEnd, StoppedPass } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
@@ -34,6 +36,7 @@ const MOST_STEPS = 100;
 export interface StepServices {
   readonly guards: Guards;
   readonly clusterQueue: ClusterQueue;
+  readonly claims: Claims;
   readonly clock: Clock;
   readonly accessEntryReader: Pick<AccessEntryReader, 'read'>;
 }
@@ -91,9 +94,12 @@ async function takeStep(
     case 'conflict':
     case 'quit':
       return result;
-    case 'sent':
+    case 'sent': {
       steps.push({ mutation, outcome: result.outcome });
-      return handleOutcome(pass, mutation, result.outcome, services.clock);
+      const isAdoption = !isDestructive(mutation) && tagsWithoutOwner(mutation, pass) !== undefined;
+      const end = handleOutcome(pass, mutation, result.outcome, services.clock);
+      return isAdoption ? (end ?? ADOPTED) : end;
+    }
   }
 }
 
@@ -146,6 +152,10 @@ async function readAccessEntry(
   return undefined;
 }
 
+/** What was adopted is read again before any other change, because another manager may have adopted it too. */
+const ADOPTED: DroppedPass = { kind: 'quit', because: 'what was adopted has to be read again', until: 'changed' };
+const CLAIMED: DroppedPass = { kind: 'quit', because: 'another object changes the same resource', until: 'later' };
+
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 
 /**
@@ -155,7 +165,7 @@ type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOut
 async function tryMutation(
   pass: PassState,
   mutation: Mutation,
-  { guards, clusterQueue, clock }: StepServices,
+  { guards, clusterQueue, claims, clock }: StepServices,
 ): Promise<Attempt> {
   const { queueEntry, session, target } = pass;
   let isAccepted = false;
@@ -164,9 +174,13 @@ async function tryMutation(
   let keepsPlace = false;
   try {
     recordProfileFailure(pass, mutation, clock);
-    const obstacle = await findObstacle(guards, mutation, pass);
+    // The second look at the claims comes after the status names the role that the object uses. So either this reconcile
+    // finds the claim of a reconcile that removes the role, or that reconcile finds the object among the role's users.
+    const isFree = (): boolean => claims.tryClaim(mutation, pass);
+    const obstacle = isFree() ? await findObstacle(guards, mutation, pass) : CLAIMED;
     keepsPlace = obstacle?.kind === 'conflict' || obstacle?.kind === 'quit';
     if (obstacle !== undefined) return obstacle;
+    if (!isFree()) return CLAIMED;
     const outcome = await mutate(session, target.eksCluster, mutation);
     isAccepted = outcome.kind === 'done';
     if (isQueuedMutation(mutation)) {

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -27,6 +28,24 @@ async function untilReady(world: SimulatedWorld, others: readonly TenantCluster[
 }
 
 describe('objects of one tenant in regions that do not answer', () => {
+  it('delay nobody by naming the role that the controller computes for an object of another tenant', async () => {
+    const run = async (count: number): Promise<Ms> => {
+      const world = newWorld();
+      createTenantCluster(world, WEB);
+      const { namespace, name } = createDeadCluster(world, 'ap-south-1');
+      world.start();
+      for (let index = 0; index < count; index++)
+        world.api.storage.create(world.api.kind(PLURAL), namespace, {
+          metadata: { name: `squatter-${index}` },
+          spec: { clusterName: name, roleName: 'web-team-b_new_fargate', selectors: [{ namespace: 'x' }] },
+        });
+      await world.clock.advance(15 * SECOND);
+      applyTo(world, WEB, 'new');
+      return untilReady(world, [WEB]);
+    };
+    expect(await run(30)).to.be.at.most(1.2 * (await run(0)));
+  });
+
   it('delay 60 objects of 60 other tenants by less than a third, in however many regions they are', async () => {
     const others = Array.from({ length: 60 }, (_, index) => ({ ...WEB, namespace: `team-${index}` }));
     const run = async (regions: number): Promise<Ms> => {

@@ -5,6 +5,7 @@ import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts
 import { WEB, patchWeb, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
+import { isTenantReady } from './world/tenants.ts';
 
 const INTRUDER = 'intruder';
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
@@ -182,6 +183,35 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     expect(world.aws.admin.profiles()).to.deep.equal([profile]);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'web' });
     world.aws.admin.removeRole({ name: role.name });
+    await world.finish();
+  });
+
+  it('adopts nothing that the other namespace adopts at the same time, although both objects name it', async () => {
+    const world = new SimulatedWorld({ aws: { latencyMs: 20 } });
+    const tags = capaTags(CLUSTER);
+    const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
+    const selectors = [{ namespace: 'web', labels: {} }];
+    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: 'web', podExecutionRoleArn: role.arn, selectors, tags });
+    const neighbour = new Neighbour(world);
+    neighbour.createCluster({ ready: true });
+    world.applyWith('web', { profileName: 'web' });
+    neighbour.createProfile('web', { profileName: 'web' });
+    world.start();
+    const objects = (): readonly KubeObject[] => world.objects(PLURAL);
+    await world.until('one object is not the owner', () =>
+      objects().some((one) => reasonOf(one) === 'ProfileNotOwned'),
+    );
+    await world.until('the other object is Ready', () =>
+      ['default', INTRUDER].some((each) => isTenantReady(world, each, 'web')),
+    );
+    await world.clock.advance(30 * MINUTE);
+    const adoptions = world.mutations().filter(({ operation }) => ['TagResource', 'TagRole'].includes(operation));
+    expect(adoptions.map(({ operation }) => operation).toSorted()).to.deep.equal(['TagResource', 'TagRole']);
+    world.delete('web');
+    neighbour.remove(PLURAL, 'web');
+    await world.until('both are gone', () => objects().length === 0, 60 * MINUTE);
+    expect(world.aws.admin.profiles()).to.deep.equal([]);
+    expect(world.aws.admin.roles()).to.deep.equal([]);
     await world.finish();
   });
 

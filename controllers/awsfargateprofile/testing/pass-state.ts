@@ -5,6 +5,7 @@ import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired/desired.ts';
+import { Claims } from '../guards/claims.ts';
 import { queueNameOf, queueEntryFor } from '../guards/cluster-queue-updates.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
@@ -86,6 +87,7 @@ export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[])
  */
 export interface TestServices extends CheckServices, PreparationServices {
   readonly clock: VirtualClock;
+  readonly claims: Claims;
   readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
   /** The AWSFargateProfiles that the queue of profile changes of their EKS cluster has enqueued for a reconcile. */
   readonly woken: readonly string[];
@@ -102,6 +104,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
   const clock = new VirtualClock();
   const woken: string[] = [];
   return {
+    claims: new Claims(),
     clusterQueue: new ClusterQueue({ clock, wake: (id) => woken.push(id) }),
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     unobservedProfiles: () => [],

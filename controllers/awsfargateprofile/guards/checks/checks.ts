@@ -1,8 +1,20 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { ProfileName } from '../../../../api/names.ts';
+import type { ProfileLookup } from '../../../../pkg/cloud/eks/eks-api.ts';
+import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
+import type { Role } from '../../../../pkg/cloud/iam/iam-api.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
-import { isRoleRemoval } from '../../model/mutation.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import { callContext, endForFailure } from '../../aws/failure-reasons.ts';
+import type { Mutation } from '../../model/mutation.ts';
+import { isRoleRemoval, subjectOf } from '../../model/mutation.ts';
 import type { DroppedPass, StoppedPass } from '../../model/pass.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
 import type { Check, Obstacle } from '../guards.ts';
+import type { PassState } from '../pass-state.ts';
+import { tagsWithoutOwner } from '../claims.ts';
 import type { DeletionCheckServices } from './live-checks.ts';
 import { newDeletionChecks } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
@@ -26,6 +38,7 @@ export function newChecks(services: CheckServices): readonly Check[] {
     refusalExpired(services),
     failureBackoffExpired(services),
     leaseValid(services),
+    tagsUnchanged(),
     roleUnused(services),
     accessEntryUnused(),
     ...newDeletionChecks(services),
@@ -36,6 +49,31 @@ export function newChecks(services: CheckServices): readonly Check[] {
 export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
     mutationTimeLeft() > 0 ? undefined : { kind: 'quit', because: 'the lease may have run out', until: 'later' };
+}
+
+/**
+ * Returns a check for a profile or role without this controller's tags, before the controller adopts or deletes it. The
+ * check reads the tags again, because an object of another namespace may have adopted the resource meanwhile.
+ */
+export function tagsUnchanged(): Check {
+  return async (mutation, pass) => {
+    const known = tagsWithoutOwner(mutation, pass);
+    if (known === undefined) return undefined;
+    const { session, target, desired } = pass;
+    const tags = await readTags(mutation, pass);
+    if (E.isLeft(tags))
+      return obstacleFor(endForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
+    return jsonEqual(tags.right, known)
+      ? undefined
+      : { kind: 'quit', because: 'the tags have changed meanwhile', until: 'changed' };
+  };
+}
+
+function readTags(mutation: Mutation, { session, target }: PassState): Promise<E.Either<AwsFailure, Tags | undefined>> {
+  const { profiles, roles } = session;
+  if (mutation.kind === 'tagRole') return TE.map((role: Role | undefined) => role?.tags)(roles.get(mutation.name))();
+  const profile = profiles.describe(target.eksCluster, ProfileName.of(subjectOf(mutation)));
+  return TE.map((lookup: ProfileLookup) => (lookup.kind === 'found' ? lookup.profile.tags : undefined))(profile)();
 }
 
 /**
