@@ -1,5 +1,5 @@
 import type { AccountId } from '../../api/names.ts';
-import { matchesWildcard } from './policy-document.ts';
+import { matchesWildcard } from './wildcard.ts';
 
 /**
  * The limits that the operator of this controller sets for AWSFargateProfiles, their roles and their policies. In a

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
+import { matchesWildcard } from './wildcard.ts';
 
 /** A statement of a trust policy: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html */
 export interface Statement {
@@ -118,15 +119,6 @@ function arnParts(arn: string): readonly string[] {
     ...parts.slice(0, ARN_PARTS - 1),
     ...(parts.length < ARN_PARTS ? [] : [parts.slice(ARN_PARTS - 1).join(':')]),
   ];
-}
-
-/** Matches IAM's wildcards: `*` matches any number of characters, `?` exactly one. */
-export function matchesWildcard(pattern: string, text: string): boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${source}$`, 's').test(text);
 }
 
 function toStatement(raw: RawStatement): Statement {

@@ -154,6 +154,22 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
+  it('come before the role, so that an object learns nothing about a role that it may not name', async () => {
+    const world = new SimulatedWorld();
+    const theirs = world.aws.admin.putRole({ name: 'theirs', trustPolicy: '{"Statement":[]}' });
+    world.start('--allow-role-arn=none');
+    world.applyWith('existing', { roleARN: theirs.arn });
+    world.applyWith('missing', { roleARN: `${theirs.arn}-too` });
+    await world.until('both are refused', () =>
+      ['existing', 'missing'].every((name) => world.condition(name)?.reason === 'NotAllowedByOperator'),
+    );
+    expect(world.condition('existing')?.message).not.to.contain('trust');
+    world.delete('existing', 'missing');
+    await world.gone('existing', 'missing');
+    world.aws.admin.removeRole({ name: 'theirs' });
+    await world.finish();
+  });
+
   it('stop a new object before its role is created, and delete it at once', async () => {
     const world = new SimulatedWorld();
     const brought = world.aws.admin.putRole({ name: 'brought', trustPolicy: CAPA_TRUST });

@@ -34,9 +34,11 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
   }
   return (
     findProfileBlocker(desired, observed, desired.wanted.profile) ??
+    // The limits come before the role: an object that may not name a role learns nothing about it, and its trust policy
+    // is not evaluated.
+    findLimitBlocker(desired, observed, desired.wanted.profile) ??
     findRoleBlocker(desired, observed) ??
-    findAdoptionBlocker(desired, observed, desired.wanted.profile) ??
-    findLimitBlocker(desired, observed, desired.wanted.profile)
+    findAdoptionBlocker(desired, observed, desired.wanted.profile)
   );
 }
 
