@@ -3,6 +3,7 @@ import { currentStateOf } from '../../api/external/index.ts';
 import { textAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
@@ -45,9 +46,10 @@ export class GroupReporter {
   async report(
     group: KubeObject,
     profile: TypedEntry<AWSFargateProfile> | undefined,
-    state: GroupState,
+    { state: currentState, reason, message }: GroupState,
     context: ReconcileContext,
   ): Promise<void> {
+    const state: GroupState = { state: currentState, reason, message: toPrintableLine(message) };
     const before = currentStateOf(group);
     // The event is recorded before the status is written, because a write that the API server refuses ends this
     // function.
@@ -77,7 +79,7 @@ export class GroupReporter {
     const { resourceVersion } = group.metadata;
     const patch = { metadata: { resourceVersion }, status };
     const written = await client.mergePatch(INSTANCE_GROUPS, keyOf(group), patch, { subresource: 'status', signal });
-    this.isMessageDropped = textAt(written['status'], 'message') !== message;
+    this.isMessageDropped = textAt(written['status'], 'message') === undefined;
     groups.replaceWith(written);
   }
 

@@ -477,6 +477,19 @@ describe('an InstanceGroup whose profile does not follow it', () => {
 });
 
 describe('the controller of InstanceGroups', () => {
+  it('updates the messages of all groups, also while one has a text that cannot be shown as a whole', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    const emojis = (count: number): object => ({ strategy: { type: 'x'.repeat(count) + '😀'.repeat(100) } });
+    for (const index of [0, 1]) apply(world, { metadata: { name: `emoji-${index}` }, spec: emojis(index) });
+    apply(world, { spec: { strategy: { type: 'one' } } });
+    await world.until('web has an error', () => statusOf(world).message?.includes('got "one"') === true);
+    patch(world, { spec: { strategy: { type: 'other' } } });
+    await world.until('web has another error', () => statusOf(world).message?.includes('got "other"') === true);
+    for (const index of [0, 1]) world.remove(INSTANCE_GROUP_PLURAL, `emoji-${index}`);
+    await deleteAndFinish(world);
+  });
+
   it('leaves groups of other provisioners alone', async () => {
     const world = newWorld();
     world.start(...FLAGS);

@@ -131,6 +131,17 @@ describe('EventWriter', () => {
     await stop();
   });
 
+  for (const name of [`${'n'.repeat(235)}-web`, `${'n'.repeat(235)}.web`, `${'n'.repeat(230)}------web`])
+    it(`gives an Event about ${name.slice(228)} a name that the API server accepts`, async () => {
+      const { writer, clock, start, stop, stored } = newWriter();
+      start();
+      writer.record(widget(name, '1'), 'Normal', 'Tested', 'x');
+      await clock.settle();
+      const labels = stored()[0]?.metadata.name.split('.') ?? [];
+      expect(labels).to.satisfy((all: string[]) => all.every((label) => /^[a-z0-9](.*[a-z0-9])?$/.test(label)));
+      await stop();
+    });
+
   it('retries in order while the server does not answer, and record never waits', async () => {
     const { writer, clock, server, start, stop, shown, logger } = newWriter();
     let attempts = 0;

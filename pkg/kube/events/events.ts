@@ -220,7 +220,7 @@ export class EventWriter implements EventRecorder {
     const nanoseconds =
       BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(this.options.random.next() * 1_000_000));
     this.lastNumber = nanoseconds > this.lastNumber ? nanoseconds : this.lastNumber + 1n;
-    return `${object.metadata.name.slice(0, MAX_OBJECT_NAME)}.${this.lastNumber.toString(16)}`;
+    return `${beginningOf(object.metadata.name)}.${this.lastNumber.toString(16)}`;
   }
 
   private newEvent(
@@ -267,6 +267,16 @@ const isNamespaceTerminating = (error: unknown): boolean =>
 
 const isRetryable = (error: unknown): boolean =>
   isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
+
+/**
+ * Returns the part of an object's name that fits into the name of an Event. Without the `-` and `.` at its end: the API
+ * server refuses a name in which a dot follows them.
+ */
+function beginningOf(name: string): string {
+  let end = Math.min(name.length, MAX_OBJECT_NAME);
+  while (end < name.length && '-.'.includes(name.charAt(end - 1))) end -= 1;
+  return name.slice(0, end);
+}
 
 function truncateMessage(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;

@@ -232,7 +232,10 @@ export class FakeApiServer implements Transport {
 }
 
 function bodyOf({ body = '' }: TransportRequest): FakeJson {
-  const value: unknown = JSON.parse(body);
+  // Like the JSON decoder of Go, the server stores U+FFFD instead of half a surrogate pair.
+  const value: unknown = JSON.parse(body, (_key, inner: unknown) =>
+    typeof inner === 'string' ? inner.toWellFormed() : inner,
+  );
   if (!isRecord(value)) throw new FakeStorageError(400, 'BadRequest', 'the body is no object');
   return value;
 }
