@@ -1,6 +1,7 @@
 import { mapLeft } from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
+import { cut } from '../text.ts';
 
 /** One mistake in a decoded input. `path` is the path of the wrong field, or `''` if the input as a whole is wrong. */
 export interface DecodeProblem {
@@ -39,7 +40,7 @@ export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Eithe
 
 function toProblem({ value, context, message }: t.ValidationError): DecodeProblem {
   const type = context.at(-1)?.type;
-  const path = abbreviate(pathOf(context), SHOWN_PATH);
+  const path = cut(pathOf(context), SHOWN_PATH);
   const isMissing = value === undefined && path !== '' && type !== undefined && hasRemedy(type);
   return {
     path,
@@ -63,7 +64,9 @@ const pathOf = (context: t.Context): string =>
       const parent = context[index - 1];
       if (parent === undefined || isComposite(parent.type)) return '';
       if (Array.isArray(parent.actual)) return `[${key}]`;
-      return /^[A-Za-z_$][\w$-]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+      // Each mistake in a map has the path of its key, which may be long.
+      const shown = key.slice(0, SHOWN_PATH + 1);
+      return /^[A-Za-z_$][\w$-]*$/.test(shown) ? `.${shown}` : `[${JSON.stringify(shown)}]`;
     })
     .join('')
     .replace(/^\./, '');
@@ -72,18 +75,15 @@ const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
 /**
- * The maximum length of a wrong value in an error message, in characters. A user recognises a longer value by its
+ * The maximum length of a wrong value in an error message, in UTF-16 code units. A user recognises a longer value by its
  * beginning, and the message still fits into a condition.
  */
-const SHOWN_CHARACTERS = 60;
+const SHOWN_CHARACTERS = 61;
 /**
- * The maximum length of a field path in an error message, in characters. A longer path is shortened. Only paths with a
+ * The maximum length of a field path in an error message, in UTF-16 code units. A longer path is shortened. Only paths with a
  * map key get so long, because users choose map keys.
  */
-const SHOWN_PATH = 200;
-
-const abbreviate = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length)}…`;
+const SHOWN_PATH = 201;
 
 const formatValue = (value: unknown): string => {
   if (value === undefined) return 'nothing';
@@ -91,6 +91,6 @@ const formatValue = (value: unknown): string => {
   if (Array.isArray(value)) return 'an array';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
     return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  return abbreviate(text, SHOWN_CHARACTERS);
+  const text = typeof value === 'string' ? JSON.stringify(cut(value, SHOWN_CHARACTERS)) : String(value);
+  return cut(text, SHOWN_CHARACTERS);
 };

@@ -1,5 +1,6 @@
 import { integer, object, oneOf, optional, string } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
+import { MAX_MESSAGE } from '../text.ts';
 
 export const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
   description: 'Whether the condition holds: True, False or Unknown.',
@@ -28,7 +29,7 @@ export const Condition = object(
       }),
     ),
     message: optional(
-      string({ description: 'What is wrong with which object, and what you can do.', maxLength: 32768 }),
+      string({ description: 'What is wrong with which object, and what you can do.', maxLength: MAX_MESSAGE }),
     ),
     severity: optional(
       string({

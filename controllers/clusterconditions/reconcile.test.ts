@@ -28,6 +28,8 @@ class Fixture {
   error: KubeError | undefined;
   /** Whether another field manager has set the condition too, so that this controller cannot remove the condition. */
   isShared = false;
+  /** How often the reconciler has read the AWSFargateProfiles of the Cluster. */
+  reads = 0;
   private version = 1;
   private readonly profiles = new Store({
     name: 'profiles',
@@ -38,7 +40,12 @@ class Fixture {
   private cluster: KubeObject | undefined;
   private readonly reconciler = new ClusterConditionReconciler({
     client: { apply: async (_resource, _key, object, options) => this.apply(object, options) },
-    profiles: this.profiles,
+    profiles: {
+      byIndex: (index, value) => {
+        this.reads += 1;
+        return this.profiles.byIndex(index, value);
+      },
+    },
     clusters: this.clusters,
     leadership: { remaining: () => this.remaining },
     recorder: {
@@ -130,6 +137,7 @@ describe('the reconciler of the condition of a Cluster', () => {
       },
     ]);
     expect(fixture.conditions()).to.deep.equal([AVAILABLE, condition]);
+    await fixture.clock.advance(5_000);
     expect(await fixture.pass()).to.deep.equal({ kind: 'done' });
     expect(fixture.writes).to.have.length(1);
   });
@@ -144,7 +152,9 @@ describe('the reconciler of the condition of a Cluster', () => {
     await fixture.pass();
     fixture.setProfiles('False');
     await fixture.clock.advance(2_000);
+    const reads = fixture.reads;
     expect(await fixture.pass()).to.deep.include({ kind: 'after', delay: 3_000 });
+    expect(fixture.reads, 'lists of profiles while the Cluster is not written').to.equal(reads);
     fixture.setProfiles('True');
     await fixture.clock.advance(3_000);
     expect(await fixture.pass()).to.deep.equal({ kind: 'done' });

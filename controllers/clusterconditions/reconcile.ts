@@ -53,14 +53,14 @@ export class ClusterConditionReconciler {
     if (found.kind === 'absent') return this.forget(key);
     // Once the API server serves Clusters, all of them are enqueued, so no requeue is needed.
     if (found.kind === 'unknown') return DONE;
+    const delay = (this.notBefore.get(keyText(key)) ?? 0) - clock.monotonic();
+    if (delay > 0) return { kind: 'after', delay, reason: 'the condition was written a moment ago' };
     const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
     if (listing.kind === 'unknown') return { kind: 'backoff', reason: listing.reason };
     const cluster = found.object;
     const timestamp = formatTimestamp(clock.now());
     const action = decide({ cluster, profiles: listing.objects, watchFilter, timestamp });
     if (action.kind === 'none' || this.isCoOwned(key, cluster, action)) return DONE;
-    const delay = (this.notBefore.get(keyText(key)) ?? 0) - clock.monotonic();
-    if (delay > 0) return { kind: 'after', delay, reason: 'the condition was written a moment ago' };
     if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
     try {
       return await this.carryOut(key, cluster, action, context);

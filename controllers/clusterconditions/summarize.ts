@@ -1,4 +1,5 @@
 import { textAt } from '../../api/record.ts';
+import { MAX_FACT, cut } from '../../api/text.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
@@ -10,7 +11,7 @@ import type { ConditionValue } from './condition.ts';
  * conditions.
  */
 const MAX_NAMED = 3;
-/** The maximum length of the message about one AWSFargateProfile, in characters. */
+/** The maximum length of the message about one AWSFargateProfile, in UTF-16 code units. */
 const MAX_TEXT = 200;
 
 /**
@@ -53,10 +54,5 @@ function readyStatus(profile: KubeObject): ConditionValue['status'] {
 function describeReady(profile: KubeObject): string {
   const ready = findCondition(profile, 'Ready');
   const text = textAt(ready, 'message') ?? textAt(ready, 'reason') ?? 'The manager has not reported Ready yet';
-  return shorten(toPrintableLine(text));
-}
-
-function shorten(text: string): string {
-  const characters = [...text];
-  return characters.length <= MAX_TEXT ? text : `${characters.slice(0, MAX_TEXT).join('').trimEnd()}…`;
+  return cut(toPrintableLine(cut(text, MAX_FACT)), MAX_TEXT);
 }

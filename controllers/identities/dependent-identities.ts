@@ -13,14 +13,13 @@ export function findDependentIdentities(
   identities: readonly Identity[],
 ): ReadonlySet<string> {
   const dependents = new Set(changed.map(credentialsName));
-  const sources = identities.flatMap((identity) =>
+  const bySource = Map.groupBy(identities, (identity) =>
     identity.kind === ROLE_IDENTITY_KIND && identity.spec.sourceIdentityRef !== undefined
-      ? [{ name: credentialsName(identityRefOf(identity)), source: credentialsName(identity.spec.sourceIdentityRef) }]
-      : [],
+      ? credentialsName(identity.spec.sourceIdentityRef)
+      : undefined,
   );
-  for (let before = -1; before !== dependents.size;) {
-    before = dependents.size;
-    for (const { name, source } of sources) if (dependents.has(source)) dependents.add(name);
-  }
+  // The loop also visits the names that it adds.
+  for (const source of dependents)
+    for (const user of bySource.get(source) ?? []) dependents.add(credentialsName(identityRefOf(user)));
   return dependents;
 }

@@ -63,15 +63,16 @@ export function resolveIdentity(
   field: IdentityField = 'controlPlane',
 ): ChainResult<CredentialChain> {
   const roles: AWSClusterRoleIdentity[] = [];
-  const seen: string[] = [];
+  const seen = new Set<string>();
+  let source: string | undefined;
   let next = reference ?? findManagerIdentity(reader);
   while (next !== undefined) {
     const name = credentialsName(next);
-    const source = seen.at(-1);
     const introduction =
       source === undefined ? introductionOf(reference, field) : `spec.sourceIdentityRef of ${source} names`;
-    if (seen.includes(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
-    seen.push(name);
+    if (seen.has(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
+    seen.add(name);
+    source = name;
     const found = findIdentity(next, introduction, reader);
     if (E.isLeft(found)) return found;
     const identity = found.right;

@@ -92,7 +92,7 @@ describe('apiRejectionFrom', () => {
     const refusal = apiRejectionFrom(
       said(403, 'Forbidden', `admission webhook "x" denied the request: ${'no, '.repeat(500)}`),
     );
-    expect(refusal?.message).to.have.length(601).and.to.match(/…$/);
+    expect(refusal?.message).to.have.length(600).and.to.match(/…$/);
   });
 
   it('has a text that fits into the 1024 bytes of an Event, even with the longest remedy', () => {

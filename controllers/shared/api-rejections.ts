@@ -1,3 +1,4 @@
+import { cut } from '../../api/text.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
 import { CAPA_WEBHOOKS } from './crd/capa-webhooks.ts';
@@ -11,7 +12,7 @@ export interface ApiRejection {
 }
 
 /**
- * The maximum length of an API server's error message in a condition or event, in characters. The text of an Event may
+ * The maximum length of an API server's error message in a condition or event, in UTF-16 code units. The text of an Event may
  * have 1024 bytes, and contains a remedy after this error message.
  */
 const MAX_MESSAGE = 600;
@@ -31,8 +32,7 @@ export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
  * with every attempt.
  */
 export function describeApiError({ message }: KubeError): string {
-  const steady = message.replaceAll(LOCAL_PORT, '$1');
-  return steady.length <= MAX_MESSAGE ? steady : `${[...steady].slice(0, MAX_MESSAGE).join('')}…`;
+  return cut(message.replaceAll(LOCAL_PORT, '$1'), MAX_MESSAGE);
 }
 
 /** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */

@@ -1,3 +1,4 @@
+import { MAX_FACT, cut } from '../../api/text.ts';
 import { toJson } from './to-json.ts';
 
 /** The maximum number of errors that are read from a chain of `cause`s, which may be very long. */
@@ -26,12 +27,13 @@ function messageOf(error: unknown): string {
 
 /**
  * Joins the messages of an error and its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`.
- * Leaves out the message of a cause when the text joined so far contains it.
+ * Leaves out the message of a cause when the text joined so far contains it. The result has at most {@link MAX_FACT}
+ * UTF-16 code units.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
-    .map(messageOf)
-    .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : `${text}: ${next}`), '');
+    .map((link) => cut(messageOf(link), MAX_FACT))
+    .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : cut(`${text}: ${next}`, MAX_FACT)), '');
 }
 
 /** Joins the stacks of an error and its causes; `undefined` when none of them has a stack. */

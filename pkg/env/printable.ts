@@ -1,14 +1,16 @@
+import { MAX_MESSAGE, cut } from '../../api/text.ts';
+
 /**
- * Matches the hidden characters in a text, which are of three kinds:
+ * Matches the hidden characters in a text, which are of four kinds:
  *
  * - characters that a terminal executes: control characters except tab and line feed;
  * - characters that change the order of the text around them: Unicode's Bidi_Control, UAX #9;
- * - characters that begin a line in some viewers: line and paragraph separators.
+ * - characters that begin a line in some viewers: line and paragraph separators;
+ * - halves of surrogate pairs, which UTF-8 cannot encode: the API server would store U+FFFD instead.
  */
-const HIDDEN = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u2028\u2029]/gu;
-const HAS_HIDDEN = new RegExp(HIDDEN.source, 'u');
+const HIDDEN = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u2028\u2029]|\p{Cs}/gu;
 
-export const hasHidden = (text: string): boolean => HAS_HIDDEN.test(text);
+export const hasHidden = (text: string): boolean => text.search(HIDDEN) !== -1;
 
 /**
  * Replaces each hidden character, such as a control character, with its escape sequence in JSON, for example `\u202e`.
@@ -20,6 +22,11 @@ export const escapeHidden = (text: string): string =>
 
 /**
  * Escapes the hidden characters of a text with {@link escapeHidden}, and joins the lines of the text, so that a line of
- * the text cannot imitate another message.
+ * the text cannot imitate another message. The result has at most {@link MAX_MESSAGE} UTF-16 code units.
  */
-export const toPrintableLine = (text: string): string => escapeHidden(text.trim().replace(/\s*\n\s*/g, ' '));
+export function toPrintableLine(text: string): string {
+  const lines = cut(text, MAX_MESSAGE)
+    .split('\n')
+    .map((line) => line.trim());
+  return cut(escapeHidden(lines.filter((line) => line !== '').join(' ')), MAX_MESSAGE);
+}

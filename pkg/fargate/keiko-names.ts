@@ -1,6 +1,6 @@
 import { ProfileName, RoleName } from '../../api/names.ts';
 import type { EksClusterName } from '../../api/names.ts';
-import { findProfileNameProblem, findRoleNameProblem } from './names.ts';
+import { MAX_EKS_NAME, findProfileNameProblem, findRoleNameProblem } from './names.ts';
 
 /** The constants of the 64-bit FNV-1a hash: http://www.isthe.com/chongo/tech/comp/fnv/ */
 const FNV_OFFSET = 0xcbf29ce484222325n;
@@ -26,6 +26,8 @@ export function keikoNames(
   cluster: EksClusterName,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): KeikoNames {
+  // The hash of a long name of a user takes long, and a name with it is too long for EKS anyway.
+  if (cluster.length > MAX_EKS_NAME) return { profile: undefined, role: undefined };
   const profile = `fargate-${cluster}-${fnv1a64(`${cluster}-${namespace}-${name}`)}`;
   const role = `${profile}-role`;
   return {

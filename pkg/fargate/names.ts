@@ -2,8 +2,8 @@ import { blake2b } from '@noble/hashes/blake2.js';
 import { EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { ClusterName } from '../../api/names.ts';
 
-/** EKS's limit for the names of clusters and Fargate profiles. */
-const MAX_EKS_NAME_BYTES = 100;
+/** EKS's limit for the names of clusters and Fargate profiles, in characters. */
+export const MAX_EKS_NAME = 100;
 /** IAM's limit for role names. */
 const MAX_ROLE_NAME_BYTES = 64;
 
@@ -39,7 +39,7 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
 
 /** Returns the default of an AWSFargateProfile's `spec.profileName`. */
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
-  return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME_BYTES));
+  return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME));
 }
 
 /**
@@ -70,7 +70,7 @@ export function roleNamesOfCapa({
 
 /** Returns the default of the control plane's `spec.eksClusterName`. */
 export function defaultEksClusterName(controlPlaneName: string, namespace: string): EksClusterName {
-  return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME_BYTES));
+  return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME));
 }
 
 /**
@@ -84,8 +84,8 @@ export function findProfileNameProblem(name: string): string | undefined {
       'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.'
     );
   }
-  return [...name].length > MAX_EKS_NAME_BYTES
-    ? `The Fargate profile name parameter should not be greater than ${MAX_EKS_NAME_BYTES} characters.`
+  return [...name].length > MAX_EKS_NAME
+    ? `The Fargate profile name parameter should not be greater than ${MAX_EKS_NAME} characters.`
     : undefined;
 }
 

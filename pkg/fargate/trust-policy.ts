@@ -1,4 +1,5 @@
 import type { EksClusterName, ProfileName } from '../../api/names.ts';
+import { MAX_FACT, cut } from '../../api/text.ts';
 import type { AwsLocation } from './arns.ts';
 import type { Statement } from './policy-document.ts';
 import { isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
@@ -145,4 +146,4 @@ function canonical(statement: Statement): unknown {
   ];
 }
 
-const untrusted = (reason: string): TrustCheck => ({ kind: 'untrusted', reason });
+const untrusted = (reason: string): TrustCheck => ({ kind: 'untrusted', reason: cut(reason, MAX_FACT) });

@@ -41,6 +41,14 @@ describe('locationOf', () => {
     ['is unknown with an empty annotation', withRecords(''), { kind: 'unknown' }],
     ['is unknown with an annotation of another form', withRecords('true'), { kind: 'unknown' }],
     ['is unknown with an annotation that lacks a part', withRecords(`${ACCOUNT}//${EKS_CLUSTER}`), { kind: 'unknown' }],
+    ['is unknown with an account that is none', withRecords(`12345/eu-west-1/${EKS_CLUSTER}`), { kind: 'unknown' }],
+    ['is unknown with a region that is none', withRecords(`${ACCOUNT}/eu west/${EKS_CLUSTER}`), { kind: 'unknown' }],
+    [
+      'is unknown with a name that EKS does not allow',
+      withRecords(`${ACCOUNT}/eu-west-1/${'c'.repeat(101)}`),
+      { kind: 'unknown' },
+    ],
+    ['is unknown with a line feed at the end', withRecords(`${HERE}\n`), { kind: 'unknown' }],
     ['is unknown with an annotation that has a part too many', withRecords(`${HERE}/x`), { kind: 'unknown' }],
   ] as const)
     it(what, () => expect(locationOf(anObject(parts))).to.deep.equal(expected));

@@ -53,8 +53,14 @@ export const formatLocation = ({ account, region, eksCluster }: KnownLocation): 
 
 function parseLocation(annotation: string | undefined): Location {
   if (annotation === NOWHERE) return { kind: 'none' };
-  const [account, region, eksCluster, ...rest] = annotation?.split('/') ?? [];
-  return !account || !region || !eksCluster || rest.length > 0
+  const { account, region, eksCluster } = LOCATION.exec(annotation ?? '')?.groups ?? {};
+  return account === undefined || region === undefined || eksCluster === undefined
     ? { kind: 'unknown' }
     : { kind: 'known', account: AccountId.of(account), region, eksCluster: EksClusterName.of(eksCluster) };
 }
+
+/**
+ * The form of the annotation `provisioned-in`: an AWS account, a region, and a name that EKS allows for a cluster. Users
+ * can write any text of up to 256 KiB into an annotation, and messages show the location.
+ */
+const LOCATION = /^(?<account>\d{12})\/(?<region>[a-z0-9-]{1,63})\/(?<eksCluster>[A-Za-z0-9][\w-]{0,99})$/;

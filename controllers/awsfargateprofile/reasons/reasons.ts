@@ -1,3 +1,4 @@
+import { MAX_MESSAGE, cut } from '../../../api/text.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { AWS_CALL_REASONS } from './aws/call-errors.ts';
@@ -21,7 +22,7 @@ import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from '.
 import type { UsualDuration } from './spec/poll-intervals.ts';
 
 export type { ReportedIssue } from './aws/fargate-profile.ts';
-export { describeIssues } from './aws/fargate-profile.ts';
+export { describeIssues, firstIssues } from './aws/fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 export type { UsualDuration } from './spec/poll-intervals.ts';
 
@@ -122,6 +123,9 @@ export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited:
 export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>
   toPrintableLine(capitalised(TABLE[name].describe(facts)));
 
+/** The maximum length of a description in a message. The rest of the message is for the remedy. */
+const MAX_DESCRIPTION = MAX_MESSAGE / 2;
+
 /**
  * Returns the message about a reason for conditions and events. It can depend on how long the object has waited. Hidden
  * characters, for example in a message of AWS that repeats a name, are shown as escape sequences.
@@ -129,7 +133,7 @@ export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>)
 export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
-  const description = capitalised(describe(facts));
+  const description = cut(capitalised(describe(facts)), MAX_DESCRIPTION);
   // The description may end with a message of AWS that has its own full stop. That full stop is removed, because
   // another full stop follows the description.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);

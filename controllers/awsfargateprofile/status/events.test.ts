@@ -3,10 +3,11 @@ import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 import { eventsAfter, retainedEvent } from './events.ts';
+import { statusAfter } from './status.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import type { CompletedPass } from '../model/pass.ts';
-import type { Reason } from '../reasons/reasons.ts';
+import type { Reason, ReportedIssue } from '../reasons/reasons.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   NOW,
@@ -286,6 +287,20 @@ describe('the Warning event of a reason', () => {
     expect(told({ reason: failed })).to.deep.equal([`Warning CreateFailed: ${messageOf(failed)}`]);
   });
 
+  it('is not repeated for a problem whose message is longer than a condition allows', () => {
+    const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
+    const pass = observedPass({ end: { kind: 'stopped', reason } });
+    expect(eventsAfter(pass).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);
+    const status = statusAfter(pass);
+    const ofReady = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+    expect(ofReady.length).to.be.at.most(32_768);
+    expect(ofReady).to.contain('Change the spec to match the profile');
+    expect(ofReady.isWellFormed()).to.equal(true);
+    expect(eventsAfter(observedPass({ object: anObject({ status }), end: { kind: 'stopped', reason } }))).to.deep.equal(
+      [],
+    );
+  });
+
   it('is not recorded for a wait or an outage, which ends without an action of the user', () => {
     expect(told({ reason: newReason('Creating', { name: PROFILE }) })).to.deep.equal([]);
     expect(told({ reason: newReason('AWSUnavailable', { detail: 'no answer' }) })).to.deep.equal([]);
@@ -294,19 +309,30 @@ describe('the Warning event of a reason', () => {
 });
 
 describe('the event about health issues of a profile in use', () => {
-  const health = [{ code: 'AccessDenied', message: 'The role cannot be assumed', resourceIds: [] }];
-  const seenWith = (object: AWSFargateProfile): readonly string[] =>
+  const few: readonly ReportedIssue[] = [
+    { code: 'AccessDenied', message: 'The role cannot be assumed', resourceIds: [] },
+  ];
+  const many = Array.from({ length: 300 }, (_, index) => ({
+    code: 'AccessDenied',
+    message: `issue ${index} ${'😀'.repeat(10_000)}`,
+    resourceIds: Array.from({ length: 300 }, () => 'r'.repeat(10_000)),
+  }));
+  const seenWith = (object: AWSFargateProfile, health = few): readonly string[] =>
     eventsAfter(observedPass({ object, seen: observed({ profile: aProfile({ health }), role: aRole() }) })).map(
       ({ type, reason }) => `${type} ${reason}`,
     );
 
-  it('is recorded once, when the issues begin', () => {
-    expect(seenWith(ready())).to.deep.equal(['Warning UnhealthyEKSFargateProfile']);
-    const issues = conditionsAfter(observedPass({ seen: observed({ profile: aProfile({ health }), role: aRole() }) }));
-    const message = issues.find(({ type }) => type === 'Ready')?.message ?? '';
-    const conditions = [condition('Ready', 'True', 'Ready', message)];
-    expect(seenWith(anObject({ status: { ...READY, conditions } }))).to.deep.equal([]);
-  });
+  for (const [what, health] of [
+    ['the issues', few],
+    ['more issues than the status has room for', many],
+  ] as const)
+    it(`is recorded once, when ${what} begin`, () => {
+      expect(seenWith(ready(), health)).to.deep.equal(['Warning UnhealthyEKSFargateProfile']);
+      const seen = observed({ profile: aProfile({ health }), role: aRole() });
+      const message = conditionsAfter(observedPass({ seen })).find(({ type }) => type === 'Ready')?.message ?? '';
+      const conditions = [condition('Ready', 'True', 'Ready', message)];
+      expect(seenWith(anObject({ status: { ...READY, conditions } }), health)).to.deep.equal([]);
+    });
 
   it('is not recorded for a healthy profile', () => {
     expect(eventsAfter(observedPass({ object: ready() }))).to.deep.equal([]);

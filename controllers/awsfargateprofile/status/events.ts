@@ -290,7 +290,7 @@ function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;
   const issues = end.kind === 'settled' ? describeHealthIssues(pass) : undefined;
   if (issues === undefined) return [];
-  const isShown = conditionOf(object.status?.conditions, 'Ready')?.message?.includes(issues) === true;
+  const isShown = conditionOf(object.status?.conditions, 'Ready')?.message?.endsWith(issues) === true;
   return isShown ? [] : [warning('UnhealthyEKSFargateProfile', issues)];
 }
 

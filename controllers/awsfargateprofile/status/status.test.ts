@@ -57,6 +57,21 @@ describe('statusAfter', () => {
     });
   });
 
+  it('records the first ten health issues, shortened, and says how many there are', () => {
+    const health = Array.from({ length: 15 }, (_, index) => ({
+      code: `Issue${index}`,
+      message: '😀'.repeat(50_000),
+      resourceIds: Array.from({ length: 15 }, () => 'r'.repeat(50_000)),
+    }));
+    const status = statusAfter(observedPass({ seen: observed({ profile: aProfile({ health }), role: aRole() }) }));
+    expect(status.health?.issues?.map(({ code, resourceIds }) => [code, resourceIds?.length])).to.deep.equal(
+      Array.from({ length: 10 }, (_, index) => [`Issue${index}`, 10]),
+    );
+    // etcd accepts objects of up to 1.5 MiB.
+    expect(Buffer.byteLength(JSON.stringify(status))).to.be.below(1_000_000);
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).to.contain('; and 5 more. Correct');
+  });
+
   it('drops what AWS no longer reports', () => {
     const before: AWSFargateProfileStatus = {
       ...READY,

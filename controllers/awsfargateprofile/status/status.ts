@@ -11,6 +11,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
 import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import { firstIssues } from '../reasons/reasons.ts';
 import { tagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
@@ -128,7 +129,7 @@ function observedStatus(
       podExecutionRoleARN: profile.podExecutionRoleArn,
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
-    ...(profile && profile.health.length > 0 && { health: { issues: profile.health } }),
+    ...(profile && profile.health.length > 0 && { health: { issues: firstIssues(profile.health) } }),
     // Once AWS matches the spec, the recorded tags that the spec does not ask for are gone from AWS. So status then
     // records only the keys of the wanted tags.
     ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),

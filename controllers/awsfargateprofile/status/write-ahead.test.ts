@@ -87,6 +87,16 @@ describe('writeAheadStatus', () => {
     });
   });
 
+  it('leaves out policies and tag keys recorded before, but none that is wanted, before the record gets too long', () => {
+    const former = Array.from({ length: 2_000 }, (_, index) => `former-${index}`);
+    const status = { role: { name: ROLE, attachedPolicies: former }, tagKeys: former };
+    const { role, tagKeys } = statusBefore(CREATE_ROLE, status);
+    expect(role?.attachedPolicies).to.have.lengthOf(500).and.include(POD_EXECUTION_POLICY);
+    expect(tagKeys)
+      .to.have.lengthOf(500)
+      .and.include.members([...OUR_KEYS]);
+  });
+
   it('records the permissions boundary before the role is created with it, or gets it', () => {
     const policyArn = 'arn:aws:iam::111122223333:policy/bound';
     const status = { role: { name: ROLE, id: 'AROAEXAMPLE', permissionsBoundary: 'arn:aws:iam::aws:policy/former' } };

@@ -133,7 +133,7 @@ function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFarg
 
 function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
-  const attachedPolicies = [...new Set([...(record.role?.attachedPolicies ?? []), ...wanted.role.policies])];
+  const attachedPolicies = recordOf(wanted.role.policies, record.role?.attachedPolicies);
   return { ...record, role: { ...record.role, attachedPolicies } };
 }
 
@@ -165,7 +165,19 @@ function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: Status
  */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
   const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];
-  return [...new Set([...(before.tagKeys ?? []), ...keys])].toSorted();
+  return recordOf(keys, before.tagKeys).toSorted();
+}
+
+/**
+ * The maximum number of tag keys or policies that status records. AWS allows a resource 50 tags and 20 policies. Each
+ * change that AWS refuses may add as many to the record, which must not grow until the API server refuses the object.
+ */
+const MAX_RECORDED = 500;
+
+/** Returns the values recorded before and the wanted values. If they are too many, some recorded before are left out. */
+function recordOf(wanted: readonly string[], before: readonly string[] = []): readonly string[] {
+  const all = new Set([...before, ...wanted]);
+  return all.size <= MAX_RECORDED ? [...all] : [...new Set([...wanted, ...all])].slice(0, MAX_RECORDED);
 }
 
 const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];

@@ -13,6 +13,17 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
+/**
+ * Whether the error message has a match of `first`, and behind it a match of `second`. One pattern for both, with `.*`
+ * between them, would search the rest of a long message again for each match of the first half.
+ */
+const hasInOrder =
+  (first: RegExp, second: RegExp) =>
+  ({ message }: AwsFailure): boolean => {
+    const at = message.search(first);
+    return at !== -1 && second.test(message.slice(at));
+  };
+
 type FailurePredicate = (failure: AwsFailure) => boolean;
 const allOf =
   (a: FailurePredicate, b: FailurePredicate): FailurePredicate =>
@@ -58,7 +69,7 @@ export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(
  * EKS's message when EKS rejects a change because it is creating or deleting another profile of the cluster: "…
  * currently has Fargate profile a in status CREATING".
  */
-const BUSY_SIBLING_MESSAGE = /currently has Fargate profile\s+"?(?<name>.+?)"?\s+in status\s+(?<status>[A-Z_]+)/i;
+const BUSY_SIBLING_MESSAGE = /currently has Fargate profile\s+"?(?<name>[^\s"]+)"?\s+in status\s+(?<status>[A-Z_]+)/i;
 
 export interface BusySibling {
   readonly name: ProfileName;
@@ -99,8 +110,9 @@ export const isClusterNotActive = allOf(
 export const isRoleRejected = anyOf(
   allOf(
     hasCode('InvalidParameter', 'InvalidRequest'),
-    hasMessage(
-      /misconfigured PodExecutionRole trust policy|could not be assumed|role\b.*(cannot be found|does not exist)/i,
+    anyOf(
+      hasMessage(/misconfigured PodExecutionRole trust policy|could not be assumed/i),
+      hasInOrder(/role\b/i, /cannot be found|does not exist/i),
     ),
   ),
   hasCode('ResourcePropagationDelay'),
@@ -110,7 +122,7 @@ export const isRoleRejected = anyOf(
  * True if IAM does not find a role, even a role that IAM has just created or returned (eventual consistency). For a
  * policy that IAM does not find, the result is false.
  */
-export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasMessage(/role with name .* cannot be found/i));
+export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasInOrder(/role with name /i, / cannot be found/i));
 
 /** True if a quota of the AWS account is used up. The user must get a higher quota or delete another resource. */
 export const isQuotaExceeded = hasCode('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
@@ -228,10 +240,10 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
  */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
-    .replace(/\s*\(Service: [^)]*\)/gi, '')
-    .replace(/\s*Encoded authorization failure message: \S+/gi, '')
-    .replace(/[\s,;(]*\b(?:x-amzn-)?request[\s-]?id\b\s*[:=]?\s*[\w-]{16,}\)?/gi, '')
     .replace(/\s+/g, ' ')
+    .replace(/ ?\(Service: [^()]*\)/gi, '')
+    .replace(/ ?Encoded authorization failure message: \S+/gi, '')
+    .replace(/(?<![ ,;(])[ ,;(]*\b(?:x-amzn-)?request[ -]?id\b ?[:=]? ?[\w-]{16,}\)?/gi, '')
     .replace(/^AWS: no result within/, 'no answer within')
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;

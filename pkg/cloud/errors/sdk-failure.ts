@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
+import { MAX_FACT, cut } from '../../../api/text.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
@@ -20,6 +21,9 @@ const SdkError = t.partial({
   Code: t.string,
   RequestId: t.string,
 });
+
+/** The maximum length of an error code, in UTF-16 code units. The codes of EKS, IAM and STS are shorter. */
+const MAX_CODE = 100;
 
 /** The SDK's placeholders for an error response of AWS that has no error name or no message. */
 const UNKNOWN_NAME = 'Unknown';
@@ -81,7 +85,11 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
     return { ...facts, code: 'Undecodable', message: `HTTP ${statusCode} with a body that is not a response of AWS` };
   }
   const message = error.message === undefined || UNKNOWN_MESSAGES.includes(error.message) ? '' : error.message;
-  return { ...facts, code: error.Code ?? error.name, message: redactCredentials(message) };
+  return {
+    ...facts,
+    code: cut(error.Code ?? error.name, MAX_CODE),
+    message: redactCredentials(cut(message, MAX_FACT)),
+  };
 }
 
 /**
@@ -90,5 +98,6 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
  */
 const redactCredentials = (message: string): string =>
   message
-    .replace(/\s*The Canonical String for this request should have been[\s\S]*/i, '')
-    .replace(/(Authorization header)\b[\s\S]*/i, '$1');
+    .replace(/The Canonical String for this request should have been[\s\S]*/i, '')
+    .replace(/(Authorization header)\b[\s\S]*/i, '$1')
+    .trimEnd();

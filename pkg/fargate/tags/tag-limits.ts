@@ -1,3 +1,5 @@
+import { cut } from '../../../api/text.ts';
+
 /** The limits for tags. EKS and IAM have the same limits. */
 export const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
@@ -26,7 +28,7 @@ export function validateTag({ key, value, source }: SourcedTag): readonly string
 }
 
 function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
-  const tag = `tag ${JSON.stringify(abbreviate(key))} of ${source}`;
+  const tag = `tag ${JSON.stringify(cut(key, MAX_SHOWN_KEY))} of ${source}`;
   const problems: string[] = [];
   if (key === '') {
     problems.push(`a tag of ${source} has an empty key`);
@@ -56,12 +58,17 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
 export const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
 
 /** Counts the code points of a text, as AWS counts the characters of tags. */
-const countCharacters = (text: string): number => [...text].length;
+function countCharacters(text: string): number {
+  let count = 0;
+  for (const _character of text) count += 1;
+  return count;
+}
 
 /**
- * Whether a text has more than `most` code points. `text.length`, the number of UTF-16 code units, is never lower than
- * the number of code points. So the code points of a short text need no counting.
+ * Whether a text has more than `most` code points. A code point has one or two UTF-16 code units, whose number is
+ * `text.length`. So the code points of a short and of a very long text need no counting.
  */
-export const isLongerThan = (most: number, text: string): boolean => text.length > most && countCharacters(text) > most;
+export const isLongerThan = (most: number, text: string): boolean =>
+  text.length > most && (text.length > 2 * most || countCharacters(text) > most);
 
-const abbreviate = (key: string): string => (isLongerThan(64, key) ? `${[...key].slice(0, 61).join('')}...` : key);
+const MAX_SHOWN_KEY = 64;

@@ -82,7 +82,7 @@ describe('Tags', () => {
         object: { [long]: 'v', note: 'v'.repeat(257) },
         controlPlane: { 'AWS:cloudformation:stack': 'x', '': 'x', semi: 'a;b' },
       }),
-      `tag "${'k'.repeat(61)}..." of the AWSFargateProfile: the key has 129 characters, but AWS allows only 128`,
+      `tag "${'k'.repeat(63)}…" of the AWSFargateProfile: the key has 129 characters, but AWS allows only 128`,
       'tag "note" of the AWSFargateProfile: the value has 257 characters, but AWS allows only 256',
       'a tag of the control plane has an empty key',
       'tag "AWS:cloudformation:stack" of the control plane: AWS reserves keys that begin with "aws:"',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { KubeConfig, User } from '@kubernetes/client-node';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import { cut } from '../../../api/text.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { parseTimestamp } from '../../env/timestamp.ts';
 
@@ -151,7 +152,7 @@ export class ExecPlugin implements Authenticator {
         timer.cancel();
         if (code === 0) return resolve(output);
         const how = code === null ? `was ended by ${signal}` : `exited with ${code}`;
-        fail(`${how}: ${stderr.trim().slice(0, MAX_STDERR)}`);
+        fail(`${how}: ${cut(stderr.trim(), MAX_STDERR)}`);
       });
     });
   }

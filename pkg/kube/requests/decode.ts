@@ -1,5 +1,6 @@
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
+import { cut } from '../../../api/text.ts';
 import { decodeStatus } from './error-response.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from '../types.ts';
@@ -20,8 +21,7 @@ export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const excerpt = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-    throw undecodable(doing, `not JSON: ${JSON.stringify(excerpt)}`, cause);
+    throw undecodable(doing, `not JSON: ${JSON.stringify(cut(text, 80))}`, cause);
   }
 }
 

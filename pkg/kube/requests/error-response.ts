@@ -1,4 +1,5 @@
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import { MAX_FACT, cut } from '../../../api/text.ts';
 import type { Ms } from '../../env/clock.ts';
 import { KubeError } from '../errors.ts';
 
@@ -10,7 +11,10 @@ interface Status {
   readonly causes: readonly string[];
 }
 
-/** Decodes a Kubernetes Status; `undefined` when the value is no Status. */
+/**
+ * Decodes a Kubernetes Status; `undefined` when the value is no Status. A long message, for example of an admission
+ * webhook, is cut.
+ */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
@@ -19,7 +23,7 @@ export function decodeStatus(value: unknown): Status | undefined {
   return {
     code,
     reason: textAt(value, 'reason') ?? reasonOf(code),
-    message: textAt(value, 'message') ?? '',
+    message: cut(textAt(value, 'message') ?? '', MAX_FACT),
     causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
   };
 }
@@ -84,7 +88,7 @@ export function errorFromResponse(
   const status = decodeStatus(tryJson(answer.text));
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;
-  const said = status?.message ?? answer.text.trim().slice(0, 200);
+  const said = status?.message ?? cut(answer.text.trim(), 200);
   return new KubeError(`${doing}: ${said === '' ? `status ${answer.status}` : said}`, {
     status: answer.status,
     reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,

@@ -1,3 +1,4 @@
+import { MAX_FACT, cut } from '../../../../api/text.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import { pollProfile } from '../spec/polls-of-eks-changes.ts';
@@ -16,15 +17,32 @@ export type ReportedIssue = {
   readonly resourceIds: readonly string[];
 };
 
-/** Returns the messages of EKS about the health issues of a Fargate profile. A caller adds the full stop. */
-export const describeIssues = (issues: readonly ReportedIssue[]): string =>
-  issues.length === 0
-    ? 'EKS gives no reason'
-    : `EKS says: ${issues
-        .map(({ code, message, resourceIds }) =>
-          resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (resources: ${listed(resourceIds)})`,
-        )
-        .join('; ')}`;
+/** How many health issues of a Fargate profile, and how many resources of an issue, are shown. */
+const MAX_SHOWN = 10;
+
+/**
+ * Returns the first health issues of a Fargate profile, with shortened texts, for the status of its object: the API
+ * server refuses an object that is too large.
+ */
+export const firstIssues = (issues: readonly ReportedIssue[]): readonly ReportedIssue[] =>
+  issues.slice(0, MAX_SHOWN).map(({ code, message, resourceIds }) => ({
+    code: cut(code, MAX_FACT),
+    message: cut(message, MAX_FACT),
+    resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
+  }));
+
+/**
+ * Returns the messages of EKS about the first health issues of a Fargate profile, and the number of the other issues. A
+ * caller adds the full stop.
+ */
+export function describeIssues(issues: readonly ReportedIssue[]): string {
+  if (issues.length === 0) return 'EKS gives no reason';
+  const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
+    resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (resources: ${listed(resourceIds)})`,
+  );
+  const rest = issues.length - shown.length;
+  return `EKS says: ${cut(shown.join('; '), MAX_FACT)}${rest > 0 ? `; and ${rest} more` : ''}`;
+}
 
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';

@@ -1,3 +1,4 @@
+import { MAX_MESSAGE, cut } from '../../../../api/text.ts';
 import type { Condition } from '../../../../api/v1beta2/index.ts';
 
 /** A condition without `lastTransitionTime`. This time is added later, because it depends on the previous condition. */
@@ -18,12 +19,6 @@ const OWNED = [
   'Paused',
 ] as const;
 export type ConditionType = (typeof OWNED)[number];
-
-/**
- * The maximum length of a condition's message in characters: `maxLength` in the CRD. If a message were longer, the API
- * server would refuse the whole status.
- */
-const MAX_MESSAGE = 32_768;
 
 /**
  * Condition types that Cluster API Provider AWS has set on an object before this controller took it over. They are
@@ -50,13 +45,10 @@ export function mergeConditions(
   const merged = updates.map((each): Condition => {
     const previous = before.find(({ type }) => type === each.type);
     const since = previous?.status === each.status ? previous.lastTransitionTime : timestamp;
-    return { ...each, message: truncated(each.message), lastTransitionTime: since };
+    return { ...each, message: cut(each.message ?? '', MAX_MESSAGE), lastTransitionTime: since };
   });
   return [...kept, ...merged].toSorted(byRank);
 }
-
-const truncated = (message = ''): string =>
-  message.length <= MAX_MESSAGE ? message : `${message.slice(0, MAX_MESSAGE - 1)}…`;
 
 export function conditionOf(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);

@@ -1,0 +1,24 @@
+// Users, AWS and other controllers choose the texts that this program formats, searches and shows. Each text is cut
+// before the work on it begins, so that no long text stops the process or makes an object too large for the API server.
+
+/** The maximum length of a text from outside of this program, such as an error message of AWS, in UTF-16 code units. */
+export const MAX_FACT = 4_096;
+
+/**
+ * The maximum length of the message of a condition, in UTF-16 code units. It is the `maxLength` in the CRD, as in
+ * `metav1.Condition`. If a message were longer, the API server would refuse the whole status.
+ */
+export const MAX_MESSAGE = 32_768;
+
+/**
+ * Shortens a text to at most `max` UTF-16 code units, the last of which is then an ellipsis. The cut is between two code
+ * points. The API server would store U+FFFD instead of half a surrogate pair, so the text would always differ from the
+ * stored text.
+ */
+export function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const end = max - 1;
+  return `${text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)}…`;
+}
+
+const isHighSurrogate = (codeUnit: number): boolean => codeUnit >= 0xd800 && codeUnit <= 0xdbff;

@@ -1,0 +1,444 @@
+import { expect } from 'chai';
+import { decodeFargateGroup } from '../../api/external/index.ts';
+import type { Identity } from '../../api/external/index.ts';
+import { ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
+import { ClusterName, EksClusterName } from '../../api/names.ts';
+import { PLURAL, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
+import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
+import { locationOf } from '../../controllers/awsfargateprofile/model/location.ts';
+import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
+import { eventsAfter } from '../../controllers/awsfargateprofile/status/events.ts';
+import { statusAfter } from '../../controllers/awsfargateprofile/status/status.ts';
+import {
+  PLACE,
+  ROLE_ARN,
+  aProfile,
+  aRole,
+  anObject,
+  desiredOf,
+  observed,
+} from '../../controllers/awsfargateprofile/testing/builders.ts';
+import { observedPass } from '../../controllers/awsfargateprofile/testing/completed-pass.ts';
+import { summarizeProfiles } from '../../controllers/clusterconditions/summarize.ts';
+import { findDependentIdentities } from '../../controllers/identities/dependent-identities.ts';
+import { resolveIdentity } from '../../controllers/identities/identity-chain.ts';
+import { evaluateSelector } from '../../controllers/identities/label-selector.ts';
+import { Secrets } from '../../controllers/identities/secrets.ts';
+import { withFieldsOfGroup } from '../../controllers/instancegroups/profile-spec.ts';
+import { apiRejectionFrom } from '../../controllers/shared/api-rejections.ts';
+import * as awsErrors from '../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import { toAwsFailure } from '../../pkg/cloud/errors/sdk-failure.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { formatText } from '../../pkg/env/log-format.ts';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { parseRoleArn } from '../../pkg/fargate/arns.ts';
+import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
+import { findProfileNameProblem } from '../../pkg/fargate/names.ts';
+import { findEksClusterExcess, findRoleExcess } from '../../pkg/fargate/operator-limits.ts';
+import { areSelectorsEqual } from '../../pkg/fargate/selectors.ts';
+import { tagDrift } from '../../pkg/fargate/tags/tag-drift.ts';
+import { foldCase } from '../../pkg/fargate/tags/tag-map.ts';
+import { profileTags } from '../../pkg/fargate/tags/tags-to-set.ts';
+import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-policy.ts';
+import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import { errorFromResponse } from '../../pkg/kube/requests/error-response.ts';
+import { splitLines } from '../../pkg/kube/requests/split-lines.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
+import { INSTANCE_GROUPS } from './world/kinds.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+type Work = () => unknown;
+
+/** What one input costs. `prepare` makes the input of the given size, `run` is the work of the manager with it. */
+interface Input {
+  readonly name: string;
+  /** The size of the largest such input, in characters unless the name says otherwise. */
+  readonly size: number;
+  /** Makes the input of the given size. Returns the work of the manager with it. */
+  readonly prepare: (size: number) => Work;
+}
+
+const KIB = 1_024;
+/** The maximum total length of the annotations of an object. */
+const ANNOTATIONS = 256 * KIB;
+/** The maximum length of the managed policy of a role of AWS; trust policies are shorter. */
+const POLICY = 130 * KIB;
+/** The maximum size of an object in etcd. */
+const OBJECT = 1_500 * KIB;
+
+/** A sample must take this processor time, so that interrupts of the machine do not matter. */
+const SAMPLE_MS = 4;
+const SAMPLES = 2;
+/** Twice the input may cost three times the time: more than a linear algorithm needs, and less than a quadratic one. */
+const MOST_GROWTH = 3;
+
+async function cost(work: Work, times: number): Promise<number> {
+  const before = process.cpuUsage();
+  for (let time = 0; time < times; time++) await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/**
+ * Returns how many times more processor time an input costs than an input of half its size. Another program on the
+ * machine, a compilation or a garbage collection can only lengthen a sample, so the shortest sample counts. As long as
+ * the result is too high, more samples are taken.
+ */
+async function growthOf({ size, prepare }: Input): Promise<number> {
+  const [half, whole] = [prepare(size / 2), prepare(size)];
+  let times = 1;
+  while ((await cost(half, times)) < SAMPLE_MS) times *= 2;
+  let [shortest, longest] = [Infinity, Infinity];
+  for (let sample = 0; sample < SAMPLES || (longest > MOST_GROWTH * shortest && sample < 10 * SAMPLES); sample++) {
+    longest = Math.min(longest, await cost(whole, times));
+    shortest = Math.min(shortest, await cost(half, times));
+  }
+  return longest / shortest;
+}
+
+/** Texts that cost much time in expressions with `\s*`, `.*`, `[^)]*` or alternatives. */
+const TEXTS: readonly ((size: number) => string)[] = [
+  (size) => `a${' '.repeat(size)}b`,
+  (size) => `a${'\n'.repeat(size)}b`,
+  (size) => `a${' \n'.repeat(size / 2)}b`,
+  (size) => `a${',;( '.repeat(size / 4)}b`,
+  (size) => '\u202e'.repeat(size),
+  (size) => 'failed calling webhook "'.repeat(size / 24),
+  (size) => '(Service: '.repeat(size / 10),
+  (size) => 'request id '.repeat(size / 11),
+  (size) => 'role with name '.repeat(size / 15),
+  (size) => `currently has Fargate profile${' '.repeat(size)}in status`,
+  (size) => '/'.repeat(size),
+  (size) => '😀'.repeat(size / 2),
+];
+
+/** An input that is one of all these texts. */
+const ofTexts = (name: string, size: number, work: (text: string) => unknown): Input => ({
+  name,
+  size,
+  prepare: (length) => {
+    const texts = TEXTS.map((textOf) => textOf(length));
+    return async () => {
+      for (const text of texts) await work(text);
+    };
+  },
+});
+
+const predicates: readonly ((failure: AwsFailure) => unknown)[] = Object.values(awsErrors);
+const CODES = ['InvalidParameterException', 'ResourceInUseException', 'NoSuchEntity', 'AccessDenied'];
+
+/** Asks for all that the manager wants to know about an error of AWS. */
+function classify(message: string): void {
+  for (const code of CODES) {
+    const thrown = { name: code, message, $fault: 'client', $metadata: { httpStatusCode: 400 } };
+    const call = { service: 'eks', operation: 'CreateFargateProfile', progress: 'sent' } as const;
+    const failure = toAwsFailure(call, thrown);
+    // The failure with the whole message shows that the predicates are linear even without the cut of `toAwsFailure`.
+    for (const predicate of predicates) predicate({ ...failure, message });
+    messageOf(newReason('Refused', { detail: awsErrors.describeFailure(failure) }));
+  }
+}
+
+const SCOPE = { ...PLACE, cluster: EksClusterName.of('a'.repeat(100)) };
+const ALLOW = { Effect: 'Allow', Principal: { Service: 'eks-fargate-pods.amazonaws.com' }, Action: 'sts:AssumeRole' };
+const like = (...patterns: readonly string[]): object => ({
+  ...ALLOW,
+  Condition: { StringLike: { 'aws:SourceArn': patterns } },
+});
+const policyOf = (...statements: readonly object[]): string => JSON.stringify({ Statement: statements });
+const repeated = <A>(count: number, make: (index: number) => A): readonly A[] =>
+  Array.from({ length: Math.floor(count) }, (_, index) => make(index));
+
+const policies: Readonly<Record<string, (size: number) => string>> = {
+  'a pattern with many stars': (size) => policyOf(like(`${'*a'.repeat(size / 2)}b`)),
+  'many patterns with ten stars': (size) => policyOf(like(...repeated(size / 25, () => `${'*a'.repeat(10)}b`))),
+  'many statements': (size) => policyOf(...repeated(size / 180, (index) => like(`${index}*`))),
+  'many conditions': (size) =>
+    policyOf({ ...ALLOW, Condition: Object.fromEntries(repeated(size / 30, (n) => [`Op${n}`, { 'a:b': ['c'] }])) }),
+  'many actions': (size) => policyOf({ ...ALLOW, Action: repeated(size / 20, () => '*s*t*s*:*A*R*ole*x') }),
+};
+
+const identity = (index: number, count: number): Identity => ({
+  kind: ROLE_IDENTITY_KIND,
+  metadata: { name: `i${index}`, uid: `u${index}`, resourceVersion: '1' },
+  spec: {
+    allowedNamespaces: {},
+    roleARN: ROLE_ARN,
+    ...(index + 1 < count && { sourceIdentityRef: { kind: ROLE_IDENTITY_KIND, name: `i${index + 1}` } }),
+  },
+});
+
+const kubeObject = (over: object): KubeObject => ({
+  apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
+  kind: 'AWSFargateProfile',
+  metadata: { namespace: 'team-a', name: 'web', uid: 'u', resourceVersion: '1' },
+  ...over,
+});
+
+/** Reads a Secret with this data. */
+function readSecret(data: Readonly<Record<string, string>>): Promise<unknown> {
+  const client = { get: async () => kubeObject({ kind: 'Secret', data }) } as unknown as KubeClient;
+  const secrets = new Secrets({ client, clock: new VirtualClock(), namespace: 'capaf-system', resync: 60_000 });
+  return secrets.read('keys', new AbortController().signal);
+}
+
+async function readInChunks(text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  const chunks = repeated(bytes.length / 64, (index) => bytes.subarray(index * 64, (index + 1) * 64));
+  for await (const line of splitLines(chunks, () => undefined)) line.charCodeAt(line.length - 1);
+}
+
+const INPUTS: readonly Input[] = [
+  ofTexts('a message', ANNOTATIONS, toPrintableLine),
+  ofTexts('an error of AWS', 32 * KIB, classify),
+  ofTexts('the annotation provisioned-in', ANNOTATIONS, (text) =>
+    locationOf(anObject({ metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/provisioned-in': text } } })),
+  ),
+  ofTexts('an answer of the API server', ANNOTATIONS, (message) => {
+    const text = JSON.stringify({ kind: 'Status', code: 400, reason: 'BadRequest', message });
+    const error = errorFromResponse('patching', 'PATCH', { status: 400, headers: {}, text });
+    return [apiRejectionFrom(error), apiRejectionFrom(new KubeError(message, { status: 400, reason: 'BadRequest' }))];
+  }),
+  ofTexts('the message of another object', ANNOTATIONS, (message) =>
+    summarizeProfiles([kubeObject({ status: { conditions: [{ type: 'Ready', status: 'False', message }] } })]),
+  ),
+  ofTexts('a name', ANNOTATIONS, (text) => [
+    parseRoleArn(`arn:aws:iam::111122223333:role${text}`),
+    findProfileNameProblem(text),
+    keikoNames(EksClusterName.of(text), { namespace: 'a', name: 'b' }),
+    messageOf(newReason('WaitingForEKSControlPlane', { detail: `AWSManagedControlPlane ${text} does not exist` })),
+    withFieldsOfGroup(text),
+  ]),
+  ofTexts('a log line', 32 * KIB, (text) =>
+    formatText({ severity: 'info', at: 0, message: 'm', keys: { text }, error: new Error('e', { cause: text }) }),
+  ),
+  ofTexts('errors that wrap each other', ANNOTATIONS, (text) =>
+    errorMessage(new Error(text, { cause: new Error(text.slice(1), { cause: new Error(`b${text}`) }) })),
+  ),
+  ofTexts('a tag', 64 * KIB, (text) => {
+    const clusterName = ClusterName.of('prod');
+    return profileTags(
+      { namespace: 'a', name: 'b' },
+      { clusterName, object: { [text]: text }, controlPlane: { b: text } },
+    );
+  }),
+  ofTexts('a Secret', ANNOTATIONS, (text) => {
+    const value = Buffer.from(text).toString('base64');
+    return readSecret({ AccessKeyID: value, SecretAccessKey: value });
+  }),
+  ...Object.entries(policies).map(([kind, documentOf]): Input => ({
+    name: `a trust policy with ${kind}`,
+    size: POLICY,
+    prepare: (size) => {
+      const trust = documentOf(size);
+      const other = policyOf(...(JSON.parse(trust) as { readonly Statement: readonly object[] }).Statement, ALLOW);
+      return () => [checkTrust(trust, SCOPE), areTrustPoliciesEqual(trust, other)];
+    },
+  })),
+  {
+    name: 'a wildcard pattern with many stars',
+    size: 64 * KIB,
+    prepare: (size) => {
+      const pattern = `${'a*'.repeat(size / 2)}b`;
+      return () => matchesWildcard(pattern, 'a'.repeat(250));
+    },
+  },
+  {
+    name: 'a name that is compared with the limits of the operator',
+    size: 64 * KIB,
+    prepare: (size) => {
+      const name = 'a'.repeat(size);
+      const pattern = `${'a*'.repeat(10)}b`;
+      const place = { account: PLACE.account, region: PLACE.region };
+      const eksClusters = [{ ...place, namespace: pattern, name: pattern }];
+      return () => [
+        findRoleExcess({ roleArns: [pattern] }, 'spec.roleARN', name),
+        findEksClusterExcess({ eksClusters }, name, { ...place, name }),
+      ];
+    },
+  },
+  {
+    name: 'a role with a hostile trust policy that the operator does not allow',
+    size: POLICY,
+    prepare: (size) => {
+      const desired = desiredOf(anObject({ spec: { roleARN: ROLE_ARN } }), { limits: { roleArns: [] } });
+      const seen = observed({ role: aRole({ trust: policies['a pattern with many stars']?.(size) ?? '' }) });
+      return () => findBlocker(desired, seen);
+    },
+  },
+  {
+    name: 'health issues (their number)',
+    size: 2_000,
+    prepare: (count) => {
+      const issue = { code: 'AccessDenied', message: ' \n'.repeat(500), resourceIds: repeated(20, String) };
+      const pass = observedPass({ seen: observed({ profile: aProfile({ health: repeated(count, () => issue) }) }) });
+      return () => [statusAfter(pass), eventsAfter(pass)];
+    },
+  },
+  {
+    name: 'the selectors of a profile (their number)',
+    size: 4_000,
+    prepare: (count) => {
+      const selectors = repeated(count, (n) => ({
+        namespace: `n${n}`,
+        labels: { [`k${n % 7}`]: '*'.repeat(50), a: 'b' },
+      }));
+      return () => areSelectorsEqual(selectors, selectors.toReversed());
+    },
+  },
+  {
+    name: 'tags (their number)',
+    size: 8_000,
+    prepare: (count) => {
+      const tags = Object.fromEntries(repeated(count, (n) => [`key-${n}`, 'v']));
+      const owner = { namespace: 'a', name: 'b' };
+      return () => [
+        tagDrift(tags, tags, Object.keys(tags), foldCase),
+        profileTags(owner, { clusterName: undefined, object: tags, controlPlane: tags }),
+      ];
+    },
+  },
+  {
+    name: 'an object with wrong fields (their number)',
+    size: 4_000,
+    prepare: (count) => {
+      const labels = Object.fromEntries(repeated(count, (n) => [`${'k'.repeat(50)}${n}`, n]));
+      const selectors = [{ namespace: 'a'.repeat(count), labels }];
+      const object = kubeObject({ spec: { clusterName: 7, selectors } });
+      return () => {
+        const decoded = decodeAWSFargateProfile(object);
+        expect(decoded._tag === 'Left' && describeProblems(decoded.left)).to.contain('more');
+      };
+    },
+  },
+  {
+    name: 'a label selector of allowedNamespaces, and the labels of the Namespace (their number)',
+    size: 4_000,
+    prepare: (count) => {
+      const labels = Object.fromEntries(repeated(count, (n) => [`${'a.'.repeat(20)}b/k${n}`, 'v']));
+      const values = [...repeated(count, (n) => `v${n}`), 'v'];
+      const matchExpressions = [{ key: `${'a.'.repeat(20)}b/k1`, operator: 'In', values }];
+      return () => {
+        expect(evaluateSelector({ matchLabels: labels, matchExpressions }, labels)).to.have.property('right', true);
+      };
+    },
+  },
+  {
+    name: 'a label key',
+    size: ANNOTATIONS,
+    prepare: (size) => {
+      const keys = [`${'a-'.repeat(size / 2)}/b`, 'a.'.repeat(size / 2), `a/${'-'.repeat(size)}`];
+      return () => keys.map((key) => evaluateSelector({ matchLabels: { [key]: key } }, {}));
+    },
+  },
+  {
+    name: 'an InstanceGroup with many selectors in its last applied configuration (their number)',
+    size: 3_000,
+    prepare: (count) => {
+      const selectors = repeated(count, (n) => ({ [`namespace-${n}`]: null, labels: { a: 'b' } }));
+      const spec = (named: readonly object[]): object => ({
+        provisioner: 'eks-fargate',
+        strategy: { type: 'managed' },
+        'eks-fargate': { clusterName: 'c', selectors: named, tags: repeated(count, (n) => ({ [`t${n}`]: 'v' })) },
+      });
+      const applied = JSON.stringify({ spec: spec(selectors) });
+      const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied };
+      const group = { metadata: { annotations }, spec: spec(selectors.map(({ labels }) => ({ labels }))) };
+      return () => {
+        expect(decodeFargateGroup(group)).to.have.property('_tag', 'Right');
+      };
+    },
+  },
+  {
+    name: 'a chain of identities (their number)',
+    size: 4_000,
+    prepare: (count) => {
+      const identities = repeated(count, (index) => identity(index, count));
+      const byName = new Map(identities.map((each) => [each.metadata.name, each]));
+      const reference = { kind: ROLE_IDENTITY_KIND, name: 'i0' };
+      const last = { ...reference, name: `i${count - 1}` };
+      return () => {
+        expect(findDependentIdentities([last], identities).size).to.equal(count);
+        const chain = resolveIdentity(reference, 'team-a', {
+          isServed: () => true,
+          lookupNamespace: () => ({ kind: 'absent' }),
+          lookupIdentity: (_kind, name) => {
+            const found = byName.get(name);
+            return found === undefined
+              ? { kind: 'absent' }
+              : { kind: 'found', object: kubeObject({}), decoded: { _tag: 'Right', right: found } };
+          },
+        });
+        expect(chain).to.have.property('_tag', 'Right');
+      };
+    },
+  },
+  {
+    name: 'an object that arrives in small pieces',
+    size: OBJECT,
+    prepare: (size) => {
+      const line = `${JSON.stringify({ text: 'x'.repeat(size) })}\n`;
+      return () => readInChunks(line);
+    },
+  },
+];
+
+const GROUP = INSTANCE_GROUPS.plural;
+
+/** A world in which each text of a tenant and of AWS has the given size, until the manager has reported all of it. */
+async function runManager(size: number): Promise<void> {
+  const world = new SimulatedWorld();
+  world.awsRegion = 'us-east-1';
+  world.api.serve(INSTANCE_GROUPS);
+  const spaces = (count = size): string => `a${' \n'.repeat(count / 2)}b`;
+  const annotations = { 'aws-fargate.cluster.x-k8s.io/provisioned-in': `123456789012/${spaces()}/c` };
+  const status = {
+    conditions: [{ type: 'Ready', status: 'False', message: spaces(), lastTransitionTime: '2026-01-01T00:00:00Z' }],
+  };
+  const names = ['annotated', 'misnamed', 'refused', 'undecodable', 'labelled'];
+  world.create('clusters', {
+    metadata: { name: 'lost' },
+    spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: spaces() } },
+  });
+  world.patch('clusters', CLUSTER, { spec: { availabilityGates: [{ conditionType: 'FargateProfilesReady' }] } });
+  world.applyWith('refused', { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/p'] });
+  world.aws.admin.addFault({ operation: 'CreateRole', kind: `error:InvalidInput:${spaces(Math.min(size, 32 * KIB))}` });
+  const base = { selectors: [{ namespace: 'a' }], clusterName: CLUSTER };
+  world.create(PLURAL, { metadata: { name: 'annotated', annotations }, spec: base });
+  world.create(PLURAL, { metadata: { name: 'misnamed' }, spec: { ...base, clusterName: 'lost' } });
+  world.create(PLURAL, { metadata: { name: 'undecodable' }, spec: { ...base, clusterName: [spaces()] } });
+  const managedFields = [{ manager: spaces(), fieldsV1: { [spaces()]: {} } }];
+  const labels = Object.fromEntries(repeated(size / 64, (n) => [`k${n}`, spaces(60)]));
+  world.create(PLURAL, { metadata: { name: 'labelled', labels, managedFields }, spec: base });
+  world.patch(PLURAL, 'refused', { status }, 'status');
+  world.create(GROUP, {
+    metadata: { name: 'group' },
+    spec: {
+      provisioner: 'eks-fargate',
+      strategy: { type: spaces() },
+      'eks-fargate': { clusterName: spaces(), selectors: [] },
+    },
+  });
+  world.start('--instance-groups', '--allow-eks-cluster=*=123456789012/us-east-1/*', '--cluster-conditions');
+  const isReported = (name: string): boolean => world.condition(name)?.reason !== undefined;
+  await world.until('all are reported', () => names.every(isReported), MINUTE);
+  await world.clock.advance(MINUTE);
+  expect(world.object(GROUP, 'group')).to.have.nested.property('status.currentState', 'Error');
+  for (const manager of world.managers) await world.stop(manager);
+}
+
+describe('The processor time of the manager grows no faster than', () => {
+  for (const input of INPUTS)
+    it(input.name, async () => {
+      expect(await growthOf(input), 'how much more the whole input costs than its half').to.be.at.most(MOST_GROWTH);
+    });
+
+  it('all texts of a tenant and of AWS in a whole manager', async () => {
+    const whole: Input = { name: 'all', size: 64 * KIB, prepare: (size) => () => runManager(size) };
+    expect(await growthOf(whole)).to.be.at.most(MOST_GROWTH);
+  });
+});
