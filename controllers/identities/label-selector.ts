@@ -9,14 +9,19 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/**
- * Patterns for the names and values of labels. They accept the same texts as IsQualifiedName and IsValidLabelValue of
- * Kubernetes (apimachinery, util/validation).
- */
-const NAME = '[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
-const SUBDOMAIN = String.raw`[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*`;
-const KEY = new RegExp(`^(?:(?=[^/]{1,253}/)${SUBDOMAIN}/)?${NAME}$`);
-const VALUE = new RegExp(`^(?:${NAME})?$`);
+// The checks of label keys and values accept the same texts as IsQualifiedName and IsValidLabelValue of Kubernetes
+// (apimachinery, util/validation).
+const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const MAX_SUBDOMAIN = 253;
+
+function isLabelKey(key: string): boolean {
+  const slash = key.indexOf('/');
+  const [prefix, name] = slash === -1 ? [undefined, key] : [key.slice(0, slash), key.slice(slash + 1)];
+  return NAME.test(name) && (prefix === undefined || (prefix.length <= MAX_SUBDOMAIN && SUBDOMAIN.test(prefix)));
+}
+
+const isLabelValue = (value: string): boolean => value === '' || NAME.test(value);
 
 /**
  * Whether the label selector has no requirements. In Kubernetes such a selector selects every object, but in
@@ -43,8 +48,8 @@ const requirementsOf = ({ matchLabels = {}, matchExpressions = [] }: LabelSelect
 ];
 
 function findRequirementProblem({ key, operator, values }: Requirement): string | undefined {
-  if (!KEY.test(key)) return `"${key}" is not a label key`;
-  const invalid = values.find((value) => !VALUE.test(value));
+  if (!isLabelKey(key)) return `"${key}" is not a label key`;
+  const invalid = values.find((value) => !isLabelValue(value));
   if (invalid !== undefined) return `"${invalid}" is not a label value`;
   switch (operator) {
     case 'In':

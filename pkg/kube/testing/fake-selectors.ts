@@ -15,7 +15,7 @@ export function matchesSelector(parameters: URLSearchParams, { metadata }: KubeO
 function fits(selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean {
   const requirements = (selector ?? '').split(',').filter((requirement) => requirement !== '');
   return requirements.every((requirement) => {
-    const [, absent, name = '', operator, value] = /^(!?)([^!=]+)(==?|!=)?(.*)$/.exec(requirement) ?? [];
+    const [, absent, name = '', operator, value] = /^(!?)([^!=]+)(?:(==?|!=)(.*))?$/.exec(requirement) ?? [];
     if (absent === '!') return values[name] === undefined;
     if (operator === undefined) return values[name] !== undefined;
     return (values[name] === value) === (operator !== '!=');
