@@ -23,6 +23,7 @@ import type { Identities } from '../identities/identities.ts';
 import { placementOf } from './priority/placement.ts';
 import { isClusterHead } from './priority/cluster-head.ts';
 import { onlyUnderOurSchema } from './foreign-crd.ts';
+import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { newReadRoleSharers } from './guards/role-sharers.ts';
@@ -112,6 +113,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
       client,
       clock,
       clusters: caches.clusterResource,
+      clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),
       profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
       schema,
     }),

@@ -26,6 +26,7 @@ import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
+import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
@@ -109,7 +110,13 @@ describe('Reconciler', () => {
         profiles: newTypedCaches(stores).profiles,
         onForeignChange: () => {},
       }),
-      live: newLiveChecks({ client, clock, clusters: () => CLUSTERS, schema: { isSettled: () => true } }),
+      live: newLiveChecks({
+        client,
+        clock,
+        clusters: () => CLUSTERS,
+        clusterKeyOf: (object) => clusterKeyOf(object, { ...newTypedCaches(stores), limits: NO_LIMITS }),
+        schema: { isSettled: () => true },
+      }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
       readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),

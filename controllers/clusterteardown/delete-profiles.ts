@@ -127,7 +127,7 @@ export class ProfileDeleter {
     { logger, signal }: ReconcileContext,
   ): Promise<'done' | 'blocked'> {
     const { client, clusterResource } = this.options;
-    const because = await findLiveBlocker(client, clusterResource(), profile, signal, cluster);
+    const because = await findLiveBlocker(client, clusterResource(), profile, cluster, signal);
     if (because !== undefined) {
       logger.info('Not deleting a profile of a cluster that is torn down', {
         AWSFargateProfile: keyOf(profile),

@@ -11,14 +11,14 @@ import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
  * allowed. The API server is asked for the object and its Cluster, because the caches may not show a new pause yet.
  *
  * `clusters` is the version in which the API server serves Clusters; `undefined` if it does not serve them. `cluster`
- * is the Cluster of the object, by default the Cluster in its spec.
+ * is the Cluster of the object; `undefined` if it has none.
  */
 export async function findLiveBlocker(
   client: KubeClient,
   clusters: Resource | undefined,
   object: AWSFargateProfile,
+  cluster: ObjectKey | undefined,
   signal: AbortSignal,
-  cluster: ObjectKey | undefined = clusterKeyOf(object),
 ): Promise<string | undefined> {
   const [now, found] = await Promise.all([
     client.get(PROFILES, keyOf(object), { signal }),
@@ -43,6 +43,3 @@ export async function findLiveBlocker(
   if (isMoving(decoded.right)) return 'the Cluster is being moved away';
   return decoded.right.paused ? 'the Cluster is paused' : undefined;
 }
-
-const clusterKeyOf = ({ metadata, spec }: AWSFargateProfile): ObjectKey | undefined =>
-  spec.clusterName === undefined ? undefined : { namespace: metadata.namespace, name: spec.clusterName };

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
+import { text } from '../../pkg/kube/testing/fake-api-server.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
@@ -305,6 +306,39 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.gone('web');
     await world.finish();
   });
+
+  it('waits with its deletion while the Cluster is paused, although the caches do not show the pause yet', async () => {
+    const world = await startWithJoinedProfile();
+    const { watchLag } = world.api;
+    world.api.watchLag = 5 * MINUTE;
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.api.watchLag = watchLag;
+    world.delete('web');
+    await world.clock.advance(4 * MINUTE);
+    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone('web');
+    await world.finish();
+  });
+
+  for (const plural of [CONTROL_PLANE, 'clusters'])
+    it(`waits with its deletion while the API server answers 404 for ${plural} after a restart`, async () => {
+      const world = await startWithJoinedProfile();
+      for (const manager of world.managers) await world.stop(manager);
+      world.patch('clusters', CLUSTER, { spec: { paused: true } });
+      world.delete('web');
+      world.api.intercept = ({ path }) =>
+        new RegExp(`/${plural}(\\?|$)`).test(path) ? text(404, 'no backend') : undefined;
+      world.start(ALLOW_MANAGED);
+      await world.until('it waits', () => world.condition('web', 'Deleting')?.reason === 'WaitingForAPI');
+      await world.clock.advance(MINUTE);
+      world.api.intercept = () => undefined;
+      await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
+      expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+      world.patch('clusters', CLUSTER, { spec: { paused: false } });
+      await world.gone('web');
+      await world.finish();
+    });
 
   it('says that it blocks the teardown if it retains its profile', async () => {
     const world = await startWithJoinedProfile({ deletionPolicy: 'Retain' });

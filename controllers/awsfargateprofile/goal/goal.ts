@@ -43,7 +43,7 @@ function goalNow(inputs: ReconcileInputs): Goal {
   if (paused.length > 0) return { kind: 'paused', by: paused };
   // A paused Cluster also pauses the deletion of its objects. A Cluster that cannot be read may be paused, so the
   // reconcile waits until the Cluster can be read.
-  if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(CLUSTER_KIND, inputs.cluster));
+  if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(kindOfUnreadable(inputs), inputs.cluster));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
 
@@ -93,5 +93,9 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };
 }
+
+/** Returns the kind of the object without which the Cluster of an object is not known. */
+const kindOfUnreadable = ({ eksCluster, controlPlane }: ReconcileInputs): string =>
+  eksCluster !== undefined && controlPlane.kind === 'unknown' ? CONTROL_PLANE_KIND : CLUSTER_KIND;
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });

@@ -1,9 +1,19 @@
 import { expect } from 'chai';
-import { RoleName } from '../../../api/names.ts';
+import { EksClusterName, RoleName } from '../../../api/names.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import type { IndexFunc } from '../../../pkg/kube/cache/store.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { BY_CLUSTER, clusterOf, newTypedCaches } from '../../shared/caches.ts';
+import {
+  BY_CLUSTER,
+  BY_CONTROL_PLANE,
+  BY_EKS_CLUSTER,
+  clusterOf,
+  controlPlaneOf,
+  eksClusterOf,
+  eksClusterOfControlPlane,
+  newTypedCaches,
+} from '../../shared/caches.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { readInputs } from './inputs.ts';
 import { aDeletedObject, anObject } from '../testing/builders.ts';
@@ -27,8 +37,9 @@ const CLUSTER = {
   },
 };
 
-function storeOf(objects: readonly KubeObject[] | undefined): Store {
-  const store = new Store({ name: 'things', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+function storeOf(objects: readonly KubeObject[] | undefined, ofEksCluster: IndexFunc = eksClusterOf): Store {
+  const indexes = { [BY_CLUSTER]: clusterOf, [BY_EKS_CLUSTER]: ofEksCluster, [BY_CONTROL_PLANE]: controlPlaneOf };
+  const store = new Store({ name: 'things', logger: new MemoryLogger(), indexes });
   if (objects !== undefined) store.replaceAll(objects, '100');
   return store;
 }
@@ -53,7 +64,7 @@ function read({
     ...newTypedCaches({
       profiles: storeOf(profiles),
       clusters: storeOf(clusters ?? undefined),
-      controlPlanes: storeOf(controlPlanes ?? undefined),
+      controlPlanes: storeOf(controlPlanes ?? undefined, eksClusterOfControlPlane),
     }),
   });
 }
@@ -96,6 +107,28 @@ describe('readInputs', () => {
       isInvalid: true,
       reason: 'team-a/prod-control-plane: spec.region: expected string, got 7',
     });
+  });
+
+  it('finds the control plane of spec.eksCluster and its Cluster, or reports that they are unknown', () => {
+    const eksCluster = { name: EksClusterName.of('team-a_prod-control-plane'), region: 'eu-west-1' };
+    const { clusterName: _name, ...spec } = anObject().spec;
+    const object = { ...anObject(), spec: { ...spec, eksCluster } };
+    const ready = { ...CONTROL_PLANE, spec: { region: 'eu-west-1' }, status: { ready: true } };
+    const joined = read({ object, controlPlanes: [ready] });
+    expect(joined.cluster).to.have.nested.property('object.metadata.name', 'prod');
+    expect(joined.controlPlane).to.have.nested.property('object.metadata.name', 'prod-control-plane');
+    expect(read({ object, controlPlanes: [] })).to.deep.include({
+      cluster: { kind: 'none' },
+      controlPlane: { kind: 'absent' },
+    });
+    const unreadable = { ...CONTROL_PLANE, spec: { region: 7 } };
+    for (const caches of [
+      { controlPlanes: null },
+      { controlPlanes: [unreadable] },
+      { controlPlanes: [ready], clusters: null },
+      { controlPlanes: [ready], clusters: [{ ...CLUSTER, spec: { ...CLUSTER.spec, paused: 'yes' } }] },
+    ])
+      expect(read({ object, ...caches }).cluster.kind, JSON.stringify(caches)).to.equal('unknown');
   });
 
   it('finds the other objects of the Cluster that name the same role in any case and are not being deleted', () => {

@@ -8,6 +8,7 @@ import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
 import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
 import { joinsControlPlane, needsAccountToJoin } from '../../shared/control-plane/joined-control-plane.ts';
@@ -125,28 +126,36 @@ function withoutCluster(
   const eksCluster = namedEksCluster(object, caches);
   const controlPlane = joinedControlPlane(object, caches);
   return {
-    cluster: (controlPlane && clusterNaming(controlPlane, caches)) ?? { kind: 'none' },
+    cluster: clusterOfJoined(controlPlane, caches),
     clusterApiVersion: '',
-    controlPlane: controlPlane === undefined ? { kind: 'absent' } : { kind: 'found', object: controlPlane },
+    controlPlane,
     ...(eksCluster && { eksCluster: { ...eksCluster, inAccounts: controlPlanesInAccounts(object, caches) } }),
   };
 }
 
 /**
  * Returns the AWSManagedControlPlane, in the namespace of the object, which manages the EKS cluster in spec.eksCluster.
- * `undefined` if no control plane is known to manage it. This is also so while the cache has not listed the control
- * planes, for example because Cluster API Provider AWS is not installed.
+ * `unknown` while the API server serves control planes but the cache has not listed them, and if a control plane that
+ * names this EKS cluster cannot be decoded: its Cluster may be paused. `absent` without Cluster API Provider AWS.
  */
-const joinedControlPlane = (object: AWSFargateProfile, caches: InputCaches): AWSManagedControlPlane | undefined =>
-  controlPlanesOf(object, caches).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
+function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): InputLookup<AWSManagedControlPlane> {
+  const listing = controlPlanesOf(object, caches);
+  if (listing.kind === 'unknown') return listing;
+  const joined = decodedOf(listing).find((controlPlane) => joinsControlPlane(object, controlPlane, caches));
+  if (joined !== undefined) return { kind: 'found', object: joined };
+  const unreadable = listing.entries.find(({ decoded }) => E.isLeft(decoded));
+  return unreadable === undefined ? { kind: 'absent' } : toInputLookup({ kind: 'found', ...unreadable });
+}
 
 /** Returns the control planes in the namespace of the object whose EKS cluster has the name in spec.eksCluster. */
 function controlPlanesOf(
   object: AWSFargateProfile,
   { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
-): readonly AWSManagedControlPlane[] {
+): TypedListing<AWSManagedControlPlane> {
   const [key] = eksClusterOf(object);
-  return decodedOf(key === undefined ? undefined : controlPlanes.byIndex(BY_EKS_CLUSTER, key));
+  return key === undefined || !controlPlanes.served
+    ? { kind: 'listed', entries: [] }
+    : controlPlanes.byIndex(BY_EKS_CLUSTER, key);
 }
 
 /**
@@ -162,7 +171,9 @@ export function controlPlanesToCompare(
   const isRefused = locationOf(object).kind !== 'known' && (namedEksCluster(object, caches)?.excess.length ?? 0) > 0;
   return isRefused
     ? []
-    : controlPlanesOf(object, caches).filter((controlPlane) => needsAccountToJoin(object, controlPlane, caches));
+    : decodedOf(controlPlanesOf(object, caches)).filter((controlPlane) =>
+        needsAccountToJoin(object, controlPlane, caches),
+      );
 }
 
 /** Returns the control planes of {@link controlPlanesToCompare} whose AWS account is known, each with this account. */
@@ -172,20 +183,49 @@ const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches)
     const cluster = clusterNaming(controlPlane, caches);
     return account === undefined
       ? []
-      : [{ account, controlPlane, cluster: cluster?.kind === 'found' ? cluster.object : undefined }];
+      : [{ account, controlPlane, cluster: cluster.kind === 'found' ? cluster.object : undefined }];
   });
 
-/** Returns the Cluster whose spec.controlPlaneRef names the control plane. */
+/** Returns the Cluster of the control plane that an object with spec.eksCluster has joined. */
+function clusterOfJoined(
+  controlPlane: InputLookup<AWSManagedControlPlane>,
+  caches: Pick<InputCaches, 'clusters'>,
+): ReconcileInputs['cluster'] {
+  switch (controlPlane.kind) {
+    case 'found':
+      return clusterNaming(controlPlane.object, caches);
+    case 'absent':
+      return { kind: 'none' };
+    case 'unknown':
+      return controlPlane;
+  }
+}
+
+/** Returns the Cluster whose spec.controlPlaneRef names the control plane; `none` if there is no such Cluster. */
 function clusterNaming(
   controlPlane: AWSManagedControlPlane,
   { clusters }: Pick<InputCaches, 'clusters'>,
-): InputLookup<Cluster> | undefined {
-  const [cluster] = decodedOf(clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane))));
-  return cluster && { kind: 'found', object: cluster };
+): ReconcileInputs['cluster'] {
+  const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
+  if (listing.kind === 'unknown') return listing;
+  const [entry] = listing.entries;
+  return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 
-const decodedOf = <A>(listing: TypedListing<A> | undefined): readonly A[] =>
-  listing?.kind === 'listed'
+/**
+ * Returns the key of the Cluster whose pause is a pause of the object too; `undefined` if there is no such Cluster.
+ * Returns Left with the reason while the caches do not tell whether there is one.
+ */
+export function clusterKeyOf(object: AWSFargateProfile, caches: InputCaches): E.Either<string, ObjectKey | undefined> {
+  const { metadata, spec } = object;
+  if (spec.clusterName !== undefined) return E.right({ namespace: metadata.namespace, name: spec.clusterName });
+  const cluster = clusterOfJoined(joinedControlPlane(object, caches), caches);
+  if (cluster.kind === 'unknown') return E.left(cluster.reason);
+  return E.right(cluster.kind === 'found' ? keyOf(cluster.object) : undefined);
+}
+
+const decodedOf = <A>(listing: TypedListing<A>): readonly A[] =>
+  listing.kind === 'listed'
     ? listing.entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []))
     : [];
 

@@ -49,6 +49,8 @@ export interface StoreReader {
    */
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
+  /** Whether the API server serves the kind; false only after discovery has shown that it does not. */
+  readonly served: boolean;
   /** The number of objects that the store failed to store because of an error. */
   readonly failures: number;
 }

@@ -45,6 +45,8 @@ export interface TypedStoreReader<A> {
   readonly version: string | undefined;
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
+  /** Whether the API server serves the kind; false only after discovery has shown that it does not. */
+  readonly served: boolean;
 }
 
 /**
@@ -86,6 +88,10 @@ export class TypedStore<A> implements TypedStoreReader<A> {
 
   get synced(): boolean {
     return this.store.synced;
+  }
+
+  get served(): boolean {
+    return this.store.served;
   }
 
   get version(): string | undefined {

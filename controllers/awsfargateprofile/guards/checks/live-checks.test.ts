@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { left, right } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
-import type { Resource } from '../../../../pkg/kube/types.ts';
+import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import type { LiveChecks } from './live-checks.ts';
 import { newLiveChecks } from './live-checks.ts';
 import type { Api } from '../../testing/api.ts';
@@ -14,14 +16,22 @@ const { signal } = new AbortController();
 describe('newLiveChecks', () => {
   let api: Api;
   let live: LiveChecks;
+  let cluster: Either<string, ObjectKey | undefined>;
 
   const checksWith = (clusters: Resource | undefined): LiveChecks => {
     const { client, clock } = api;
-    return newLiveChecks({ client, clock, clusters: () => clusters, schema: { isSettled: () => true } });
+    return newLiveChecks({
+      client,
+      clock,
+      clusters: () => clusters,
+      clusterKeyOf: () => cluster,
+      schema: { isSettled: () => true },
+    });
   };
 
   beforeEach(() => {
     api = newApi();
+    cluster = right({ namespace: 'team-a', name: 'prod' });
     live = checksWith(CLUSTERS);
   });
 
@@ -87,6 +97,15 @@ describe('newLiveChecks', () => {
     it('reports that the Cluster cannot be decoded', async () => {
       api.putCluster({ paused: 'perhaps' });
       expect(await blockerOf(api.put())).to.equal('the Cluster cannot be read');
+    });
+
+    it('finds nothing without a Cluster, and reports why it is not known whether there is one', async () => {
+      api.putCluster({ paused: true });
+      const object = api.put();
+      cluster = right(undefined);
+      expect(await blockerOf(object)).to.equal(undefined);
+      cluster = left('control planes are not listed yet');
+      expect(await blockerOf(object)).to.equal('control planes are not listed yet');
     });
 
     it('reports that Cluster objects cannot be read', async () => {

@@ -1,5 +1,6 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { Resource } from '../../../../pkg/kube/types.ts';
+import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../../shared/live-blocker.ts';
 import { isDestructive } from '../../model/mutation.ts';
@@ -24,10 +25,20 @@ export interface LiveChecks {
 export interface LiveCheckSources extends RoleUserSources {
   /** The version in which the API server serves Clusters; `undefined` if it serves none. */
   readonly clusters: () => Resource | undefined;
+  /**
+   * Returns the key of the Cluster whose pause is a pause of the object too; `undefined` if there is none. Returns Left
+   * with the reason while this is not known.
+   */
+  readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
 }
 
 export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
-  findBlocker: (object, signal) => findLiveBlocker(sources.client, sources.clusters(), object, signal),
+  findBlocker: async (object, signal) => {
+    const cluster = sources.clusterKeyOf(object);
+    return E.isLeft(cluster)
+      ? cluster.left
+      : findLiveBlocker(sources.client, sources.clusters(), object, cluster.right, signal);
+  },
   readRoleUsers: newReadRoleUsers(sources),
 });
 

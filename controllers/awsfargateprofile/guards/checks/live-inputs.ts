@@ -1,6 +1,7 @@
 import type { AWSManagedControlPlane, Cluster } from '../../../../api/external/index.ts';
 import { decodeAWSManagedControlPlane, decodeCluster } from '../../../../api/external/index.ts';
 import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
+import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import { controlPlaneReference } from '../../../shared/control-plane/control-plane-reference.ts';
 import type { InputLookup, ReconcileInputs } from '../../goal/inputs.ts';
@@ -21,34 +22,46 @@ export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => P
 /**
  * Makes a function that reads the Cluster and the control plane from the API server. The caches may not show yet that
  * one of them is paused or is being deleted. If the API server does not serve control planes, the control plane from
- * the cache is used. If the API server serves no Clusters, or the object has no Cluster, both come from the caches.
+ * the cache is used. If the API server serves no Clusters, both come from the caches.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>
   async (inputs, signal) => {
     const clusters = resources.clusters();
     if (clusters === undefined) return inputs;
-    const { metadata, spec } = inputs.object;
-    const name =
-      spec.clusterName ?? (inputs.cluster.kind === 'found' ? inputs.cluster.object.metadata.name : undefined);
-    if (name === undefined) return inputs;
-    const key = { namespace: metadata.namespace, name };
-    const cluster = await getLive(client, clusters, key, decodeCluster, signal);
-    const controlPlane = await getControlPlane(client, resources.controlPlanes(), cluster, signal);
-    return { ...inputs, cluster, controlPlane: controlPlane ?? inputs.controlPlane };
+    const cluster = await getCluster(client, clusters, inputs, signal);
+    const controlPlane = await getControlPlane(client, resources.controlPlanes(), { ...inputs, cluster }, signal);
+    return { ...inputs, cluster, controlPlane };
   };
 
-/** Reads the control plane that the Cluster names; `undefined` if the API server does not serve control planes. */
+/** Reads the Cluster that the spec names, or the Cluster of the control plane that manages spec.eksCluster. */
+async function getCluster(
+  client: KubeClient,
+  resource: Resource,
+  { object: { metadata, spec }, cluster }: ReconcileInputs,
+  signal: AbortSignal,
+): Promise<ReconcileInputs['cluster']> {
+  if (spec.clusterName !== undefined)
+    return getLive(client, resource, { namespace: metadata.namespace, name: spec.clusterName }, decodeCluster, signal);
+  if (cluster.kind !== 'found') return cluster;
+  const found = await getLive(client, resource, keyOf(cluster.object), decodeCluster, signal);
+  return found.kind === 'absent' ? { kind: 'none' } : found;
+}
+
+/** Reads the control plane that the Cluster names. Without a Cluster, reads the control plane of spec.eksCluster. */
 async function getControlPlane(
   client: KubeClient,
   resource: Resource | undefined,
-  cluster: InputLookup<Cluster>,
+  { cluster, controlPlane }: Pick<ReconcileInputs, 'cluster' | 'controlPlane'>,
   signal: AbortSignal,
-): Promise<InputLookup<AWSManagedControlPlane> | undefined> {
-  if (cluster.kind !== 'found') return cluster;
-  const reference = controlPlaneReference(cluster.object);
+): Promise<InputLookup<AWSManagedControlPlane>> {
+  if (cluster.kind === 'absent' || cluster.kind === 'unknown') return cluster;
+  const joined = controlPlane.kind === 'found' ? keyOf(controlPlane.object) : undefined;
+  const reference = cluster.kind === 'found' ? controlPlaneReference(cluster.object) : joined;
   if (reference === undefined) return { kind: 'absent' };
-  return resource && getLive(client, resource, reference, decodeAWSManagedControlPlane, signal);
+  return resource === undefined
+    ? controlPlane
+    : getLive(client, resource, reference, decodeAWSManagedControlPlane, signal);
 }
 
 async function getLive<A>(
