@@ -31,7 +31,7 @@ import { Secrets } from './secrets.ts';
 import { newCredentialSources } from './credential-sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
-const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
+export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 
 /**
  * A function that tells whether a change affects the credentials that the given identity gives to objects of the given

@@ -12,6 +12,9 @@ export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
 }
 
-/** Whether the Cluster is being deleted for good, and is not only being moved by `clusterctl move`. */
-export const isClusterDeleted = ({ cluster }: ReconcileInputs): boolean =>
-  cluster.kind === 'found' && isDeletingForGood(cluster.object);
+/**
+ * Whether the Cluster is being deleted for good, and is not only being moved by `clusterctl move`. If the namespace is
+ * being deleted, the Cluster will be deleted too, maybe after the object.
+ */
+export const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
+  isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));

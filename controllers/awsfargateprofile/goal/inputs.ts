@@ -41,6 +41,10 @@ export interface ReconcileInputs {
    */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /**
+   * Whether the namespace is being deleted, and the Cluster with it. Only a read from the API server sets this field.
+   */
+  readonly isNamespaceTerminating?: boolean;
+  /**
    * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if spec.clusterName is
    * absent or this Cluster was not found.
    */

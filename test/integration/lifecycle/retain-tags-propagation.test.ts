@@ -77,6 +77,26 @@ describe('retention, tags and eventual consistency', () => {
       await remove('locked-out');
     });
 
+    it('an object that the deletion of its namespace deletes before its Cluster stays with its profile, and says why', async () => {
+      const namespace = 'going';
+      await world.createNamespace(namespace);
+      await world.createEksCluster('prod', { namespace });
+      await world.apply(fargateProfile('kept', { deletionPolicy: 'Retain' }, { namespace }));
+      await world.ready('kept', { namespace });
+      // This control plane has no namespace controller, so the namespace stays Terminating with all its objects.
+      await world.controlPlane.api.delete(`/api/v1/namespaces/${namespace}`);
+      await world.delete('kept', namespace);
+      await world.condition(
+        'kept',
+        'Stalled',
+        { status: 'True', reason: 'RetainBlocksClusterDeletion' },
+        { namespace },
+      );
+      expect(world.awsView.profile(`${namespace}_kept`)?.status).to.equal('ACTIVE');
+      await world.patch('kept', { spec: { deletionPolicy: 'Delete' } }, namespace);
+      await world.gone('kept', { namespace });
+    });
+
     it('Retain, set during a deletion that AWS denies, ends the deletion and leaves the profile', async () => {
       await applyWithCluster('change-of-mind');
       await world.ready('change-of-mind');

@@ -16,6 +16,7 @@ import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
+const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const TAG = 'kubernetes.io/cluster/prod';
 const COMPONENT = fileURLToPath(new URL('../../../config/components/cluster-conditions/rbac.yaml', import.meta.url));
 const readManifests = (path: string): readonly Manifest[] =>
@@ -103,6 +104,11 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
     await removeTagTwice();
     await world.delete('gone');
     await world.gone('gone');
+    // The manager lets a retained object go only after it has read the namespace.
+    const retained = { clusterName: 'none', deletionPolicy: 'Retain' };
+    await world.apply(fargateProfile('retained', retained, { finalizers: [FINALIZER] }));
+    await world.delete('retained');
+    await world.gone('retained');
     await world.controlPlane.api.delete(controlPlanePath('prod'));
     await world.gone('web');
     await eventually(async () => !(await world.controlPlane.api.exists(controlPlanePath('prod'))));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUntilReady } from '../phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE, NAMESPACE } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 
 /** How long the simulated API server hides a change of a Cluster or control plane from the manager's watches. */
@@ -41,6 +41,25 @@ describe('a deleted object with deletionPolicy Retain', () => {
       await world.finish();
     });
   }
+
+  it('is kept with the reason when the deletion of its namespace deletes it before its Cluster', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { deletionPolicy: 'Retain' });
+    // The namespace controller removes its finalizer from a namespace when the namespace has no objects any more.
+    world.create('namespaces', { metadata: { name: NAMESPACE, finalizers: ['kubernetes'] } });
+    world.remove('namespaces', NAMESPACE);
+    world.delete(WEB);
+    const isBlocked = (): boolean => world.condition(WEB, 'Stalled')?.reason === 'RetainBlocksClusterDeletion';
+    await world.until('the condition with the reason', isBlocked);
+    expect(eventReasons(world)).not.to.include('RetainedEKSFargateProfile');
+    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+    await world.clock.advance(10 * MINUTE);
+    deleteHeld(world, 'clusters', CLUSTER);
+    patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
+    await world.gone(WEB);
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
 
   it('is kept although the caches do not show that its Cluster is paused', async () => {
     const world = new SimulatedWorld();

@@ -4,6 +4,8 @@ import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import { controlPlaneReference } from '../../../shared/control-plane/control-plane-reference.ts';
+import { NAMESPACES } from '../../../identities/identities.ts';
+import { isDeleting, isRetained } from '../../../shared/object-state.ts';
 import type { InputLookup, ReconcileInputs } from '../../goal/inputs.ts';
 import { toInputLookup } from '../../goal/inputs.ts';
 
@@ -16,7 +18,10 @@ export interface InputResources {
   readonly controlPlanes: () => Resource | undefined;
 }
 
-/** Reads the Cluster and the control plane of an object again, from the API server instead of the caches. */
+/**
+ * Reads the Cluster and the control plane of an object again, from the API server instead of the caches. For an object
+ * with `deletionPolicy: Retain`, reads the namespace too.
+ */
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
@@ -29,10 +34,20 @@ export const newLiveInputs =
   async (inputs, signal) => {
     const clusters = resources.clusters();
     if (clusters === undefined) return inputs;
+    const isNamespaceTerminating = isRetained(inputs.object) && (await isTerminating(client, inputs.object, signal));
     const cluster = await getCluster(client, clusters, inputs, signal);
     const controlPlane = await getControlPlane(client, resources.controlPlanes(), { ...inputs, cluster }, signal);
-    return { ...inputs, cluster, controlPlane };
+    return { ...inputs, isNamespaceTerminating, cluster, controlPlane };
   };
+
+async function isTerminating(
+  client: KubeClient,
+  { metadata }: ReconcileInputs['object'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = await client.get(NAMESPACES, { namespace: '', name: metadata.namespace }, { signal });
+  return namespace !== undefined && isDeleting(namespace);
+}
 
 /** Reads the Cluster that the spec names, or the Cluster of the control plane that manages spec.eksCluster. */
 async function getCluster(
