@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { text } from '../../pkg/kube/testing/fake-api-server.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -113,17 +115,88 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('stays Ready and is deleted after the operator has withdrawn the permission, and is not created again', async () => {
-    const world = await readyWorld();
-    const changes = world.readyChanges('web');
-    for (const manager of world.managers) await world.stop(manager);
-    world.start();
-    await world.clock.advance(30 * MINUTE);
-    expect(changes).to.deep.equal([]);
-    world.aws.admin.removeProfile({ cluster: 'tools', name: 'default_web' });
-    await world.until('it is refused', () => world.condition('web')?.reason === 'NotAllowedByOperator', 60 * MINUTE);
-    expect(eksProfile(world)).to.equal(undefined);
-    await world.deleteAndFinish('web');
+  it('stays Ready, unlooked at, and is deleted after the operator has withdrawn the permission', async () => {
+    for (const [flags, calls] of [
+      [[], []],
+      [[ALLOWED.replace(ACCOUNT, '999999999999')], ['GetCallerIdentity']],
+    ] as const) {
+      const world = await readyWorld();
+      const changes = world.readyChanges('web');
+      for (const manager of world.managers) await world.stop(manager);
+      const before = world.aws.admin.calls().length;
+      world.start(...flags);
+      const isTold = (): boolean => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator';
+      await world.until('it is told', isTold, 30 * MINUTE);
+      world.aws.admin.removeProfile({ cluster: 'tools', name: 'default_web' });
+      await world.clock.advance(60 * MINUTE);
+      expect(changes).to.deep.equal([]);
+      const since = world.aws.admin.calls().slice(before);
+      expect([...new Set(since.map(({ operation }) => operation))]).to.deep.equal(calls);
+      expect(eksProfile(world)).to.equal(undefined);
+      await world.deleteAndFinish('web');
+    }
+  });
+
+  describe('with a finalizer, an annotation and a status that claim a profile where the operator allows none', () => {
+    /** Puts into the EKS cluster a profile and a role that have the names of the object, and the given tags. */
+    function foreignWorld(tags: Readonly<Record<string, string>>): SimulatedWorld {
+      const world = newWorld();
+      const { arn } = world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST, tags });
+      world.aws.admin.putProfile({ cluster: 'tools', name: 'default_web', podExecutionRoleArn: arn, tags });
+      return world;
+    }
+    function applyClaim(world: SimulatedWorld, status: object = {}): void {
+      world.create(PLURAL, {
+        metadata: {
+          name: 'web',
+          finalizers: [FINALIZER],
+          annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/${REGION}/tools` },
+        },
+        spec: { eksCluster: TOOLS, selectors: [{ namespace: 'web' }] },
+      });
+      world.patch(PLURAL, 'web', { status }, 'status');
+    }
+    const STATUS = { account: ACCOUNT, region: REGION, eksClusterName: 'tools', initialization: { provisioned: true } };
+
+    it('is refused without a call to AWS, whatever they say', async () => {
+      for (const [flags, calls] of [
+        [[], []],
+        [[ALLOWED.replace('default=', 'other=')], []],
+        [[ALLOWED.replace(ACCOUNT, '999999999999')], ['GetCallerIdentity']],
+      ] as const)
+        for (const status of [{}, STATUS]) {
+          const world = foreignWorld({ [OWNER_TAG]: 'payments/api' });
+          world.start(...flags);
+          applyClaim(world, status);
+          await world.until(
+            'it is refused',
+            () => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator',
+          );
+          await world.clock.advance(30 * MINUTE);
+          const operations = world.aws.admin.calls().map(({ operation }) => operation);
+          expect([...new Set(operations)]).to.deep.equal(calls);
+          expect(world.isReady('web')).to.equal(false);
+        }
+    });
+
+    for (const [what, tags] of [
+      ['another owner', { [OWNER_TAG]: 'payments/api' }],
+      ['no owner', {}],
+    ] as const)
+      it(`is deleted without a word about the profile and role of ${what}`, async () => {
+        const world = foreignWorld(tags);
+        world.start();
+        applyClaim(world);
+        await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator');
+        world.delete('web');
+        await world.gone('web');
+        expect(world.mutations()).to.deep.equal([]);
+        const events = world.objects('events').map(({ reason }) => reason);
+        expect(events).to.deep.equal(['NotAllowedByOperator']);
+        world.aws.admin.removeProfile({ cluster: 'tools', name: 'default_web' });
+        world.aws.admin.removeRole({ name: ROLE });
+        await world.finish();
+      });
   });
 
   for (const status of ['CREATING', 'UPDATING'] as const)

@@ -104,6 +104,30 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.deleteAndFinish('web');
   });
 
+  it('is not told who owns a profile or role as long as its control plane is not ready', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const neighbour = new Neighbour(world);
+    neighbour.createCluster({ ready: false });
+    const annotations = { 'aws-fargate.cluster.x-k8s.io/provisioned-in': `${ACCOUNT}/us-east-1/${EKS_CLUSTER}` };
+    const claim = { finalizers: [FINALIZER], annotations };
+    world.aws.admin.putRole({
+      name: `${CLUSTER}-${INTRUDER}_of-role_fargate`,
+      trustPolicy: CAPA_TRUST,
+      tags: { 'kubernetes.io/cluster/payments': 'owned' },
+    });
+    neighbour.createProfile('of-profile', { profileName: 'default_web' }, claim);
+    neighbour.createProfile('of-role', {}, claim);
+    for (const name of ['of-profile', 'of-role']) {
+      const isWaiting = (): boolean => reasonOf(neighbour.profile(name)) === 'WaitingForEKSControlPlane';
+      await world.until(`${name} waits`, isWaiting);
+      expect(JSON.stringify(neighbour.profile(name)?.['status'])).not.to.match(/default\/web|payments/);
+      await neighbour.deleteProfile(name);
+    }
+    world.aws.admin.removeRole({ name: `${CLUSTER}-${INTRUDER}_of-role_fargate` });
+    await world.deleteAndFinish('web');
+  });
+
   it('keeps no role of the other namespace alive with an object that names the role', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');

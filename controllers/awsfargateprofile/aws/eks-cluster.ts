@@ -32,19 +32,15 @@ export async function completeEksClusterFacts(
   facts: ControlPlaneFacts,
   limits: OperatorLimits,
 ): Promise<E.Either<PassEnd | DroppedPass, ControlPlaneFacts>> {
-  if (facts.isReadinessOfEks !== true || facts.creationBlocker !== undefined) return E.right(facts);
+  if (facts.isReadinessOfEks !== true) return E.right(facts);
   const { eksCluster: name, region } = target;
   const { account } = session;
   const excess = findEksClusterExcess(limits, object.metadata.namespace, { account, region, name });
-  if (excess.length > 0) {
-    const creationBlocker = eksClusterNotAllowed(excess);
-    return locationOf(object).kind === 'known'
-      ? E.right({ ...facts, creationBlocker })
-      : E.left(stoppedBy(creationBlocker));
-  }
+  if (excess.length > 0) return E.left(stoppedBy(eksClusterNotAllowed(excess)));
   const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
   if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(stoppedBy(ofAccount.blocker));
-  if (object.status?.initialization?.provisioned === true || isInTransit(object)) return E.right(facts);
+  const isProvisioned = object.status?.initialization?.provisioned === true;
+  if (facts.creationBlocker !== undefined || isProvisioned || isInTransit(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
   if (E.isLeft(described)) return E.left(endForFailure(described.left, callContext(target, { session })));
   const creationBlocker = blockerFor(name, described.right?.status ?? ACTIVE);

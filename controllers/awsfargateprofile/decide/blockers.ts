@@ -17,6 +17,7 @@ import type { Desired, ExistingRole, WantedProfile } from '../model/desired-stat
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Decision } from '../model/decision.ts';
 import { stopWith } from '../model/decision.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
@@ -97,7 +98,8 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
       const stripped = strippedProfileReason(desired, found);
       if (stripped !== undefined) return stopWith(stripped);
       const adoption = adoptionPolicyFor(desired, ownership, found);
-      return stopWith(
+      return stopAtForeign(
+        desired,
         newReason('ProfileNotOwned', {
           name: found.name,
           whose: ownership.whose,
@@ -166,9 +168,18 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
       : undefined;
   }
   if (!role.isNamedInSpec)
-    return stopWith(newReason('RoleNotOwned', { name: role.name, whose: ownership.whose, isProvisioned }));
+    return stopAtForeign(
+      desired,
+      newReason('RoleNotOwned', { name: role.name, whose: ownership.whose, isProvisioned }),
+    );
   return findTrustBlocker(desired, found);
 }
+
+/**
+ * Returns the decision to stop because a profile or role belongs to another owner. Without a ready control plane,
+ * nothing proves that the EKS cluster belongs to the namespace of the object. The decision then does not name the owner.
+ */
+const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Decision => stopWith(creationBlocker ?? reason);
 
 function findExistingRoleBlocker(
   desired: Desired,

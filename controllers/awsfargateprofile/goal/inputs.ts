@@ -165,14 +165,15 @@ function controlPlanesOf(
 /**
  * Returns the control planes whose EKS cluster has the name and region in spec.eksCluster, but whose identity differs
  * from the identity of the object. Only the AWS account then tells whether such a control plane manages the EKS cluster
- * in spec.eksCluster. The list is empty for a new object whose EKS cluster the operator's limits do not allow, so that
- * the controller does not ask AWS for accounts.
+ * in spec.eksCluster. The list is empty for an object whose EKS cluster the operator's limits do not allow, so that the
+ * controller does not ask AWS for accounts, unless the object is being deleted and may have resources in AWS.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
   caches: InputCaches,
 ): readonly AWSManagedControlPlane[] {
-  const isRefused = locationOf(object).kind !== 'known' && (namedEksCluster(object, caches)?.excess.length ?? 0) > 0;
+  const isDeletedInAws = isDeleting(object) && locationOf(object).kind === 'known';
+  const isRefused = !isDeletedInAws && (namedEksCluster(object, caches)?.excess.length ?? 0) > 0;
   return isRefused
     ? []
     : decodedOf(controlPlanesOf(object, caches)).filter((controlPlane) =>

@@ -41,7 +41,8 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 
 /**
  * Returns the EKS cluster in spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists and is
- * ready.
+ * ready. Returns Left if the operator does not allow it, whatever annotations, finalizers and status of the object say:
+ * the controller then asks AWS nothing until the object is deleted.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
@@ -50,16 +51,14 @@ function targetInEks(
   const joined = controlPlane.kind === 'found' ? controlPlane.object : undefined;
   const clusterOfJoined = cluster.kind === 'found' ? cluster.object : undefined;
   if (region === undefined) return E.left(newReason('RegionUnknown', { cluster: name }));
+  if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
   return E.right({
     target: { clusterName: undefined, eksCluster: name, region, identity },
     facts: {
       controlPlaneTags: {},
       privateSubnets: undefined,
       controlPlane: joined && keyOf(joined),
-      creationBlocker:
-        excess.length > 0
-          ? eksClusterNotAllowed(excess)
-          : joined && joinedBlocker(object, name, clusterOfJoined, joined),
+      creationBlocker: joined && joinedBlocker(object, name, clusterOfJoined, joined),
       isReadinessOfEks: true,
       blockersInAccounts: inAccounts.map((each) => ({
         account: each.account,

@@ -58,14 +58,14 @@ function describeAllowedClusters(excess: readonly LimitExcess[]): string {
 /** Condition reasons for values in the spec that the flags of the manager do not allow. */
 export const OPERATOR_LIMIT_REASONS = {
   /**
-   * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile. For an
-   * existing profile it does not change Ready.
+   * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile.
    */
   NotAllowedByOperator: defineReason<{
     readonly excess: readonly LimitExcess[];
     readonly about: AffectedConditionType;
   }>({
     nature: 'human',
+    keepsReady: true,
     poll: pollRarely,
     describe: ({ excess }) =>
       `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,

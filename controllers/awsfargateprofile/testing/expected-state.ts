@@ -250,6 +250,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
   const wanted = expectedRole(spec, aws);
   const role = aws.roles.get(wanted.name.toLowerCase());
   const isForeignRole = role !== undefined && (spec.roleARN !== undefined || !isOurRole(role, spec));
+  const isForeignProfile = profile !== undefined && !isOurProfile(profile, spec);
+  const isRoleInTheWay = isForeignRole && spec.roleName === undefined && spec.roleARN === undefined;
   switch (name) {
     case 'EKSClusterNotFound':
       return mode === 'live' && aws.cluster === 'gone';
@@ -258,7 +260,7 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
         mode === 'delete' && aws.cluster === 'gone' && result.decisions.at(-1)?.desired.recorded.location === 'unknown'
       );
     case 'ProfileNotOwned':
-      return profile !== undefined && !isOurProfile(profile, spec) && !isAdoptable(profile, spec, subnets, aws);
+      return isForeignProfile && !isAdoptable(profile, spec, subnets, aws) && !creationBlocker;
     case 'SpecDiffers': {
       const { profileName: recorded, initialization } = status;
       const isRenamed = recorded !== undefined && recorded !== expectedProfileName(spec) && aws.profiles.has(recorded);
@@ -279,7 +281,7 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
       return 'name' in facts && stripped.some((each) => each.name === facts.name);
     }
     case 'RoleNotOwned':
-      return isForeignRole && spec.roleName === undefined && spec.roleARN === undefined;
+      return isRoleInTheWay && !creationBlocker;
     case 'RoleNotFound':
       return spec.roleARN === undefined
         ? role === undefined &&
@@ -316,6 +318,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
         mode === 'live' &&
         (profile === undefined ||
           role === undefined ||
+          isForeignProfile ||
+          isRoleInTheWay ||
           isUnstamped(profile) ||
           [...aws.roles.values()].some((each) => isOurRole(each, spec) && isUnstamped(each)))
       );

@@ -4,7 +4,7 @@ import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import { parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
-import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS, findEksClusterExcess } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
 import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
@@ -91,6 +91,10 @@ function desiredUnderName(
   // names a partition too, but the controller does not use it.
   const place: AwsLocation = { partition: partitionOf(target.region), region: target.region, account };
   const identity = identityOf(object, inputs, place, profileNameOf(object));
+  const { clusterName, eksCluster: name } = target;
+  const isRefused =
+    clusterName === undefined &&
+    findEksClusterExcess(inputs.limits, object.metadata.namespace, { ...place, name }).length > 0;
   const common = {
     identity,
     broughtRole: object.spec.roleARN,
@@ -99,7 +103,7 @@ function desiredUnderName(
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
-    recorded: recordedStateOf(object, identity, inputs),
+    recorded: recordedStateOf(object, identity, { ...inputs, isRefused }),
     creationBlocker: controlPlaneFacts?.creationBlocker,
     // The operator's limits (flags of the manager) do not block the deletion of an object.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,

@@ -4,11 +4,18 @@ import type { ObjectIdentity, RecordedState } from '../../model/desired-state.ts
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import { locationOf } from '../../model/location.ts';
 
-/** Returns what status and annotations of an object record about its profile and role. */
+/**
+ * Returns what status and annotations of an object record about its profile and role. `isRefused`: the operator's limits
+ * do not allow the EKS cluster that the object names.
+ */
 export function recordedStateOf(
   object: AWSFargateProfile,
   identity: ObjectIdentity,
-  { targetSource, isCreateUnconfirmed }: { readonly targetSource: TargetSource; readonly isCreateUnconfirmed: boolean },
+  {
+    targetSource,
+    isCreateUnconfirmed,
+    isRefused,
+  }: { readonly targetSource: TargetSource; readonly isCreateUnconfirmed: boolean; readonly isRefused: boolean },
 ): RecordedState {
   const { metadata, status = {} } = object;
   // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
@@ -18,7 +25,9 @@ export function recordedStateOf(
   return {
     profileName: status.profileName,
     profileARN: status.profileARN,
-    lostNames: lostNamesOf(object, identity),
+    // An annotation must not make the controller tell whether a profile or role without tags exists in an EKS cluster
+    // that the namespace may not use.
+    lostNames: isRefused ? { profiles: [], roles: [] } : lostNamesOf(object, identity),
     isUnproven: targetSource === 'unreadyControlPlane' && locationOf(object).kind !== 'none',
     roleName: status.role?.name,
     isRoleManaged: status.role?.managed,
