@@ -13,11 +13,11 @@ import {
   BY_CLUSTER,
   BY_CONTROL_PLANE,
   BY_NAMESPACE,
-  clusterIndexOf,
   clusterOf,
   controlPlaneOf,
   BY_EKS_CLUSTER,
   eksClusterOfControlPlane,
+  siblingIndexesOf,
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -137,10 +137,10 @@ const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void
 
 function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
   const { caches, retryStore } = options;
-  const place = clusterIndexOf(object);
-  if (place === undefined) return;
-  for (const sibling of listed(caches.profiles.byIndex(place.index, place.value)).map(keyOf))
-    if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
+  const siblings = siblingIndexesOf(object).flatMap(({ index, value }) =>
+    listed(caches.profiles.byIndex(index, value)),
+  );
+  for (const sibling of siblings.map(keyOf)) if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
 }
 
 /**
@@ -170,7 +170,7 @@ const listed = (listing: ReturnType<Store['list']>): readonly KubeObject[] =>
 const profilesOf = (profiles: Store, cluster: string): readonly ObjectKey[] =>
   listed(profiles.byIndex(BY_CLUSTER, cluster)).map(keyOf);
 
-/** Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster of this control plane. */
+/** Returns the keys of the AWSFargateProfiles that name no Cluster and may be in the EKS cluster of this control plane. */
 const profilesInEksClusterOf = (
   { profiles }: Pick<WatchesOptions['caches'], 'profiles'>,
   controlPlane: KubeObject,

@@ -24,6 +24,7 @@ import { Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { NAMESPACES } from '../shared/live-profiles.ts';
 import { findDependentIdentities } from './dependent-identities.ts';
 import type { IdentityReader } from './identity-chain.ts';
 import { identityRefOf } from './identity-chain.ts';
@@ -31,7 +32,6 @@ import { Secrets } from './secrets.ts';
 import { newCredentialSources } from './credential-sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
-export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 
 /**
  * A function that tells whether a change affects the credentials that the given identity gives to objects of the given

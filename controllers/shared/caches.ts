@@ -37,11 +37,16 @@ import type { Runnable } from '../../pkg/runtime/runnable.ts';
 /** The cache index that finds AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * The cache index that finds AWSFargateProfiles with spec.eksCluster, and control planes, by their namespace and the
+ * The cache index that finds AWSFargateProfiles without spec.clusterName, and control planes, by their namespace and the
  * name of the EKS cluster. It may find objects of several EKS clusters, because two regions may have EKS clusters of
  * the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
+/**
+ * The cache index that finds AWSFargateProfiles with spec.clusterName by their namespace and the name of the EKS cluster
+ * that status records.
+ */
+export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
 /** The cache index that finds AWSFargateProfiles by their namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** The cache index that finds Clusters by the `namespace/name` of their control plane. */
@@ -89,11 +94,7 @@ export interface Caches {
 /** Returns the caches from which the controllers read Kubernetes objects. A reflector keeps each of them up to date. */
 export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
-  const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
-    [BY_CLUSTER]: clusterOf,
-    [BY_EKS_CLUSTER]: eksClusterOf,
-    [BY_NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''],
-  });
+  const profiles = newStore(options, `${PLURAL}.${GROUP}`, PROFILE_INDEXES);
   const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
   const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
     [BY_OWNER]: ownersOf,
@@ -169,21 +170,35 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
 interface NamingCluster {
   readonly metadata: { readonly namespace?: string };
   readonly spec?: unknown;
+  readonly status?: unknown;
 }
 
 /** Returns the value of an AWSFargateProfile in the index `BY_CLUSTER`: the key of the Cluster that its spec names. */
-export const clusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
-  const name = textAt(spec, 'clusterName');
-  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
-};
+export const clusterOf = (object: NamingCluster): readonly string[] =>
+  keysIn(object, textAt(object.spec, 'clusterName'));
 
 /**
  * Returns the value of an AWSFargateProfile in the index `BY_EKS_CLUSTER`: its namespace and the name of the EKS cluster
- * in spec.eksCluster.
+ * in spec.eksCluster. If the API server has dropped this field under another CRD, status has the name.
  */
-export const eksClusterOf = ({ metadata, spec }: NamingCluster): readonly string[] => {
-  const name = textAt(fieldAt(spec, 'eksCluster'), 'name');
-  return name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
+export const eksClusterOf = (object: NamingCluster): readonly string[] => {
+  const name = textAt(fieldAt(object.spec, 'eksCluster'), 'name') ?? textAt(object.status, 'eksClusterName');
+  return clusterOf(object).length > 0 ? [] : keysIn(object, name);
+};
+
+/** Returns the value of an AWSFargateProfile in the index `BY_RECORDED_EKS_CLUSTER`. */
+const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
+  clusterOf(object).length > 0 ? keysIn(object, textAt(object.status, 'eksClusterName')) : [];
+
+const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
+  name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
+
+/** The indexes of the cache of AWSFargateProfiles. */
+export const PROFILE_INDEXES = {
+  [BY_CLUSTER]: clusterOf,
+  [BY_EKS_CLUSTER]: eksClusterOf,
+  [BY_RECORDED_EKS_CLUSTER]: recordedEksClusterOf,
+  [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
 
 /**
@@ -200,7 +215,7 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
  * cluster.
  */
 export interface ClusterIndex {
-  readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER;
+  readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER | typeof BY_RECORDED_EKS_CLUSTER;
   readonly value: string;
 }
 
@@ -213,6 +228,22 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
   if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };
   const [eksCluster] = eksClusterOf(object);
   return eksCluster === undefined ? undefined : { index: BY_EKS_CLUSTER, value: eksCluster };
+}
+
+/**
+ * Returns the indexes and values under which the cache finds the AWSFargateProfiles of the same EKS cluster, whether they
+ * name a Cluster or an EKS cluster. `eksCluster` is the value of the AWSFargateProfile's control plane in the index
+ * `BY_EKS_CLUSTER`; by default, status names the EKS cluster.
+ */
+export function siblingIndexesOf(object: NamingCluster, eksCluster?: string): readonly ClusterIndex[] {
+  const byClusterName = clusterOf(object);
+  const named = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);
+  const values = eksCluster === undefined ? named : [eksCluster];
+  return [
+    ...byClusterName.map((value) => ({ index: BY_CLUSTER, value }) as const),
+    ...values.map((value) => ({ index: BY_EKS_CLUSTER, value }) as const),
+    ...(byClusterName.length > 0 ? [] : values.map((value) => ({ index: BY_RECORDED_EKS_CLUSTER, value }) as const)),
+  ];
 }
 
 /**

@@ -3,6 +3,7 @@ import { isConflict } from '../../pkg/kube/errors.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 
+export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
 /**

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ClusterName } from '../../api/names.ts';
+import { ClusterName, EksClusterName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
@@ -8,7 +8,7 @@ import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { anObject } from '../awsfargateprofile/testing/builders.ts';
-import { BY_CLUSTER, clusterOf } from './caches.ts';
+import { PROFILE_INDEXES } from './caches.ts';
 import { listSiblings } from './siblings.ts';
 
 const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject => ({
@@ -18,7 +18,7 @@ const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject =
 describe('listSiblings', () => {
   let store: Store;
   beforeEach(() => {
-    store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+    store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
   });
 
   const siblingsOfWeb = (): readonly string[] =>
@@ -35,6 +35,23 @@ describe('listSiblings', () => {
     const inTest = named('in-test', { spec: { clusterName: ClusterName.of('test') } });
     store.replaceAll([named('web'), inTest, named('api', { metadata: { namespace: 'team-b' } })], '1');
     expect(siblingsOfWeb()).to.deep.equal([]);
+  });
+
+  it('lists the objects of the same EKS cluster, whether they name the Cluster or the EKS cluster', () => {
+    const eksClusterName = EksClusterName.of('tools');
+    const { clusterName: _name, ...spec } = anObject().spec;
+    const byEksCluster = { ...named('by-eks-cluster'), spec: { ...spec, eksCluster: { name: eksClusterName } } };
+    const byCluster = anObject({ metadata: { name: 'by-cluster', uid: 'by-cluster' }, status: { eksClusterName } });
+    store.replaceAll([byEksCluster, { ...byCluster }, named('new')], '1');
+    const profiles = new TypedStore<AWSFargateProfile>(store, decodeAWSFargateProfile);
+    const namesOf = (object: AWSFargateProfile, eksCluster?: string): readonly string[] =>
+      listSiblings(object, profiles, eksCluster).map(({ metadata }) => metadata.name);
+    expect(namesOf(byCluster)).to.have.members(['by-eks-cluster', 'new']);
+    expect(namesOf(anObject(), 'team-a/tools')).to.have.members(['by-eks-cluster', 'by-cluster', 'new']);
+    expect(namesOf({ ...anObject(), spec: { ...spec, eksCluster: { name: eksClusterName } } })).to.have.members([
+      'by-eks-cluster',
+      'by-cluster',
+    ]);
   });
 
   it('leaves out objects that cannot be decoded', () => {

@@ -1,17 +1,23 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import { clusterIndexOf } from './caches.ts';
+import { siblingIndexesOf } from './caches.ts';
 
-/** Returns the other AWSFargateProfiles of the object's cluster that are in the cache and can be decoded. */
+/**
+ * Returns the other AWSFargateProfiles of the object's EKS cluster that are in the cache and can be decoded, whether
+ * they name a Cluster or an EKS cluster. `eksCluster` is the value of the object's control plane in the index
+ * `BY_EKS_CLUSTER`, if it is known.
+ */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,
+  eksCluster?: string,
 ): readonly AWSFargateProfile[] {
-  const place = clusterIndexOf(object);
-  const listing = place && profiles.byIndex(place.index, place.value);
-  if (listing === undefined || listing.kind === 'unknown') return [];
-  return listing.entries.flatMap(({ decoded }) =>
+  const found = siblingIndexesOf(object, eksCluster).flatMap(({ index, value }) => {
+    const listing = profiles.byIndex(index, value);
+    return listing.kind === 'unknown' ? [] : listing.entries;
+  });
+  return found.flatMap(({ decoded }) =>
     isRight(decoded) && decoded.right.metadata.uid !== object.metadata.uid ? [decoded.right] : [],
   );
 }

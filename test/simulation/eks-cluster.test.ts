@@ -380,6 +380,20 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.finish();
   });
 
+  it('waits with its deletion while the Cluster is paused, although another CRD has dropped its eksCluster', async () => {
+    const world = await startWithJoinedProfile();
+    world.patch(PLURAL, 'web', { spec: { eksCluster: null } });
+    await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'ClusterNotNamed');
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.delete('web');
+    await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
+    await world.clock.advance(MINUTE);
+    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone('web');
+    await world.finish();
+  });
+
   it('waits with its deletion while the Cluster is paused, although the caches do not show the pause yet', async () => {
     const world = await startWithJoinedProfile();
     const { watchLag } = world.api;
@@ -420,6 +434,45 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     world.patch(PLURAL, 'web', { spec: { deletionPolicy: 'Delete' } });
     await world.gone('web');
     await world.finish();
+  });
+
+  describe('and shares its role with an object that names the Cluster', () => {
+    const ROLE_OPERATION = /Role/;
+    const settings: readonly (readonly [what: string, eksCluster: object, clusterName: object])[] = [
+      ['a tag', { additionalTags: { stage: 'a' } }, { additionalTags: { stage: 'b' } }],
+      ['a tag that one has from the control plane', { additionalTags: { team: 'a' } }, {}],
+      ['the policies', { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnlyAccess'] }, {}],
+    ];
+    for (const [what, byEksCluster, byClusterName] of settings)
+      for (const older of ['eks-cluster', 'cluster-name'] as const)
+        it(`has a conflict about ${what} if ${older} is older: the younger object gets RoleSettingsConflict`, async () => {
+          const world = new SimulatedWorld();
+          world.patch(CONTROL_PLANE, controlPlaneName, { spec: { additionalTags: { team: 'platform' } } });
+          world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+          world.start(ALLOW_MANAGED);
+          const applyBy = {
+            'eks-cluster': () =>
+              apply(world, 'eks-cluster', { eksCluster: MANAGED, roleName: 'shared-pods', ...byEksCluster }),
+            'cluster-name': () => world.applyWith('cluster-name', { roleName: 'shared-pods', ...byClusterName }),
+          };
+          const younger = older === 'eks-cluster' ? 'cluster-name' : 'eks-cluster';
+          applyBy[older]();
+          await world.clock.advance(MINUTE);
+          applyBy[younger]();
+          await world.ready('eks-cluster');
+          world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+          const isRefused = (): boolean => world.condition(younger, 'Stalled')?.reason === 'RoleSettingsConflict';
+          await world.until('the conflict', isRefused, 60 * MINUTE);
+          await world.ready(older);
+          const changesOfRole = () => world.mutations().filter(({ operation }) => ROLE_OPERATION.test(operation));
+          const before = changesOfRole().length;
+          await world.clock.advance(180 * MINUTE);
+          expect(changesOfRole().slice(before)).to.deep.equal([]);
+          world.delete(older);
+          await world.gone(older);
+          await world.ready(younger);
+          await world.deleteAndFinish(younger);
+        });
   });
 
   it('releases the control plane when it is deleted itself', async () => {

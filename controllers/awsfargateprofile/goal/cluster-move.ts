@@ -1,4 +1,5 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { isDeleting, isMoving } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -37,6 +38,9 @@ export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPause
   // from a failed move.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
-  const reason = newReason('MoveAbandoned', isAlone ? {} : { cluster: clusterKey(object) });
+  const reason = newReason(
+    'MoveAbandoned',
+    cluster.kind === 'found' ? { cluster: keyText(keyOf(cluster.object)) } : {},
+  );
   return { kind: 'hold', reason };
 }

@@ -95,7 +95,7 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
 }
 
 /** Returns the kind of the object without which the Cluster of an object is not known. */
-const kindOfUnreadable = ({ eksCluster, controlPlane }: ReconcileInputs): string =>
-  eksCluster !== undefined && controlPlane.kind === 'unknown' ? CONTROL_PLANE_KIND : CLUSTER_KIND;
+const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
+  object.spec.clusterName === undefined && controlPlane.kind === 'unknown' ? CONTROL_PLANE_KIND : CLUSTER_KIND;
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });

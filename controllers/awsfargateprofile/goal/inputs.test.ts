@@ -5,12 +5,10 @@ import type { IndexFunc } from '../../../pkg/kube/cache/store.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import {
-  BY_CLUSTER,
   BY_CONTROL_PLANE,
   BY_EKS_CLUSTER,
-  clusterOf,
+  PROFILE_INDEXES,
   controlPlaneOf,
-  eksClusterOf,
   eksClusterOfControlPlane,
   newTypedCaches,
 } from '../../shared/caches.ts';
@@ -37,8 +35,10 @@ const CLUSTER = {
   },
 };
 
-function storeOf(objects: readonly KubeObject[] | undefined, ofEksCluster: IndexFunc = eksClusterOf): Store {
-  const indexes = { [BY_CLUSTER]: clusterOf, [BY_EKS_CLUSTER]: ofEksCluster, [BY_CONTROL_PLANE]: controlPlaneOf };
+function storeOf(
+  objects: readonly KubeObject[] | undefined,
+  indexes: Readonly<Record<string, IndexFunc>> = PROFILE_INDEXES,
+): Store {
   const store = new Store({ name: 'things', logger: new MemoryLogger(), indexes });
   if (objects !== undefined) store.replaceAll(objects, '100');
   return store;
@@ -63,8 +63,8 @@ function read({
     limits: NO_LIMITS,
     ...newTypedCaches({
       profiles: storeOf(profiles),
-      clusters: storeOf(clusters ?? undefined),
-      controlPlanes: storeOf(controlPlanes ?? undefined, eksClusterOfControlPlane),
+      clusters: storeOf(clusters ?? undefined, { [BY_CONTROL_PLANE]: controlPlaneOf }),
+      controlPlanes: storeOf(controlPlanes ?? undefined, { [BY_EKS_CLUSTER]: eksClusterOfControlPlane }),
     }),
   });
 }

@@ -11,7 +11,11 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
 import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
-import { joinsControlPlane, needsAccountToJoin } from '../../shared/control-plane/joined-control-plane.ts';
+import {
+  eksClusterKeyOf,
+  joinsControlPlane,
+  needsAccountToJoin,
+} from '../../shared/control-plane/joined-control-plane.ts';
 import { controlPlaneReference } from '../../shared/control-plane/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { listSiblings } from '../../shared/siblings.ts';
@@ -55,8 +59,8 @@ export interface ReconcileInputs {
    */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   /**
-   * Other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. With
-   * spec.eksCluster, their EKS clusters may be in other accounts or regions.
+   * Other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. Their EKS
+   * clusters may be in other accounts or regions.
    */
   readonly roleSharers: readonly AWSFargateProfile[];
   /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
@@ -104,18 +108,19 @@ export interface InputCaches extends JoinFacts {
 /** Reads from the caches the Kubernetes objects that the reconcile of an AWSFargateProfile needs. */
 export function readInputs(object: AWSFargateProfile, caches: InputCaches): ReconcileInputs {
   const { metadata, spec } = object;
-  const roleSharers = roleSharersOf(object, caches.profiles);
   if (spec.clusterName === undefined) {
-    return { object, ...withoutCluster(object, caches), roleSharers };
+    return { object, ...withoutCluster(object, caches), roleSharers: roleSharersOf(object, caches) };
   }
   const lookup = caches.clusters.lookup({ namespace: metadata.namespace, name: spec.clusterName });
   const cluster = toInputLookup(lookup);
+  const controlPlane = readControlPlane(cluster, caches.controlPlanes);
+  const eksCluster = controlPlane.kind === 'found' ? eksClusterKeyOf(controlPlane.object) : undefined;
   return {
     object,
     cluster,
     clusterApiVersion: lookup.kind === 'found' ? lookup.object.apiVersion : '',
-    controlPlane: readControlPlane(cluster, caches.controlPlanes),
-    roleSharers,
+    controlPlane,
+    roleSharers: roleSharersOf(object, caches, eksCluster),
   };
 }
 
@@ -255,11 +260,12 @@ function namedEksCluster(
  */
 function roleSharersOf(
   object: AWSFargateProfile,
-  profiles: TypedStoreReader<AWSFargateProfile>,
+  { profiles }: InputCaches,
+  eksCluster?: string,
 ): readonly AWSFargateProfile[] {
   const role = roleNameOf(object)?.toLowerCase();
   if (role === undefined) return [];
-  return listSiblings(object, profiles).filter(
+  return listSiblings(object, profiles, eksCluster).filter(
     (sibling) => !isDeleting(sibling) && roleNameOf(sibling)?.toLowerCase() === role,
   );
 }

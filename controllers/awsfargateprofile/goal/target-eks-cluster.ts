@@ -27,6 +27,8 @@ export interface FoundTarget {
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;
   if (eksCluster !== undefined) return targetInEks(inputs, eksCluster);
+  if (object.spec.clusterName === undefined || cluster.kind === 'none')
+    return E.left(newReason('ClusterNotNamed', { provisionedIn: provisionedIn(object) }));
   switch (cluster.kind) {
     case 'found':
       return targetOfCluster(inputs, cluster.object);
@@ -34,8 +36,6 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
       return E.left(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
     case 'unknown':
       return E.left(unreadableReason(CLUSTER_KIND, cluster));
-    case 'none':
-      return E.left(newReason('ClusterNotNamed', { provisionedIn: provisionedIn(object) }));
   }
 }
 
@@ -55,7 +55,7 @@ function targetInEks(
   return E.right({
     target: { clusterName: undefined, eksCluster: name, region, identity },
     facts: {
-      controlPlaneTags: {},
+      controlPlaneTags: joined?.additionalTags ?? {},
       privateSubnets: undefined,
       controlPlane: joined && keyOf(joined),
       creationBlocker: joined && joinedBlocker(object, name, clusterOfJoined, joined),
@@ -272,7 +272,7 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
           cure: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
         };
   }
-  if (cluster.kind === 'none')
+  if (object.spec.clusterName === undefined)
     return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
   if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
   return {

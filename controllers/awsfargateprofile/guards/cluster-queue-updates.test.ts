@@ -6,7 +6,7 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { BY_CLUSTER, clusterOf } from '../../shared/caches.ts';
+import { PROFILE_INDEXES } from '../../shared/caches.ts';
 import { listSiblings } from '../../shared/siblings.ts';
 import {
   queueNameOf,
@@ -108,7 +108,7 @@ describe('updateQueueFromOutcome', () => {
 });
 
 const siblingsIn = (...objects: readonly KubeObject[]): readonly AWSFargateProfile[] => {
-  const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+  const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
   store.replaceAll(objects, '100');
   return listSiblings(anObject(), new TypedStore(store, decodeAWSFargateProfile));
 };

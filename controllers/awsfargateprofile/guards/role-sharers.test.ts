@@ -4,7 +4,7 @@ import { WATCH_FILTER_LABEL } from '../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { PROFILE_KIND, newApi } from '../testing/api.ts';
 import type { ObjectParts } from '../testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, RECORDED, ROLE, anObject } from '../testing/builders.ts';
+import { ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE, anObject } from '../testing/builders.ts';
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
 import type { RoleSharers } from './pass-state.ts';
@@ -35,6 +35,12 @@ describe('newReadRoleSharers', () => {
   it('finds an object that wants the role', async () => {
     expect(await read({ spec: shared })).to.deep.equal([undefined, 'api']);
     expect(await read({ spec: { roleName: RoleName.of('Shared') }, metadata: { name: 'upper' } })).to.include('upper');
+  });
+
+  it('finds an object that names the EKS cluster in another way', async () => {
+    const spec = { ...shared, clusterName: ClusterName.of('another') };
+    expect(await read({ spec, status: RECORDED })).to.deep.equal([undefined, 'api']);
+    expect(await read({ spec, ...MOVED }, { isDeleted: true })).to.deep.equal(['team-a/api']);
   });
 
   it('finds an object without a filter label', async () => {

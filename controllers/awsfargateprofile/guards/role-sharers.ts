@@ -5,12 +5,11 @@ import { WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../api/v1beta
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { jsonEqual } from '../../../pkg/kube/patches.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { clusterIndexOf } from '../../shared/caches.ts';
 import { listLiveProfiles } from '../../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
+import { isInEksCluster } from '../goal/desired/role-sharing.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../model/names.ts';
@@ -43,13 +42,10 @@ export function newReadRoleSharers(client: KubeClient, watchFilter: string | und
     const possibleDeleter = others.find((other) => mayBeDeletingRole(other, object, role));
     return {
       possibleDeleter: possibleDeleter && keyText(keyOf(possibleDeleter)),
-      sharers: others.filter((other) => isInClusterOf(other, object) && wants(other, role.name)),
+      sharers: others.filter((other) => wants(other, role.name) && isInEksCluster(other, object, role.location)),
     };
   };
 }
-
-const isInClusterOf = (other: AWSFargateProfile, object: AWSFargateProfile): boolean =>
-  jsonEqual(clusterIndexOf(other), clusterIndexOf(object));
 
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
@@ -64,13 +60,9 @@ function mayBeDeletingRole(
   { name, location }: RoleInCluster,
 ): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
-  const { account, region, eksClusterName, role } = other.status ?? {};
-  const isInCluster =
-    account === undefined
-      ? isInClusterOf(other, object)
-      : account === location.account && region === location.region && eksClusterName === location.eksCluster;
+  const { role } = other.status ?? {};
   const own = [roleNameOf(other), ...(role?.managed === false ? [] : [role?.name])];
-  return isInCluster && own.some((each) => isSameRoleName(each, name));
+  return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 
 /**

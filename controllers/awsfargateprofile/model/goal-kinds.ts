@@ -35,6 +35,7 @@ export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
  * AWSManagedControlPlane, or from spec.eksCluster and EKS.
  */
 export interface ControlPlaneFacts {
+  /** The tags of the control plane. An object with spec.eksCluster does not get them. */
   readonly controlPlaneTags: Tags;
   /**
    * The AWS ids of the control plane's private subnets. `undefined` if the object has spec.eksCluster: EKS then chooses

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { BY_CLUSTER, clusterOf } from '../../shared/caches.ts';
+import { PROFILE_INDEXES } from '../../shared/caches.ts';
 import { isClusterHead } from './cluster-head.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ const profile = (name: string, metadata: Fields = {}, conditions: Fields = {}, c
 const DELETED = { deletionTimestamp: '2026-11-21T04:00:00Z' };
 
 function headsOf(...profiles: readonly KubeObject[]): readonly string[] {
-  const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+  const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
   store.replaceAll(profiles, '1');
   const names = profiles.map(({ metadata }) => metadata.name);
   return names.filter((name) => isClusterHead(store, { namespace: 'team-a', name }));
@@ -60,7 +60,7 @@ describe('isClusterHead', () => {
   }
 
   it('is no object before the profiles are listed', () => {
-    const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+    const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
     expect(isClusterHead(store, { namespace: 'team-a', name: 'a' })).to.equal(false);
   });
 });

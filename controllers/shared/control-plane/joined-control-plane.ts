@@ -42,11 +42,12 @@ export const joinsControlPlane = (
  * controller's finalizer, because nothing proves that the EKS cluster belongs to it.
  */
 export function mayJoinControlPlane(
-  { metadata, spec, status }: InEksCluster,
+  profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   { managerRegion }: JoinFacts,
 ): boolean {
-  const { eksCluster } = spec;
+  const { metadata, status } = profile;
+  const eksCluster = namedEksCluster(profile);
   const { name, namespace, finalizers = [] } = controlPlane.metadata;
   return (
     eksCluster !== undefined &&
@@ -74,8 +75,24 @@ export const needsAccountToJoin = (
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 
-const hasSameIdentity = ({ spec }: InEksCluster, { identityRef }: AWSManagedControlPlane): boolean =>
-  identityText(spec.eksCluster?.identityRef) === identityText(identityRef);
+/**
+ * Returns the EKS cluster that an AWSFargateProfile without spec.clusterName names: that of spec.eksCluster, or that of
+ * status if the API server has dropped spec.eksCluster under another CRD.
+ */
+function namedEksCluster({ spec, status = {} }: Pick<InEksCluster, 'spec' | 'status'>): NamedEksCluster | undefined {
+  const { eksClusterName: name, region, identityRef } = status;
+  if (spec.clusterName !== undefined) return undefined;
+  return spec.eksCluster ?? (name === undefined ? undefined : { name, region, identityRef });
+}
+
+interface NamedEksCluster {
+  readonly name: string;
+  readonly region?: string | undefined;
+  readonly identityRef?: { readonly kind?: string; readonly name?: string } | undefined;
+}
+
+const hasSameIdentity = (profile: InEksCluster, { identityRef }: AWSManagedControlPlane): boolean =>
+  identityText(namedEksCluster(profile)?.identityRef) === identityText(identityRef);
 
 const hasSameAccount = (
   { status }: InEksCluster,
@@ -83,5 +100,7 @@ const hasSameAccount = (
   { accounts }: JoinFacts,
 ): boolean => status?.account !== undefined && accounts?.accountOf(controlPlane) === status.account;
 
-const identityText = ({ kind, name } = { kind: CONTROLLER_IDENTITY_KIND as string, name: 'default' }): string =>
-  `${kind}/${name}`;
+const identityText = ({
+  kind = CONTROLLER_IDENTITY_KIND,
+  name = 'default',
+}: NamedEksCluster['identityRef'] = {}): string => `${kind}/${name}`;

@@ -23,13 +23,18 @@ export interface TagSources {
 }
 
 /**
- * Returns the tags that the user asks for in the spec of the AWSFargateProfile and in the spec of the control plane.
+ * Returns the tags that the user asks for in the spec of the AWSFargateProfile and in the spec of the control plane. An
+ * AWSFargateProfile that names no Cluster does not get the tags of a control plane.
  */
 export const tagSources = (
   { spec }: Pick<AWSFargateProfile, 'spec'>,
   { controlPlaneTags }: { readonly controlPlaneTags: Tags },
   { clusterName }: Pick<TagSources, 'clusterName'>,
-): TagSources => ({ clusterName, object: spec.additionalTags ?? {}, controlPlane: controlPlaneTags });
+): TagSources => ({
+  clusterName,
+  object: spec.additionalTags ?? {},
+  controlPlane: spec.clusterName === undefined ? {} : controlPlaneTags,
+});
 
 /** Returns all tags that a Fargate profile must have. */
 export function profileTags(

@@ -19,7 +19,7 @@ import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
 import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
-import { isInAccountAndRegion, roleSettingsConflict } from './role-sharing.ts';
+import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {
@@ -121,7 +121,8 @@ function desiredUnderName(
     E.getOrElse((): Tags => ({}))(roleTags(identity, tagSources(sharer, controlPlaneFacts, identity)));
   const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
     requiredBoundary(inputs.limits, place) ?? spec.rolePermissionsBoundary;
-  const roleSharers = inputs.roleSharers.filter((sharer) => isInAccountAndRegion(sharer, object, place));
+  const location = { ...place, eksCluster: target.eksCluster };
+  const roleSharers = inputs.roleSharers.filter((sharer) => isInEksCluster(sharer, object, location));
   const roleConflict = roleSettingsConflict(object, roleSharers, { tagsOf, boundaryOf });
   return E.right({
     ...common,

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
+import { PROVISIONED_IN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import type { RoleSettings } from './role-sharing.ts';
-import { isInAccountAndRegion, roleSettingsConflict } from './role-sharing.ts';
+import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 import { anObject } from '../../testing/builders.ts';
 
 const shared = RoleName.of('shared');
@@ -105,32 +106,42 @@ describe('roleSettingsConflict', () => {
   });
 });
 
-describe('isInAccountAndRegion', () => {
-  const [account, region] = [AccountId.of('111122223333'), 'eu-west-1'];
+describe('isInEksCluster', () => {
+  const [account, region, eksCluster] = [AccountId.of('111122223333'), 'eu-west-1', EksClusterName.of('tools')];
+  const place = { account, region, eksCluster };
+  const here = { account, region, eksClusterName: eksCluster };
   const identity = (name: string) => ({ kind: 'AWSClusterStaticIdentity', name });
   const [mine, theirs] = [identity('mine'), identity('theirs')];
-  const inEks = (eksCluster: object, status: AWSFargateProfile['status'] = {}): AWSFargateProfile => {
+  const inEks = (over: object, status: AWSFargateProfile['status'] = {}): AWSFargateProfile => {
     const { clusterName: _none, ...spec } = anObject().spec;
-    const named = { name: EksClusterName.of('tools'), identityRef: mine, ...eksCluster };
+    const named = { name: EksClusterName.of('tools'), identityRef: mine, ...over };
     return { ...anObject({ status }), spec: { ...spec, eksCluster: named } };
   };
   for (const [what, other, expected] of [
     ['a new object with the same identity', inEks({}), true],
     ['a new object with another identity', inEks({ identityRef: theirs }), false],
     ['a new object with another region', inEks({ region: 'eu-west-2' }), false],
+    ['an object on record in the same place, with another identity', inEks({ identityRef: theirs }, here), true],
+    ['an object on record in another account', inEks({}, { ...here, account: AccountId.of('444455556666') }), false],
+    ['an object on record in another region', inEks({}, { ...here, region: 'eu-west-2' }), false],
     [
-      'an object on record in the same place, with another identity',
-      inEks({ identityRef: theirs }, { account, region }),
+      'an object on record in another EKS cluster',
+      inEks({}, { ...here, eksClusterName: EksClusterName.of('x') }),
+      false,
+    ],
+    ['an object of a Cluster on record in the same place', anObject({ status: here }), true],
+    ['a new object of a Cluster', anObject(), false],
+    [
+      'an object of a Cluster that has lost its status in a move',
+      anObject({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: `${account}/${region}/tools` } } }),
       true,
     ],
-    ['an object on record in another account', inEks({}, { account: AccountId.of('444455556666'), region }), false],
-    ['an object on record in another region', inEks({}, { account, region: 'eu-west-2' }), false],
   ] as const)
     it(`is ${expected} for ${what}`, () => {
-      expect(isInAccountAndRegion(other, inEks({}), { account, region })).to.equal(expected);
+      expect(isInEksCluster(other, inEks({}), place)).to.equal(expected);
     });
 
   it('is true for a new object of the same Cluster', () => {
-    expect(isInAccountAndRegion(roleSharer('api', OLD), roleSharer('web', YOUNG), { account, region })).to.equal(true);
+    expect(isInEksCluster(roleSharer('api', OLD), roleSharer('web', YOUNG), place)).to.equal(true);
   });
 });

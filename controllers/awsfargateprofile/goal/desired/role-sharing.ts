@@ -1,8 +1,10 @@
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
 import { foldCase } from '../../../../pkg/fargate/tags/tag-map.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import { clusterIndexOf } from '../../../shared/caches.ts';
+import type { KnownLocation } from '../../model/location.ts';
+import { locationOf } from '../../model/location.ts';
 import { currentProfileNameOf, roleNameOf } from '../../model/names.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
@@ -52,21 +54,25 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an AWSFargateProfile belongs to an EKS cluster in the given AWS account and region, which are those of
- * `object`. Two objects of one namespace may name EKS clusters of the same name in different accounts or regions. The
- * function reads account and region from the status of the AWSFargateProfile. If status lacks them, the function
- * compares the identities in spec.eksCluster of both objects, and the region in spec.eksCluster of the
- * AWSFargateProfile with the given region.
+ * Whether an AWSFargateProfile of the namespace is in the given EKS cluster, which is that of `object`. One of the two
+ * may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations are compared. An
+ * AWSFargateProfile without a recorded location has nothing in AWS yet. It counts only if it names the EKS cluster in
+ * the same way as `object`.
  */
-export function isInAccountAndRegion(
-  { spec: { eksCluster }, status }: AWSFargateProfile,
+export function isInEksCluster(
+  other: AWSFargateProfile,
   object: AWSFargateProfile,
-  { account, region }: Pick<AwsLocation, 'account' | 'region'>,
+  { account, region, eksCluster }: KnownLocation,
 ): boolean {
-  if (status?.account !== undefined && status.region !== undefined)
-    return status.account === account && status.region === region;
-  const isSameIdentity = jsonEqual(eksCluster?.identityRef, object.spec.eksCluster?.identityRef);
-  return isSameIdentity && (eksCluster?.region ?? region) === region;
+  const location = locationOf(other);
+  if (location.kind === 'known')
+    return location.account === account && location.region === region && location.eksCluster === eksCluster;
+  const [named, namedByObject] = [other.spec.eksCluster, object.spec.eksCluster];
+  return (
+    jsonEqual(clusterIndexOf(other), clusterIndexOf(object)) &&
+    jsonEqual(named?.identityRef, namedByObject?.identityRef) &&
+    (named?.region ?? region) === region
+  );
 }
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {

@@ -1,10 +1,10 @@
-import type { AWSManagedControlPlane, Cluster } from '../../../../api/external/index.ts';
+import type { AWSManagedControlPlane } from '../../../../api/external/index.ts';
 import { decodeAWSManagedControlPlane, decodeCluster } from '../../../../api/external/index.ts';
 import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import { controlPlaneReference } from '../../../shared/control-plane/control-plane-reference.ts';
-import { NAMESPACES } from '../../../identities/identities.ts';
+import { NAMESPACES } from '../../../shared/live-profiles.ts';
 import { isDeleting, isRetained } from '../../../shared/object-state.ts';
 import type { InputLookup, ReconcileInputs } from '../../goal/inputs.ts';
 import { toInputLookup } from '../../goal/inputs.ts';

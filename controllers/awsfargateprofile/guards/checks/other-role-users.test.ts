@@ -166,6 +166,12 @@ describe('newReadRoleUsers', () => {
         expect(await userOf(object)).to.equal('team-a/other');
       });
 
+      it('finds an object of another cluster that has lost its status in a move', async () => {
+        const object = api.put({ spec: { roleName: shared } });
+        other({ spec: { clusterName: ClusterName.of('test') }, ...MOVED });
+        expect(await userOf(object)).to.equal('team-a/other');
+      });
+
       it('finds an object of another namespace whose status records the EKS cluster of the role', async () => {
         const object = api.put({ spec: { roleName: shared } });
         other({ ...inAnotherCluster, ...recordedHere });

@@ -16,6 +16,7 @@ import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { hasFinalizer } from '../../../shared/object-state.ts';
 import type { KnownLocation } from '../../model/location.ts';
+import { locationOf } from '../../model/location.ts';
 import { roleNameOf } from '../../model/names.ts';
 
 /** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
@@ -254,13 +255,16 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
 }
 
 /**
- * Returns the AWS account of the object's IAM role, from status or `spec.roleARN`. `undefined` if the object has
- * nothing in AWS yet, or has lost its status in `clusterctl move`. An object without account counts as a user of a role
- * only if the controller deletes the role for an object of the same cluster. Otherwise an object that waits for
+ * Returns the AWS account of the object's IAM role, from status, the annotation `provisioned-in` or `spec.roleARN`.
+ * `undefined` if the object has nothing in AWS yet. An object without account counts as a user of a role only if the
+ * controller deletes the role for an object that names the cluster in the same way. Otherwise an object that waits for
  * credentials of another account would keep a role of the same name in this account for ever.
  */
-function accountOf({ spec, status }: AWSFargateProfile): string | undefined {
+function accountOf(object: AWSFargateProfile): string | undefined {
+  const { spec, status } = object;
   if (status?.account !== undefined) return status.account;
+  const location = locationOf(object);
+  if (location.kind === 'known') return location.account;
   return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
 }
 
