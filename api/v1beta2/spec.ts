@@ -135,8 +135,9 @@ export const AWSFargateProfileSpec = object(
       map(string({ maxLength: WIDE.text, rules: TAG_VALUE_RULES }), {
         description:
           'Additional tags of the profile, and of the role if this controller created it. The additionalTags of the control ' +
-          "plane and the controller's own tags are set too. At most 47. Can be changed at any time; the controller removes " +
-          'only tags that it has set.',
+          "plane and the controller's own tags are set too. IAM ignores the case of letters in keys, so two keys that differ " +
+          'only in case must have the same value, unless roleARN is set. At most 47. Can be changed at any time; the ' +
+          'controller removes only tags that it has set.',
         maxProperties: WIDE.tags,
         rules: TAGS_RULES,
       }),

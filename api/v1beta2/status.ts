@@ -54,7 +54,7 @@ export const StatusRole = object(
       list(string(), {
         description:
           'The ARNs of the managed policies that this controller attached to the role. While the object exists, the ' +
-          'controller detaches only these.',
+          'controller detaches only these, and only if a tag of the role records them too.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
@@ -62,7 +62,7 @@ export const StatusRole = object(
       string({
         description:
           'The ARN of the permissions boundary that this controller put on the role. While the object exists, the controller ' +
-          'removes only this one.',
+          'removes only this one, and only if a tag of the role records it too.',
       }),
     ),
   },
@@ -148,7 +148,8 @@ export const AWSFargateProfileStatus = object(
     tagKeys: optional(
       list(string(), {
         description:
-          'The keys of the tags that this controller set on profile and role. The controller removes only these.',
+          'The keys of the tags that this controller set on profile and role. The controller removes only these, and only ' +
+          'if a tag of the profile or role records them too.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),

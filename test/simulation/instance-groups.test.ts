@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
 import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
+import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { FaultKind } from '../aws/faults.ts';
@@ -527,12 +528,13 @@ describe('the controller of InstanceGroups', () => {
 });
 
 describe('an InstanceGroup that keiko has begun', () => {
-  it('is taken over with the owner tag as the only change in AWS, and lets its role be when it is deleted', async () => {
+  it('is taken over with two tags as the only change in AWS, and lets its role be when it is deleted', async () => {
     const world = await takenOverWorld();
     expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(['TagResource']);
     expect(eksProfile(world)?.tags).to.deep.equal({
       Team: 'a',
       'sigs.k8s.io/cluster-api-provider-aws-fargate/owner': 'default/web',
+      [ADDED_TAG]: eksProfile(world)?.tags[ADDED_TAG],
     });
     const kept = `Normal RoleKept: IAM role ${ROLE} existed before.`;
     await untilEvent(world, kept);

@@ -5,20 +5,24 @@ import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { HERE, OWNER_TAG, POD_EXECUTION_POLICY } from '../testing/builders.ts';
+import { HERE, OWNER_TAG, POD_EXECUTION_POLICY, ROLE_TAGS } from '../testing/builders.ts';
 import { afterEverySimulation, atEveryMutation } from '../testing/environment-generator.ts';
 import type { RecordedMutation, SimulatedEnvironment } from '../testing/environment.ts';
 import {
+  ADDED_TAG,
+  digestOf,
   expectedProfileName,
   expectedRole,
   expectedSubnets,
   findDeviations,
   hasImmutableFieldsOfSpec,
   isAdoptable,
+  isOnRecord,
   isOurProfile,
   isOurRole,
   isStopJustified,
   possibleRoleNames,
+  recordedDigests,
   trustsFargate,
   withNamesInUse,
 } from '../testing/expected-state.ts';
@@ -160,29 +164,82 @@ describe('The passes of an object in any environment', () => {
   });
 
   it('remove only tags and policies that the controller added and that the spec does not want', () => {
-    atEveryMutation(({ mutation, status, spec }) => {
+    atEveryMutation(({ mutation, status, spec, awsBefore }) => {
+      const tags = changedTags(mutation, awsBefore);
       if (mutation.kind === 'untagProfile' || mutation.kind === 'untagRole') {
-        const ours = (status.tagKeys ?? []).map((key) => key.toLowerCase());
+        const isRole = mutation.kind === 'untagRole';
         const wanted = Object.keys(spec.additionalTags ?? {}).map((key) => key.toLowerCase());
-        for (const key of mutation.keys) {
-          expect(ours, 'a foreign tag').to.include(key.toLowerCase());
-          expect(mutation.kind === 'untagRole' && wanted.includes(key.toLowerCase()), 'a wanted tag').to.equal(false);
+        for (const key of mutation.keys.filter((each) => each !== ADDED_TAG)) {
+          expect(isOnRecord(tags, `tag ${isRole ? key.toLowerCase() : key}`), 'a foreign tag').to.equal(true);
+          expect((status.tagKeys ?? []).map((each) => each.toLowerCase())).to.include(key.toLowerCase());
+          expect(isRole && wanted.includes(key.toLowerCase()), 'a wanted tag').to.equal(false);
         }
       }
       if (mutation.kind === 'detachPolicy' && !mutation.retiring) {
-        expect(status.role?.attachedPolicies, 'a foreign policy').to.include(mutation.policyArn);
+        expect(isOnRecord(tags, `policy ${mutation.policyArn}`), 'a foreign policy').to.equal(true);
         expect([POD_EXECUTION_POLICY, ...(spec.roleAdditionalPolicies ?? [])]).not.to.include(mutation.policyArn);
       }
     });
   });
 
   it('remove only a permissions boundary that the controller put on the role and that the spec does not want', () => {
-    atEveryMutation(({ mutation, status, spec, awsBefore }) => {
+    atEveryMutation(({ mutation, spec, awsBefore }) => {
       if (mutation.kind !== 'removeBoundary') return;
-      const boundary = awsBefore.roles.get(mutation.name.toLowerCase())?.boundary;
-      expect(boundary).not.to.equal(undefined);
-      expect(status.role?.permissionsBoundary, 'a foreign boundary').to.equal(boundary);
+      const { boundary, tags = {} } = awsBefore.roles.get(mutation.name.toLowerCase()) ?? {};
+      expect(isOnRecord(tags, `boundary ${boundary}`), 'a foreign boundary').to.equal(true);
       expect(spec.rolePermissionsBoundary).to.equal(undefined);
+    });
+  });
+
+  it('record as added only what a spec names, whatever a client writes into status', () => {
+    atEveryMutation(({ pass, mutation, awsBefore }, { environment }) => {
+      const { controlPlaneTags, events } = environment;
+      const changes = events.flatMap((event) =>
+        event.kind === 'specChange' && event.before <= pass ? [event.spec] : [],
+      );
+      const named = [environment.spec, ...changes].flatMap((spec) => [
+        ...Object.keys({ ...controlPlaneTags, ...spec.additionalTags })
+          .flatMap((key) => [key, key.toLowerCase()])
+          .map((key) => `tag ${key}`),
+        ...(spec.roleAdditionalPolicies ?? []).map((arn) => `policy ${arn}`),
+        `boundary ${spec.rolePermissionsBoundary}`,
+      ]);
+      const known = [...named.map(digestOf), ...recordedDigests(changedTags(mutation, awsBefore))];
+      for (const digest of recordedDigests(tagsIn(mutation))) expect(known).to.include(digest);
+    });
+  });
+
+  it('put on a role only what the role records as added before', () => {
+    atEveryMutation(({ mutation, spec, awsBefore }) => {
+      const tags = changedTags(mutation, awsBefore);
+      const isRecorded = (addition: string) => expect(isOnRecord(tags, addition), addition).to.equal(true);
+      if (mutation.kind === 'setBoundary') isRecorded(`boundary ${mutation.policyArn}`);
+      if (mutation.kind === 'attachPolicy' && mutation.policyArn !== POD_EXECUTION_POLICY)
+        isRecorded(`policy ${mutation.policyArn}`);
+      const set = tagsIn(mutation);
+      for (const key of Object.keys(spec.additionalTags ?? {}).filter((each) => set[each] !== undefined))
+        expect(
+          isOnRecord({ ...tags, ...set }, `tag ${isProfileMutation(mutation) ? key : key.toLowerCase()}`),
+          key,
+        ).to.equal(true);
+    });
+  });
+
+  it('leave nothing of an earlier spec on the role, even if an answer was lost or the manager crashed', () => {
+    afterEverySimulation(({ end, mode, spec, status, environment, aws }) => {
+      const isAlone = environment.events.every(({ kind }) => kind === 'specChange' || kind === 'controlPlane');
+      const isFirst = environment.roles.length === 0 && Object.keys(environment.status).length === 0;
+      if (end.kind !== 'settled' || mode !== 'live' || !isAlone || !isFirst) return;
+      const role = aws.roles.get(status.role?.name?.toLowerCase() ?? '');
+      if (role === undefined || spec.roleARN !== undefined) return;
+      const { roleAdditionalPolicies = [], rolePermissionsBoundary, additionalTags = {} } = spec;
+      expect(role.attached).to.have.members([...new Set([POD_EXECUTION_POLICY, ...roleAdditionalPolicies])]);
+      expect(role.boundary).to.equal(rolePermissionsBoundary);
+      const keys = Object.keys({ ...environment.controlPlaneTags, ...additionalTags, ...ROLE_TAGS });
+      const left = Object.keys(role.tags).filter(
+        (key) => !keys.some((each) => each.toLowerCase() === key.toLowerCase()),
+      );
+      expect(left.filter((key) => key !== ADDED_TAG)).to.deep.equal([]);
     });
   });
 
@@ -351,6 +408,17 @@ const isUsed = (role: Pick<SimulatedRole, 'name' | 'path'>, profiles: Snapshot['
 
 const isProfileMutation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'deleteProfile' || kind === 'tagProfile' || kind === 'untagProfile';
+
+/** The tags of the profile or role that the change concerns, before the change. */
+const changedTags = (mutation: Mutation, before: Snapshot): Readonly<Record<string, string>> =>
+  (isProfileMutation(mutation) ? before.profiles.get(subjectOf(mutation)) : changedRole(mutation, before))?.tags ?? {};
+
+/** The tags that the change sets. */
+function tagsIn(mutation: Mutation): Readonly<Record<string, string>> {
+  if (mutation.kind === 'createProfile') return mutation.profile.tags;
+  if (mutation.kind === 'createRole') return mutation.role.tags;
+  return mutation.kind === 'tagProfile' || mutation.kind === 'tagRole' ? mutation.tags : {};
+}
 
 const changedRole = (mutation: Mutation, { roles }: Snapshot): SimulatedRole | undefined =>
   mutation.kind === 'createRole' || isProfileMutation(mutation)

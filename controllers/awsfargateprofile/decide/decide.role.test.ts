@@ -26,7 +26,7 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
-import { TRUST_POLICIES } from '../testing/expected-state.ts';
+import { ADDED_TAG, TRUST_POLICIES, recordTag } from '../testing/expected-state.ts';
 import {
   CAPA_TAGS,
   CREATE_REQUESTED,
@@ -42,6 +42,9 @@ import { describeDecision } from '../testing/mutations.ts';
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
 const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
 const BOUND = 'arn:aws:iam::111122223333:policy/bound';
+
+/** The tags of a role whose record names policies, a boundary or tags that the controller has put on the role. */
+const recording = (...additions: readonly string[]) => ({ ...ROLE_TAGS, ...recordTag(...additions) });
 
 const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
   roleSharers: [
@@ -172,7 +175,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'names an allowed policy',
       limited({ roleAdditionalPolicies: [LOGS] }),
-      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND, tags: recording(`policy ${LOGS}`) }) }),
       'attachPolicy CloudWatchLogs',
     ],
   ],
@@ -216,14 +219,32 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'lacks the wanted permissions boundary',
       desiredFrom({ rolePermissionsBoundary: BOUND }),
-      observed({ role: aRole() }),
+      observed({ role: aRole({ tags: recording(`boundary ${BOUND}`) }) }),
       'setBoundary bound',
+    ],
+    [
+      'lacks the wanted permissions boundary and its record',
+      desiredFrom({ rolePermissionsBoundary: BOUND }),
+      observed({ role: aRole() }),
+      `tag role with ${ADDED_TAG}`,
     ],
     [
       'has a boundary that the controller set and the spec no longer contains',
       desiredFrom({}, { role: { name: ROLE, permissionsBoundary: BOUND } }),
-      observed({ role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({ role: aRole({ permissionsBoundary: BOUND, tags: recording(`boundary ${BOUND}`) }) }),
       'removeBoundary',
+    ],
+    [
+      'has a boundary that only status calls a boundary of the controller',
+      desiredFrom({}, { role: { name: ROLE, permissionsBoundary: BOUND } }),
+      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      'settled',
+    ],
+    [
+      'has the record of a boundary that it has not any more',
+      desiredFrom({}, { role: { name: ROLE } }),
+      observed({ profile: aProfile(), role: aRole({ tags: recording(`boundary ${BOUND}`) }) }),
+      `untag role of ${ADDED_TAG}`,
     ],
     [
       'has a boundary that another client set',
@@ -234,49 +255,79 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'has a boundary that another client set after the controller had set another one',
       desiredFrom({}, { role: { name: ROLE, permissionsBoundary: THEIRS } }),
-      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ permissionsBoundary: BOUND, tags: recording(`boundary ${BOUND}`) }),
+      }),
       'settled',
     ],
     [
       'has a boundary that was recorded while the role belonged to another owner',
       desiredFrom({}, { role: { name: ROLE, managed: false, permissionsBoundary: BOUND } }),
-      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ permissionsBoundary: BOUND, tags: recording(`boundary ${BOUND}`) }),
+      }),
       'settled',
     ],
     [
       'has the boundary that the controller set on another role',
       desiredFrom({}, { role: { name: SHARED_ROLE_NAME, permissionsBoundary: BOUND } }),
-      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ permissionsBoundary: BOUND, tags: recording(`boundary ${BOUND}`) }),
+      }),
       'settled',
     ],
     [
       'has a boundary that another CRD has dropped from the spec after the object was provisioned',
       desiredFrom({}, { ...PROVISIONED, role: { name: ROLE, permissionsBoundary: BOUND } }),
-      observed({ profile: aProfile(), role: aRole({ permissionsBoundary: BOUND }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ permissionsBoundary: BOUND, tags: recording(`boundary ${BOUND}`) }),
+      }),
       'settled',
     ],
     [
       'lacks an additional policy',
       desiredFrom({ roleAdditionalPolicies: [LOGS] }),
-      observed({ role: aRole() }),
+      observed({ role: aRole({ tags: recording(`policy ${LOGS}`) }) }),
       'attachPolicy CloudWatchLogs',
     ],
     [
       'has a policy that the controller attached and the spec no longer contains',
       desiredFrom({}, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
-      observed({ role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      observed({ role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS], tags: recording(`policy ${LOGS}`) }) }),
       'detachPolicy CloudWatchLogs',
+    ],
+    [
+      'has a policy that only status calls a policy of the controller',
+      desiredFrom({}, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
+      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      'settled',
+    ],
+    [
+      'lacks an additional policy and its record',
+      desiredFrom({ roleAdditionalPolicies: [LOGS] }),
+      observed({ role: aRole() }),
+      `tag role with ${ADDED_TAG}`,
     ],
     [
       'has a policy that the controller attached to another role',
       desiredFrom({}, { role: { name: SHARED_ROLE_NAME, managed: false, attachedPolicies: [LOGS] } }),
-      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS], tags: recording(`policy ${LOGS}`) }),
+      }),
       'settled',
     ],
     [
       'has a policy that another client attached while the role belonged to another owner',
       desiredFrom({}, { role: { name: ROLE, managed: false, attachedPolicies: [LOGS] } }),
-      observed({ profile: aProfile(), role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS] }) }),
+      observed({
+        profile: aProfile(),
+        role: aRole({ attached: [POD_EXECUTION_POLICY, LOGS], tags: recording(`policy ${LOGS}`) }),
+      }),
       'settled',
     ],
     [
@@ -288,8 +339,14 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'has a tag that the controller set and the spec no longer contains',
       desiredFrom({}, { tagKeys: ['Team'] }),
-      observed({ role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
-      'untag role of team',
+      observed({ role: aRole({ tags: { ...recording('tag team'), team: 'x' } }) }),
+      `untag role of ${ADDED_TAG},team`,
+    ],
+    [
+      'has a tag that only status calls a tag of the controller',
+      desiredFrom({}, { tagKeys: ['Team'] }),
+      observed({ profile: aProfile(), role: aRole({ tags: { ...ROLE_TAGS, team: 'x' } }) }),
+      'settled',
     ],
     [
       'has a tag that another client set',

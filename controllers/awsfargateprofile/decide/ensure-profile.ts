@@ -1,5 +1,6 @@
 import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import { tagsToCreate } from '../../../pkg/fargate/tags/added-record.ts';
 import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-map.ts';
 import type { Decision } from '../model/decision.ts';
@@ -22,7 +23,8 @@ export function ensureProfile(
     if (desired.creationBlocker !== undefined) return stopWith(desired.creationBlocker);
     const step = prepareAccessEntry(desired, observed);
     if (step !== undefined) return step;
-    const { name, subnets, selectors, tags } = wanted;
+    const { name, subnets, selectors } = wanted;
+    const tags = tagsToCreate(wanted);
     return mutateWith({
       kind: 'createProfile',
       profile: { cluster: desired.identity.eksCluster, name, podExecutionRoleArn: roleArn, subnets, selectors, tags },
@@ -44,7 +46,7 @@ export function ensureProfile(
 }
 
 function correctProfileDrift(desired: Desired, wanted: WantedProfile, found: FargateProfile): Decision | undefined {
-  const { set, remove } = tagDrift(wanted.tags, found.tags, desired.recorded.tagKeys, keepCase);
+  const { set, remove } = tagDrift(wanted, found, desired.recorded.tagKeys, keepCase);
   if (!hasNoTags(set)) return mutateWith({ kind: 'tagProfile', name: found.name, arn: found.arn, tags: set });
   return remove.length > 0
     ? mutateWith({ kind: 'untagProfile', name: found.name, arn: found.arn, keys: remove })

@@ -7,6 +7,7 @@ import {
   profileOwnership,
   roleOwnership,
 } from '../../../pkg/fargate/ownership.ts';
+import { tagsToCreate } from '../../../pkg/fargate/tags/added-record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -87,24 +88,34 @@ const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };
 
 /** Returns the observed state in which the profiles and roles of this object have exactly the wanted tags. */
-export function withRestoredTags(desired: Desired, observed: Observed): Observed {
-  const { wanted, identity } = desired;
-  if (wanted === undefined) return observed;
-  const roleTags = wanted.role.kind === 'managed' ? wanted.role.tags : undefined;
-  const withProfileTags = (found: FargateProfile): FargateProfile =>
+export const withRestoredTags = (desired: Desired, observed: Observed): Observed =>
+  withRestoredRoleTags(desired, withRestoredProfileTags(desired, observed));
+
+export function withRestoredProfileTags(desired: Desired, observed: Observed): Observed {
+  if (desired.wanted === undefined) return observed;
+  const tags = tagsToCreate(desired.wanted.profile);
+  const withTags = (found: FargateProfile): FargateProfile =>
     ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined
-      ? { ...found, tags: wanted.profile.tags }
-      : found;
-  const withRoleTags = (found: FoundRole): FoundRole =>
-    roleTags !== undefined && (roleOwnership(found, identity).kind === 'ours' || strippedRoleReason(desired, found))
-      ? { ...found, tags: roleTags }
+      ? { ...found, tags }
       : found;
   return {
     ...observed,
-    profiles: observed.profiles.map(({ name, found }) => ({ name, found: found && withProfileTags(found) })),
+    profiles: observed.profiles.map(({ name, found }) => ({ name, found: found && withTags(found) })),
+  };
+}
+
+export function withRestoredRoleTags(desired: Desired, observed: Observed): Observed {
+  if (desired.wanted?.role.kind !== 'managed') return observed;
+  const tags = tagsToCreate(desired.wanted.role);
+  const withTags = (found: FoundRole): FoundRole =>
+    roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined
+      ? { ...found, tags }
+      : found;
+  return {
+    ...observed,
     roles: observed.roles.map(({ name, found }) => ({
       name,
-      found: found === undefined || found === 'unread' ? found : withRoleTags(found),
+      found: found === undefined || found === 'unread' ? found : withTags(found),
     })),
   };
 }

@@ -45,6 +45,8 @@ export interface WantedProfile {
   readonly subnetSource: SubnetSource;
   readonly selectors: readonly FargateSelector[];
   readonly tags: Tags;
+  /** What the controller adds to the profile and may later remove, in the words of the record in its tags. */
+  readonly additions: readonly string[];
 }
 
 /** An IAM role that this controller creates and corrects according to the spec. */
@@ -71,6 +73,8 @@ export interface ManagedRole extends NewRole {
    * controller does not attach them. It does not detach them either, so existing profiles keep working.
    */
   readonly excludedPolicies: readonly string[];
+  /** What the controller adds to the role and may later remove, in the words of the record in its tags. */
+  readonly additions: readonly string[];
 }
 
 /** The existing IAM role of spec.roleARN. The controller uses this role and never changes it. */
@@ -124,8 +128,11 @@ export interface RecordedState {
    * belongs to an earlier role.
    */
   readonly accessEntryDeletedOf: string | undefined;
+  /**
+   * The policies, the permissions boundary and the tag keys that this controller set, according to status. The
+   * controller removes them only if the tags of the profile or role record that it has added them.
+   */
   readonly attachedPolicies: readonly string[];
-  /** The ARN of the permissions boundary that this controller set on the IAM role in status. */
   readonly permissionsBoundary: string | undefined;
   readonly tagKeys: readonly string[];
   /**

@@ -27,7 +27,7 @@ import type {
   SimulationResult,
 } from './environment.ts';
 import { PRIVATE_SUBNETS } from './environment.ts';
-import { SHARED_ROLE_OF_CAPA, TRUST_POLICIES } from './expected-state.ts';
+import { SHARED_ROLE_OF_CAPA, TRUST_POLICIES, recordTag } from './expected-state.ts';
 import type { TransitionResult } from './simulated-aws.ts';
 import { roleArnOf } from './simulated-aws.ts';
 import { simulate } from './simulation.ts';
@@ -113,6 +113,10 @@ const anyRoleOwnerTags = oneOf<Readonly<Record<string, string>>>(
   {},
 );
 
+/** Generates the tags in which a profile or role records what the controller has put on it before. */
+const anyRecord = (...additions: readonly string[]) =>
+  fc.subarray(['tag team', 'tag cost', ...additions]).map((recorded) => recordTag(...recorded));
+
 const anyTrustPolicy = oneOf<string>(
   TRUST_POLICIES.ours,
   TRUST_POLICIES.oursReordered,
@@ -124,7 +128,13 @@ const anyTrustPolicy = oneOf<string>(
 const anyRoleChange = fc.record({
   trust: anyTrustPolicy,
   boundary: optional(fc.constantFrom(...BOUNDARIES)),
-  tags: fc.tuple(anyRoleOwnerTags, anyTags).map(([owner, others]) => ({ ...others, ...owner })),
+  tags: fc
+    .tuple(
+      anyRoleOwnerTags,
+      anyTags,
+      anyRecord(...EXTRA_POLICIES.map((arn) => `policy ${arn}`), ...BOUNDARIES.map((arn) => `boundary ${arn}`)),
+    )
+    .map(([owner, others, record]) => ({ ...others, ...owner, ...record })),
   attached: fc.subarray([POD_EXECUTION_POLICY, ...EXTRA_POLICIES, FOREIGN_POLICY]),
   inline: fc.oneof({ weight: 6, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant(['theirs']) }),
 });
@@ -153,7 +163,9 @@ const anyProfileFor = (spec: AWSFargateProfileSpec, name: string): fc.Arbitrary<
     podExecutionRoleArn: mostly(wanted.podExecutionRoleArn, anyRole),
     subnets: mostly(wanted.subnets, anySubnets),
     selectors: mostly(wanted.selectors, anySelectors),
-    tags: fc.tuple(anyProfileOwnerTags, anyTags).map(([owner, others]) => ({ ...others, ...owner })),
+    tags: fc
+      .tuple(anyProfileOwnerTags, anyTags, anyRecord())
+      .map(([owner, others, record]) => ({ ...others, ...owner, ...record })),
   });
 };
 
@@ -176,6 +188,12 @@ const anyRoles: fc.Arbitrary<readonly InitialRole[]> = fc
   .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, SHARED_ROLE_OF_CAPA].map((name) => optional(anyRoleNamed(name))))
   .map((roles) => roles.filter((role) => role !== undefined));
 
+const anyTagKeys = oneOf(['team', OWNER_TAG, CAPA_TAG, EKS_CLUSTER_TAG], ['cost', 'Team'], ['team']);
+const anyAllegedAdditions = {
+  attachedPolicies: fc.subarray([POD_EXECUTION_POLICY, ...EXTRA_POLICIES, FOREIGN_POLICY]),
+  permissionsBoundary: fc.constantFrom(...BOUNDARIES),
+};
+
 /** Generates a status with region and EKS cluster, and with all, some or none of the other fields below. */
 const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
   .record(
@@ -183,14 +201,13 @@ const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
       profileName: oneOf(PROFILE, ...PROFILES).map((name) => ProfileName.of(name)),
       profileARN: fc.constant('arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/p/0ec0ffee'),
       createRequestedAt: oneOf('2026-11-21T03:24:55Z', '2026-11-21T03:24:10Z', '2026-11-20T11:00:00Z'),
-      tagKeys: oneOf(['team', OWNER_TAG, CAPA_TAG, EKS_CLUSTER_TAG], ['cost', 'Team'], ['team']),
+      tagKeys: anyTagKeys,
       role: fc.record(
         {
           name: oneOf(ROLE, ...ROLES, ...FORMER_CAPA_ROLES).map((name) => RoleName.of(name)),
           managed: fc.boolean(),
           id: oneOf('AROAFORMER', 'AROAOTHER'),
-          attachedPolicies: fc.subarray([POD_EXECUTION_POLICY, ...EXTRA_POLICIES]),
-          permissionsBoundary: fc.constantFrom(...BOUNDARIES),
+          ...anyAllegedAdditions,
         },
         { requiredKeys: [] },
       ),
@@ -224,6 +241,11 @@ const anyEvent = (spec: AWSFargateProfileSpec): fc.Arbitrary<ExternalEvent> =>
           state: oneOf<SimulatedEnvironment['controlPlane']>('ready', 'notReady'),
         }),
         fc.constant({ kind: 'statusLost' } as const),
+        fc.record({
+          kind: fc.constant('statusWritten' as const),
+          tagKeys: anyTagKeys,
+          role: fc.record(anyAllegedAdditions),
+        }),
         fc.record({
           kind: fc.constant('profileCreated' as const),
           profile: oneOf(PROFILE, ...PROFILES).chain((name) => anyProfileFor(spec, name)),

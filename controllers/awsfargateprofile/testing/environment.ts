@@ -1,4 +1,4 @@
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { Decision } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
@@ -89,6 +89,12 @@ export type ExternalEvent = { readonly before: number } & (
   | { readonly kind: 'specChange'; readonly spec: AWSFargateProfileSpec }
   | { readonly kind: 'controlPlane'; readonly state: SimulatedEnvironment['controlPlane'] }
   | { readonly kind: 'statusLost' }
+  /** A client that may write status names there what the controller has allegedly put on profile and role. */
+  | {
+      readonly kind: 'statusWritten';
+      readonly tagKeys: readonly string[];
+      readonly role: Pick<StatusRole, 'attachedPolicies' | 'permissionsBoundary'>;
+    }
   | AwsEvent
 );
 

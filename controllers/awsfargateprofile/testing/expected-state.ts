@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import {
@@ -25,6 +26,21 @@ type Tags = Readonly<Record<string, string>>;
 
 /** The name of the IAM role that Cluster API Provider AWS shares between the Fargate profiles of all clusters. */
 export const SHARED_ROLE_OF_CAPA = 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io';
+
+/** The key of the tag in which a profile or role records what the controller has put on it. */
+export const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
+
+/** Returns the tag of a profile or role that records these additions of the controller, such as `tag team`. */
+export const recordTag = (...additions: readonly string[]): Tags =>
+  additions.length === 0 ? {} : { [ADDED_TAG]: additions.map(digestOf).toSorted().join('') };
+
+export const isOnRecord = (tags: Tags, addition: string): boolean => recordedDigests(tags).includes(digestOf(addition));
+
+export const recordedDigests = (tags: Tags): readonly string[] =>
+  (tagValueIgnoringCase(tags, ADDED_TAG) ?? '').match(/.{12}/g) ?? [];
+
+export const digestOf = (addition: string): string =>
+  createHash('sha256').update(addition).digest('base64url').slice(0, 12);
 
 export const expectedProfileName = (spec: AWSFargateProfileSpec): string => spec.profileName ?? PROFILE;
 

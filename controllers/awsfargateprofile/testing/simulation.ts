@@ -319,6 +319,9 @@ class Simulation {
       case 'statusLost':
         this.status = {};
         break;
+      case 'statusWritten':
+        this.status = { ...this.status, tagKeys: event.tagKeys, role: { ...this.status.role, ...event.role } };
+        break;
       default:
         applyAwsEvent(event, this.aws);
     }

@@ -16,6 +16,12 @@ export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks
  */
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 /**
+ * The key of a tag on Fargate profiles and IAM roles. Its value records what this controller has added to the profile or
+ * role and may later remove. If the value is too long for one tag, the rest is in tags with the suffixes `-2`, `-3` and
+ * so on.
+ */
+export const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
+/**
  * The prefix of the tag key that Cluster API Provider AWS sets on profiles and roles. The rest of the tag key is the
  * name of the Cluster.
  */

@@ -66,6 +66,27 @@ describe('Tags', () => {
     expect(profile).to.include({ Team: 'a', team: 'b', 'Kubernetes.io/Cluster/Prod': 'x' });
   });
 
+  it('that differ only in case are refused where the role would lose one of them, and both are named', () => {
+    const object = { Team: 'a', team: 'b', owner: 'x', Owner: 'x' };
+    expectProblems(
+      roleTags(place, { clusterName, object, controlPlane: none }),
+      'tags "Team" and "team" of the AWSFargateProfile: IAM ignores the case of letters in keys, so the role could have only one of these tags',
+    );
+    expect(profileTags(owner, { clusterName, object, controlPlane: none })).to.satisfy(E.isRight);
+  });
+
+  it('may not be those that record what this controller has added', () => {
+    const controlPlane = { 'SIGS.k8s.io/cluster-api-provider-aws-fargate/added-2': 'x' };
+    for (const tags of [
+      profileTags(owner, { clusterName, object: none, controlPlane }),
+      roleTags(place, { clusterName, object: none, controlPlane }),
+    ])
+      expectProblems(
+        tags,
+        'tag "SIGS.k8s.io/cluster-api-provider-aws-fargate/added-2" of the control plane: only this controller may set it',
+      );
+  });
+
   it('are at most fifty, including those of this controller', () => {
     expect(profileTags(owner, { clusterName, object: many(48), controlPlane: none })).to.satisfy(E.isRight);
     expectProblems(

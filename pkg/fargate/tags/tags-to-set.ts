@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ClusterName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { isRecordKey, tagAddition } from './added-record.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNED, OWNER_TAG, clusterTag, ownerTagValue } from './tag-keys.ts';
 import { MAX_TAGS, validateTag } from './tag-limits.ts';
 import type { SourcedTag } from './tag-limits.ts';
@@ -36,7 +37,11 @@ export const tagSources = (
   controlPlane: spec.clusterName === undefined ? {} : controlPlaneTags,
 });
 
-/** Returns all tags that a Fargate profile must have. */
+/** Returns the additions for the tags that the user asks for. */
+export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
+  [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
+
+/** Returns all tags that a Fargate profile must have, without those that record the additions. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -44,7 +49,10 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/** Returns all tags that an IAM role must have. IAM treats keys that differ only in case as the same key. */
+/**
+ * Returns all tags that an IAM role must have, without those that record the additions. IAM treats keys that differ only
+ * in case as the same key.
+ */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
@@ -65,6 +73,19 @@ export const roleOwnershipTags = ({
   readonly namespace: string;
 }): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
 
+/** Describes tags of one source with other values of which AWS would keep only one, because their keys are equal to AWS. */
+function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
+  const entries = sortedEntries(tags);
+  return entries.flatMap(([key, value], index) => {
+    const other = entries.slice(0, index).find(([each, theirs]) => fold(each) === fold(key) && theirs !== value);
+    return other === undefined
+      ? []
+      : [
+          `tags "${other[0]}" and "${key}" of ${source}: IAM ignores the case of letters in keys, so the role could have only one of these tags`,
+        ];
+  });
+}
+
 function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInvalid, Tags> {
   const merged = new Map<string, SourcedTag>();
   const add = (tags: Tags, source: string): void => {
@@ -79,7 +100,14 @@ function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<Tag
   add(sources.controlPlane, 'the control plane');
 
   const all = [...merged.values()];
-  const problems = all.flatMap(validateTag);
+  const problems = [
+    ...all.flatMap(validateTag),
+    ...all
+      .filter(({ key }) => isRecordKey(key.toLowerCase()))
+      .map(({ key, source }) => `tag "${key}" of ${source}: only this controller may set it`),
+    ...conflictingKeys(sources.object, 'the AWSFargateProfile', fold),
+    ...conflictingKeys(sources.controlPlane, 'the control plane', fold),
+  ];
   if (all.length > MAX_TAGS) {
     const own = Object.keys(ours).length;
     problems.push(

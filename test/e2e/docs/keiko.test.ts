@@ -7,6 +7,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { KEIKO_FINALIZER } from '../../../api/external/index.ts';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
+import { ADDED_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
@@ -156,7 +157,7 @@ describe('docs/keiko.md', () => {
         { namespace: 'namespace1', labels },
         { namespace: 'namespace2', labels },
       ],
-      tags: { ...labels, [OWNER_TAG]: 'default/hello-world' },
+      tags: { ...labels, [OWNER_TAG]: 'default/hello-world', [ADDED_TAG]: profile?.tags[ADDED_TAG] },
     });
     const { metadata } = (await find('hello-world')) ?? expect.fail('the group is gone');
     expect(metadata.finalizers).to.deep.equal([FINALIZER]);

@@ -221,7 +221,10 @@ for (const option of ROUTES) {
         const { trust, tags, path, arn, id } = role;
         expect(areTrustPoliciesEqual(trust, wantedRole().trust)).to.equal(true);
         expect(checkTrust(trust, { ...expected(), profile: name })).to.deep.equal({ kind: 'trusted' });
-        expect(tagDrift(wantedRole().tags, tags, [], foldCase)).to.deep.equal({ set: {}, remove: [] });
+        expect(tagDrift({ tags: wantedRole().tags, additions: [] }, { tags }, [], foldCase)).to.deep.equal({
+          set: {},
+          remove: [],
+        });
         expect({ path, arn }).to.deep.equal({ path: '/eks/', arn: wantedProfile().podExecutionRoleArn });
         expect(id).to.match(/^AROA/);
       }

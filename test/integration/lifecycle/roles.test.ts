@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-iam';
 import { expect } from 'chai';
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { ADDED_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { RoleView } from '../../aws/admin/views.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
@@ -215,7 +216,11 @@ describe('the pod execution role', () => {
         },
       });
       await ready('quarrel-younger', 'quarrel-older');
-      expect(roleOf('quarrel-pods')).to.deep.equal({ ...before, tags: { ...before.tags, own: 'fine' } });
+      const { [ADDED_TAG]: record } = roleOf('quarrel-pods').tags;
+      expect(roleOf('quarrel-pods')).to.deep.equal({
+        ...before,
+        tags: { ...before.tags, own: 'fine', [ADDED_TAG]: record },
+      });
       await remove('quarrel-younger', 'quarrel-older');
       expect(world.awsView.role('quarrel-pods')).to.equal(undefined);
     });

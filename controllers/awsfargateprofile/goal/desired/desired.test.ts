@@ -67,6 +67,7 @@ describe('desiredFor', () => {
       subnets: ['subnet-0c'],
       subnetSource: 'spec',
       tags: PROFILE_TAGS,
+      additions: [],
     });
   });
 
@@ -82,6 +83,7 @@ describe('desiredFor', () => {
       isNamedInSpec: false,
       isBoundaryFromLimits: false,
       excludedPolicies: [],
+      additions: [],
     });
   });
 

@@ -6,9 +6,11 @@ import { parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../../pkg/fa
 import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../../pkg/fargate/selectors.ts';
+import { boundaryAddition, policyAddition } from '../../../../pkg/fargate/tags/added-record.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase, keepCase } from '../../../../pkg/fargate/tags/tag-map.ts';
 import type { TagsInvalid } from '../../../../pkg/fargate/tags/tags-to-set.ts';
-import { profileTags, roleTags, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
+import { profileTags, roleTags, tagAdditions, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../../pkg/fargate/trust-policy.ts';
 import { keyText } from '../../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../../model/desired-state.ts';
@@ -48,12 +50,14 @@ export function wantedProfile(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
   }
+  const sources = tagSources(object, controlPlaneFacts, identity);
   return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
     name,
     ...subnets,
     selectors: toSelectors(spec.selectors ?? []),
     tags,
-  }))(profileTags(identity, tagSources(object, controlPlaneFacts, identity)));
+    additions: tagAdditions(sources, keepCase),
+  }))(profileTags(identity, sources));
 }
 
 /**
@@ -83,7 +87,9 @@ export function wantedRole(
   const path = spec.rolePath ?? '/';
   const boundary = requiredBoundary(limits, place);
   const permissionsBoundary = boundary ?? spec.rolePermissionsBoundary;
+  const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
   const { allowed, excluded } = splitPolicies(spec.roleAdditionalPolicies ?? [], limits);
+  const sources = tagSources(object, controlPlaneFacts, identity);
   return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
     kind: 'managed',
     name,
@@ -93,10 +99,15 @@ export function wantedRole(
     policies: [...new Set([podExecutionPolicyArn(place.partition), ...allowed])],
     tags,
     isNamedInSpec: spec.roleName !== undefined,
-    isBoundaryFromLimits: boundary !== undefined && boundary !== spec.rolePermissionsBoundary,
+    isBoundaryFromLimits,
     excludedPolicies: excluded,
+    additions: [
+      ...tagAdditions(sources, foldCase),
+      ...allowed.map(policyAddition),
+      ...(permissionsBoundary === undefined || isBoundaryFromLimits ? [] : [boundaryAddition(permissionsBoundary)]),
+    ],
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
-  }))(roleTags(identity, tagSources(object, controlPlaneFacts, identity)));
+  }))(roleTags(identity, sources));
 }
 
 function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import type { RoleView } from '../aws/admin/views.ts';
+import { AT_ONCE, PROFILE, ROLE, WEB, changeRoleByHand, patchWeb, startUntilReady } from './phases/phase.ts';
+import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const [LOGS, THEIRS] = [
+  'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy',
+  'arn:aws:iam::aws:policy/ReadOnlyAccess',
+];
+const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
+
+const roleIn = (world: SimulatedWorld): RoleView =>
+  world.aws.admin.roles().find(({ name }) => name === ROLE) ?? expect.fail('there is no role');
+const profileTagsIn = (world: SimulatedWorld) =>
+  world.aws.admin.profiles().find(({ name }) => name === PROFILE)?.tags ?? {};
+
+/** Writes into status, as a client that may write it, what the controller has allegedly put on profile and role. */
+function claimInStatus(
+  world: SimulatedWorld,
+  claims: { readonly tagKeys?: readonly string[]; readonly role?: object },
+): void {
+  const status = { ...claims, initialization: { provisioned: false } };
+  world.patch(PLURAL, WEB, { status }, 'status');
+}
+
+async function reconcile(world: SimulatedWorld): Promise<void> {
+  world.triggerReconcile(WEB);
+  await world.clock.advance(MINUTE);
+  expect(world.condition(WEB)?.status).to.equal('True');
+}
+
+const operationsSince = (world: SimulatedWorld, count: number): readonly string[] =>
+  world
+    .mutations()
+    .slice(count)
+    .map(({ operation }) => operation);
+
+describe('what others put on the role and the profile of an object', () => {
+  it('stays, whatever a client writes into the status of the object', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { additionalTags: { team: 'a' } });
+    const role = roleIn(world);
+    changeRoleByHand(world, ROLE, {
+      permissionsBoundary: THEIRS,
+      attachedPolicies: [...role.attachedPolicies, THEIRS],
+      tags: { ...role.tags, cost: '7' },
+    });
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags: { ...profileTagsIn(world), cost: '7' } });
+    claimInStatus(world, {
+      tagKeys: ['cost', 'team'],
+      role: { permissionsBoundary: THEIRS, attachedPolicies: [THEIRS] },
+    });
+    await reconcile(world);
+    expect(roleIn(world)).to.deep.include({ permissionsBoundary: THEIRS });
+    expect(roleIn(world).attachedPolicies).to.include(THEIRS);
+    expect([roleIn(world).tags['cost'], profileTagsIn(world)['cost']]).to.deep.equal(['7', '7']);
+    await world.deleteAndFinish(WEB);
+  });
+});
+
+describe('what an object puts on its role and its profile', () => {
+  const spec = { additionalTags: { team: 'a', cost: '7' }, roleAdditionalPolicies: [LOGS] };
+
+  it('is recorded in the calls that create both, without another call', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, spec);
+    expect(operationsSince(world, 0)).to.deep.equal([
+      'CreateRole',
+      'AttachRolePolicy',
+      'AttachRolePolicy',
+      'CreateFargateProfile',
+    ]);
+    expect([roleIn(world).tags[ADDED_TAG]?.length, profileTagsIn(world)[ADDED_TAG]?.length]).to.deep.equal([36, 24]);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('is removed when the spec does not name it any more, and then the record is as small as before', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { additionalTags: { cost: '7' } });
+    const before = [roleIn(world), profileTagsIn(world)];
+    patchWeb(world, { spec });
+    await world.clock.advance(AT_ONCE);
+    expect(roleIn(world).attachedPolicies).to.include(LOGS);
+    patchWeb(world, { spec: { additionalTags: { team: null }, roleAdditionalPolicies: null } });
+    await world.clock.advance(AT_ONCE);
+    expect([roleIn(world), profileTagsIn(world)]).to.deep.equal(before);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('is recorded for a role and a profile without record, so that it can be removed', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, spec);
+    const { [ADDED_TAG]: _role, ...roleTags } = roleIn(world).tags;
+    const { [ADDED_TAG]: _profile, ...profileTags } = profileTagsIn(world);
+    changeRoleByHand(world, ROLE, { tags: roleTags });
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags: profileTags });
+    const count = world.mutations().length;
+    await reconcile(world);
+    expect(operationsSince(world, count)).to.deep.equal(['TagRole', 'TagResource']);
+    patchWeb(world, { spec: { additionalTags: null, roleAdditionalPolicies: null } });
+    await world.clock.advance(AT_ONCE);
+    expect(roleIn(world).attachedPolicies).to.not.include(LOGS);
+    for (const tags of [roleIn(world).tags, profileTagsIn(world)])
+      expect(tags).to.not.have.any.keys('team', 'cost', ADDED_TAG);
+    await world.deleteAndFinish(WEB);
+  });
+});
