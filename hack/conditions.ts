@@ -225,6 +225,8 @@ wrong with which object, then what you can do, then what the controller does on 
   \`Reconciling\` stays False, because the controller knows of no work to do.
 - \`OwnershipTagMissing\` and \`CAPAServesProfiles\` leave a \`Ready\` profile \`Ready\`: the profile works, but the controller does
   not change it. \`Ready\` becomes False when AWS shows that the profile or its role does not work any more.
+- If AWS denies a change of tags while the profile is ACTIVE, \`Ready\` stays True, and \`Stalled\` names the tags. The controller makes
+  all other corrections, and tries the tags again.
 - Only a manager with the flag \`--manage-crd\` reports \`CAPAServesProfiles\`. Under a foreign CRD it does so in events, and in the
   conditions of objects that are being deleted. [From CAPA and back](migration-from-capa.md) says more.
 - After the words of AWS the message names the AWS call and the error code in parentheses. \`AccessDenied\`, \`Refused\`,

@@ -2,6 +2,7 @@ import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/erro
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
+import { isRecordKey } from '../../pkg/fargate/tags/added-record.ts';
 import { apply, markAccessEntryRefused } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { findRole } from './decide/compare.ts';
@@ -13,7 +14,7 @@ import type { MutationOutcome } from './model/outcome.ts';
 import type { DroppedPass, PassEnd } from './model/pass.ts';
 import { stoppedBy } from './model/pass.ts';
 import { describeTransit } from './model/eks-change-in-progress.ts';
-import type { Reason } from './reasons/reasons.ts';
+import type { Reason, TagChange } from './reasons/reasons.ts';
 import { inconsistentAnswers, newReason, pollOf } from './reasons/reasons.ts';
 import { updatePauseAfter } from './retry/cluster-update-pause.ts';
 import { withCreateOutcome } from './retry/create-visibility.ts';
@@ -138,13 +139,40 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
     ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure) }))
     : endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment, subnets }));
   if (end.kind !== 'stopped') return end;
-  const { reason } = end;
+  const tags = tagChangeIn(mutation);
+  const isDenied = tags !== undefined && end.reason.name === 'AccessDenied';
+  const reason = isDenied ? newReason('AccessDenied', { ...end.reason.facts, tags }) : end.reason;
   retry.update((state) => {
     const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
     const key = mutationKey(mutation, target.identity);
     return withRefusal(state, { mutation: key, reason, generation: generationOf(pass), notBefore }, now);
   });
-  return end;
+  return stoppedBy(reason);
+}
+
+/** Returns the tags that a call sets or removes, for a message; `undefined` for a call that changes more than tags. */
+function tagChangeIn(mutation: Mutation): TagChange | undefined {
+  switch (mutation.kind) {
+    case 'tagProfile':
+    case 'tagRole':
+      return describeTags(mutation, 'set', Object.keys(mutation.tags));
+    case 'untagProfile':
+    case 'untagRole':
+      return describeTags(mutation, 'remove', mutation.keys);
+    default:
+      return undefined;
+  }
+}
+
+/** The tag in which the controller records its additions goes along with the tags of the user, and is left out. */
+function describeTags(
+  { kind, name }: Pick<Mutation, 'kind'> & { readonly name: string },
+  change: TagChange['change'],
+  all: readonly string[],
+): TagChange {
+  const ofUser = all.filter((key) => !isRecordKey(key));
+  const resource = `${kind === 'tagRole' || kind === 'untagRole' ? 'IAM role' : 'Fargate profile'} "${name}"`;
+  return { change, keys: ofUser.length > 0 ? ofUser : all, resource };
 }
 
 /**

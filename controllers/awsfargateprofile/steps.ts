@@ -8,7 +8,8 @@ import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { isRecreated } from './decide/compare.ts';
 import { decide } from './decide/decide.ts';
-import { withoutBoundaryFromLimits } from './decide/operator-limit-blocker.ts';
+import type { View } from './decide/tolerated-refusals.ts';
+import { withoutChange } from './decide/tolerated-refusals.ts';
 import type { Claims } from './guards/claims.ts';
 import { tagsWithoutOwner } from './guards/claims.ts';
 import { updateQueueFromOutcome } from './guards/cluster-queue-updates.ts';
@@ -47,16 +48,13 @@ export interface StepServices {
  * change that was sent is added to `steps`, even if this function throws.
  */
 export async function runSteps(pass: PassState, steps: Step[], services: StepServices): Promise<PassEnd | DroppedPass> {
-  let boundaryRefusal: Reason | undefined;
+  // The first change that AWS refused although the Fargate profile works without it.
+  let notice: Reason | undefined;
+  const refused: Mutation[] = [];
   for (let step = 0; step < MOST_STEPS; step++) {
-    const { desired, observed } = pass;
-    const decision = decide(
-      boundaryRefusal === undefined ? desired : withoutBoundaryFromLimits(desired, observed),
-      observed,
-    );
-    if (decision.kind === 'settled') {
-      return boundaryRefusal === undefined ? decision : { ...decision, notice: boundaryRefusal };
-    }
+    const { desired, observed } = refused.reduce<View>((view, each) => withoutChange(view, each) ?? view, pass);
+    const decision = decide(desired, observed);
+    if (decision.kind === 'settled') return notice === undefined ? decision : { ...decision, notice };
     if (decision.kind === 'stop') return stoppedBy(decision.reason);
     if (decision.kind === 'observeAgain') {
       return { kind: 'quit', because: 'the roles have to be read now', until: 'changed' };
@@ -68,8 +66,9 @@ export async function runSteps(pass: PassState, steps: Step[], services: StepSer
     }
     const end = await takeStep(pass, decision.mutation, steps, services);
     if (end === undefined) continue;
-    if (boundaryRefusal !== undefined || !isTolerable(pass, decision.mutation, end)) return end;
-    boundaryRefusal = end.reason;
+    if (end.kind !== 'stopped' || !isTolerable({ desired, observed }, decision.mutation, end)) return end;
+    notice ??= end.reason;
+    refused.push(decision.mutation);
   }
   throw new Error(`no end after ${MOST_STEPS} steps; the last was ${JSON.stringify(steps.at(-1)?.mutation)}`);
 }
@@ -104,16 +103,13 @@ async function takeStep(
 }
 
 /**
- * Whether the reconcile continues although it has not set a permissions boundary, for example because AWS refused. It
- * continues if only the operator's limits require the boundary and an ACTIVE profile uses the role. It then makes the
- * other corrections, and the object stays Ready.
+ * Whether the reconcile continues although it has not made a change, for example because AWS refused it. It then makes
+ * the other corrections, and the object stays Ready. If tags could not be changed, the reconcile continues only if AWS
+ * denied it: after another error, the next attempt may succeed.
  */
-const isTolerable = (
-  { desired, observed }: PassState,
-  mutation: Mutation,
-  end: PassEnd | DroppedPass,
-): end is StoppedPass =>
-  mutation.kind === 'setBoundary' && end.kind === 'stopped' && withoutBoundaryFromLimits(desired, observed) !== desired;
+const isTolerable = (view: View, mutation: Mutation, { reason }: StoppedPass): boolean =>
+  withoutChange(view, mutation) !== undefined &&
+  (mutation.kind === 'setBoundary' || (reason.name === 'AccessDenied' && reason.facts.tags !== undefined));
 
 /**
  * Reads the EKS access entry of an IAM role into the observed state. While the object waits until it may create its

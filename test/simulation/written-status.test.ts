@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { RoleView } from '../aws/admin/views.ts';
 import { AT_ONCE, PROFILE, ROLE, WEB, changeRoleByHand, patchWeb, startUntilReady } from './phases/phase.ts';
@@ -104,6 +105,28 @@ describe('what an object puts on its role and its profile', () => {
     expect(roleIn(world).attachedPolicies).to.not.include(LOGS);
     for (const tags of [roleIn(world).tags, profileTagsIn(world)])
       expect(tags).to.not.have.any.keys('team', 'cost', ADDED_TAG);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('goes to the profile although AWS denies a change of the tags of the role, and the object stays Ready', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { additionalTags: { team: 'a' } });
+    const changes = world.readyChanges(WEB);
+    world.aws.admin.deny({ principal: '*', action: 'iam:UntagRole' });
+    patchWeb(world, { spec: { additionalTags: { team: null, cost: '7' } } });
+    await world.clock.advance(30 * MINUTE);
+    expect(profileTagsIn(world)).to.include({ cost: '7' }).and.not.have.property('team');
+    expect(roleIn(world).tags).to.include({ cost: '7', team: 'a' });
+    expect(changes, 'changes of Ready').to.deep.equal([]);
+    for (const type of ['EKSFargateProfileReady', 'IAMFargateRolesReady'])
+      expect(world.condition(WEB, type)?.status, type).to.equal('True');
+    expect(world.condition(WEB, 'Stalled')?.message).to.match(
+      /^AWS denies a request of the controller to remove the tag "team" of IAM role "[^"]+"\. AWS says: .*iam:UntagRole/,
+    );
+    world.aws.admin.allow();
+    await world.until('the tag is gone', () => roleIn(world).tags['team'] === undefined, 30 * MINUTE);
+    await world.until('the notice is gone', () => world.condition(WEB, 'Stalled')?.status === 'False');
+    expect(fieldAt(world.profile(WEB)?.['status'], 'tagKeys')).to.not.include('team');
     await world.deleteAndFinish(WEB);
   });
 });

@@ -42,15 +42,23 @@ function ensure(desired: Desired, observed: Observed): Decision | undefined {
 
 const settled = (notice: Reason | undefined): Decision => ({ kind: 'settled', ...(notice && { notice }) });
 
-/** Whether AWS has the IAM role that the spec asks for, with the wanted settings. */
-export const isRoleInOrder = (desired: Desired, observed: Observed): boolean =>
-  desired.wanted !== undefined &&
-  findRoleBlocker(desired, observed) === undefined &&
-  ensureRole(desired, observed, desired.wanted.role) === undefined;
+/**
+ * Whether AWS has the IAM role that the spec asks for, with the wanted settings. Tags do not count, because pods run
+ * without them.
+ */
+export const isRoleInOrder = (desired: Desired, seen: Observed): boolean => {
+  const observed = withRestoredTags(desired, seen);
+  return (
+    desired.wanted !== undefined &&
+    findRoleBlocker(desired, observed) === undefined &&
+    ensureRole(desired, observed, desired.wanted.role) === undefined
+  );
+};
 
-/** Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. */
-export const isProfileInOrder = (desired: Desired, observed: Observed): boolean => {
+/** Whether EKS has the Fargate profile that the spec asks for, ACTIVE and with the wanted settings. Tags do not count. */
+export const isProfileInOrder = (desired: Desired, seen: Observed): boolean => {
   const { wanted } = desired;
+  const observed = withRestoredTags(desired, seen);
   const found = wanted && findProfile(observed.profiles, wanted.profile.name);
   return (
     wanted !== undefined &&
@@ -63,12 +71,12 @@ export const isProfileInOrder = (desired: Desired, observed: Observed): boolean 
 };
 
 /**
- * Whether the Fargate profile and its role are as wanted, except for their tags. The role of an ACTIVE profile may also
+ * Whether pods can run on the Fargate profile with its role. Tags do not count. The role of an ACTIVE profile may also
  * lack a permissions boundary that only the operator's flags require.
  */
-export const isInOrderButForTags = (desired: Desired, observed: Observed): boolean => {
+export const isWorking = (desired: Desired, observed: Observed): boolean => {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
   if (role === undefined || isRecreated(desired, role)) return false;
-  const [relaxed, restored] = [withoutBoundaryFromLimits(desired, observed), withRestoredTags(desired, observed)];
-  return isRoleInOrder(relaxed, restored) && isProfileInOrder(relaxed, restored);
+  const relaxed = withoutBoundaryFromLimits(desired, observed);
+  return isRoleInOrder(relaxed, observed) && isProfileInOrder(relaxed, observed);
 };

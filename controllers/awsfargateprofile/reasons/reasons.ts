@@ -21,6 +21,7 @@ import { OPERATOR_LIMIT_REASONS } from './not-allowed-by-operator.ts';
 import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 import type { UsualDuration } from './spec/poll-intervals.ts';
 
+export type { TagChange } from './aws/call-errors.ts';
 export type { ReportedIssue } from './aws/fargate-profile.ts';
 export { describeIssues, firstIssues } from './aws/fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';

@@ -12,7 +12,7 @@ import type { FoundRole } from '../model/observed-state.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
 import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
 import { firstIssues } from '../reasons/reasons.ts';
-import { tagKeysOf } from './write-ahead.ts';
+import { tagKeysOf, withTagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
 /** Derives the new status of an object from a completed reconcile. It equals the old status if nothing has changed. */
@@ -131,8 +131,12 @@ function observedStatus(
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: firstIssues(profile.health) } }),
     // Once AWS matches the spec, the recorded tags that the spec does not ask for are gone from AWS. So status then
-    // records only the keys of the wanted tags.
-    ...(wanted && end.kind === 'settled' && { profileName: wanted.profile.name, tagKeys: tagKeysOf(wanted) }),
+    // records only the keys of the wanted tags, unless AWS has refused a change.
+    ...(wanted &&
+      end.kind === 'settled' && {
+        profileName: wanted.profile.name,
+        tagKeys: end.notice === undefined ? tagKeysOf(wanted) : withTagKeysOf(wanted, before.tagKeys),
+      }),
     ...(role && { role }),
   };
 }

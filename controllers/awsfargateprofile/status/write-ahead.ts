@@ -164,8 +164,7 @@ function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: Status
  * controller removes only tags with recorded keys from AWS.
  */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
-  const keys = wanted !== undefined && SETTING_TAGS.includes(mutation.kind) ? tagKeysOf(wanted) : [];
-  return recordOf(keys, before.tagKeys).toSorted();
+  return withTagKeysOf(SETTING_TAGS.includes(mutation.kind) ? wanted : undefined, before.tagKeys);
 }
 
 /**
@@ -179,6 +178,9 @@ function recordOf(wanted: readonly string[], before: readonly string[] = []): re
   const all = new Set([...before, ...wanted]);
   return all.size <= MAX_RECORDED ? [...all] : [...new Set([...wanted, ...all])].slice(0, MAX_RECORDED);
 }
+
+export const withTagKeysOf = (wanted: Desired['wanted'], before: readonly string[] = []): readonly string[] =>
+  recordOf(wanted === undefined ? [] : tagKeysOf(wanted), before).toSorted();
 
 const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];
 

@@ -252,6 +252,17 @@ export const ROLES: readonly Phase[] = [
     readAfter: AT_ONCE,
   },
   {
+    name: 'tag-removal-denied',
+    title: 'a Ready profile with a tag that AWS does not let the manager remove from the role',
+    arrange: async (world) => {
+      await startUntilReady(world, { additionalTags: { team: 'a' } });
+      denyAction(world, 'iam:UntagRole');
+      patchWeb(world, { spec: { additionalTags: null } });
+    },
+    until: ['Stalled', 'True', 'AccessDenied'],
+    remedy: (world) => world.aws.admin.allow(),
+  },
+  {
     name: 'role-tags-missing-without-profile',
     title: 'a Ready object whose role has lost its tags and whose profile was deleted in AWS',
     arrange: async (world) => {

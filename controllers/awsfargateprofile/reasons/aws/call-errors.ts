@@ -4,7 +4,7 @@ import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-in
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
 import { remedyFor } from '../wording/abandonment.ts';
-import { RETRIES, CONTINUES, IF_UNREACHABLE, quoted } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted } from '../wording/phrases.ts';
 import type { SubnetSource } from '../wording/subnet-correction.ts';
 import { describeSubnetCorrection } from '../wording/subnet-correction.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
@@ -14,6 +14,16 @@ import type { OfTarget } from '../wording/target-fields.ts';
  * condition that becomes False because of the failure.
  */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
+
+/** The tags of one Fargate profile or IAM role that a call sets or removes. */
+export interface TagChange {
+  readonly change: 'set' | 'remove';
+  readonly keys: readonly string[];
+  readonly resource: string;
+}
+
+const describeTagChange = ({ change, keys, resource }: TagChange): string =>
+  `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
@@ -36,12 +46,15 @@ const describeCorrection = (detail: string, subnets: SubnetSource): string =>
 
 /** Condition reasons for errors that any call to AWS can have. */
 export const AWS_CALL_REASONS = {
-  AccessDenied: defineReason<FailedCall>({
+  /** `tags` is set if the denied call changes only tags. */
+  AccessDenied: defineReason<FailedCall & { readonly tags?: TagChange }>({
     nature: 'human',
     patience: MISSING_PATIENCE,
     poll: pollForUserAction,
-    describe: ({ detail }) => `AWS denies a request of the controller. AWS says: ${detail}`,
-    remedy: () => `Allow this action for the credentials that the controller uses. ${RETRIES}`,
+    describe: ({ detail, tags }) =>
+      `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}. AWS says: ${detail}`,
+    remedy: ({ tags }) =>
+      `Allow this action for the credentials that the controller uses${tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
     nature: 'outage',

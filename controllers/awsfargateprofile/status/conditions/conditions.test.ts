@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Desired } from '../../model/desired-state.ts';
 import type { CompletedPass, PartiallyObserved } from '../../model/pass.ts';
-import type { Reason } from '../../reasons/reasons.ts';
+import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { conditionsAfter } from './conditions.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
@@ -10,7 +10,9 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   PROFILE,
+  PROFILE_TAGS,
   ROLE,
+  ROLE_TAGS,
   aDeletedObject,
   aProfile,
   aRole,
@@ -19,6 +21,7 @@ import {
   desiredOfDeletion,
   observed,
 } from '../../testing/builders.ts';
+import { recordTag } from '../../testing/expected-state.ts';
 import {
   MINUTE,
   READY,
@@ -315,6 +318,26 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   it('reports the wait of the profile, and that the role exists', () => {
     expect(partsOf(observedPass({ end: stop(sibling), seen: observed({ role: aRole() }) }))).to.deep.include({
       EKSFargateProfileReady: 'False / WaitingForSibling',
+      IAMFargateRolesReady: 'True / Ready',
+    });
+  });
+
+  it('reports the problem of the role, and the profile as the pass has seen it, whatever tags both have', () => {
+    const object = anObject({ status: { tagKeys: ['team'] } });
+    const seen = observed({
+      profile: aProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'a' } }),
+      role: aRole({ tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'a' } }),
+    });
+    const after = (about: AffectedConditionType) => {
+      const end = stop(newReason('AccessDenied', { detail: 'no', about }));
+      return partsOf(observedPass({ object, desired: desiredOf(object), end, seen }));
+    };
+    expect(after('IAMFargateRolesReady')).to.deep.include({
+      EKSFargateProfileReady: 'True / Active',
+      IAMFargateRolesReady: 'False / AccessDenied',
+    });
+    expect(after('EKSFargateProfileReady')).to.deep.include({
+      EKSFargateProfileReady: 'False / AccessDenied',
       IAMFargateRolesReady: 'True / Ready',
     });
   });

@@ -8,6 +8,7 @@ import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condi
 import { effectOnReady } from './ready.ts';
 import { noticeAfter } from './stalled.ts';
 
+/** The condition of a profile that does not exist or does not work yet, while a problem of its role has to end first. */
 const WAITING_FOR_ROLE: ConditionContent = {
   status: 'False',
   reason: 'WaitingForRole',

@@ -3,7 +3,7 @@ import { isDeleting } from '../../../shared/object-state.ts';
 import { conditionOf } from './condition-list.ts';
 import { describeHealthIssues } from './health-issues.ts';
 import { findProfile } from '../../decide/compare.ts';
-import { isInOrderButForTags } from '../../decide/decide.ts';
+import { isWorking } from '../../decide/decide.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
@@ -69,7 +69,7 @@ export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lo
 const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
   desired !== undefined &&
   observed !== undefined &&
-  (observed.roles === undefined || !isInOrderButForTags(desired, { ...observed, roles: observed.roles }));
+  (observed.roles === undefined || !isWorking(desired, { ...observed, roles: observed.roles }));
 
 /**
  * Whether the reconcile saw that the Fargate profile is not ACTIVE any more, although a later call to AWS got no
