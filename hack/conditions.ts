@@ -135,9 +135,14 @@ const EXAMPLES: Facts = {
     abandonment: 'retain',
     about: 'EKSFargateProfileReady',
   },
-  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (no tag names the owner)' },
+  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (no tag names the owner)', isTrusted: true },
   RoleNotFound: { name: 'my-role', isProvisioned: false },
-  RoleTrustInvalid: { name: 'my-role', problem: 'the trust policy is not a JSON policy document', ours: false },
+  RoleTrustInvalid: {
+    name: 'my-role',
+    problem: 'the trust policy is not a JSON policy document',
+    mistake: 'notAllowed',
+    ours: false,
+  },
   RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
   WaitingForRoleDeletion: { name: 'my-role', other: 'AWSFargateProfile default/older' },
   RoleRecreated: {

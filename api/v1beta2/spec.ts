@@ -157,7 +157,8 @@ export const AWSFargateProfileSpec = object(
         description:
           'The name of the pod execution role, without its path. If the role does not exist, the controller creates it, and ' +
           'deletes it with the object. The controller uses an existing role that it does not own, but never changes or ' +
-          'deletes it. Default: a computed name, which status.role.name shows. At most 64 characters. ' +
+          'deletes it. It never creates a role with the name of the role that Cluster API Provider AWS shares between ' +
+          'profiles, eks-fargate.cluster-api-provider-aws.sigs.k8s.io. Default: a computed name, which status.role.name shows. At most 64 characters. ' +
           IMMUTABLE,
         maxLength: WIDE.text,
         rules: ROLE_NAME_RULES,

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
+import type { TrustMistake } from './trust-policy.ts';
 import { areTrustPoliciesEqual, trustPolicy, checkTrust } from './trust-policy.ts';
 
 const expected = {
@@ -90,7 +91,7 @@ describe('The trust policy', () => {
       });
     }
 
-    const refused: Readonly<Record<string, readonly [string, string]>> = {
+    const refused: Readonly<Record<string, readonly [document: string, reason: string, mistake?: TrustMistake]>> = {
       'no JSON': ['rubbish', 'the trust policy is not a JSON policy document'],
       'JSON that is no policy': ['{"Statement": 7}', 'the trust policy is not a JSON policy document'],
       'another service': [
@@ -116,18 +117,21 @@ describe('The trust policy', () => {
       'a Deny': [
         policy(allow, { ...allow, Effect: 'Deny' }),
         'the trust policy denies eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
+        'denied',
       ],
       'another region': [
         withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
         'the trust policy allows eks-fargate-pods.amazonaws.com to call sts:AssumeRole only under the condition ' +
           'ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn ' +
           'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
+        'condition',
       ],
     };
-    for (const [what, [document, reason]] of Object.entries(refused)) {
+    for (const [what, [document, reason, mistake = 'notAllowed']] of Object.entries(refused)) {
       it(`does not trust ${what}`, () => {
         expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({
           kind: 'untrusted',
+          mistake,
           reason,
         });
       });

@@ -34,7 +34,15 @@ export function trustPolicy({ partition, region, account, cluster }: TrustScope)
   });
 }
 
-export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrusted'; readonly reason: string };
+/**
+ * The mistake in a trust policy: no statement allows Fargate to assume the role, a statement denies it, or the
+ * conditions of the statements are not met.
+ */
+export type TrustMistake = 'notAllowed' | 'denied' | 'condition';
+
+export type TrustCheck =
+  | { readonly kind: 'trusted' }
+  | { readonly kind: 'untrusted'; readonly mistake: TrustMistake; readonly reason: string };
 
 /**
  * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster. Without a given
@@ -47,7 +55,7 @@ export type TrustCheck = { readonly kind: 'trusted' } | { readonly kind: 'untrus
 export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);
   if (statements === undefined) {
-    return untrusted('the trust policy is not a JSON policy document');
+    return untrusted('notAllowed', 'the trust policy is not a JSON policy document');
   }
   const forPrincipal = statements.filter((statement) => isStatementFor(statement, FARGATE_PODS_PRINCIPAL, ASSUME_ROLE));
   const requests = requestContextsFor(expected);
@@ -55,16 +63,17 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
     (s) => s.effect === 'Deny' && describeUnmetConditions(s, requests, false).length === 0,
   );
   if (denying.length > 0) {
-    return untrusted(`the trust policy denies ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
+    return untrusted('denied', `the trust policy denies ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
   }
   const allowing = forPrincipal.filter((statement) => statement.effect === 'Allow');
   if (allowing.length === 0) {
-    return untrusted(`the trust policy does not allow ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
+    return untrusted('notAllowed', `the trust policy does not allow ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE}`);
   }
   const obstacles = allowing.map((statement) => describeUnmetConditions(statement, requests, true));
   return obstacles.some((each) => each.length === 0)
     ? { kind: 'trusted' }
     : untrusted(
+        'condition',
         `the trust policy allows ${FARGATE_PODS_PRINCIPAL} to call ${ASSUME_ROLE} only under the condition ` +
           `${obstacles.map((each) => each.join(' and ')).join(', or ')}; ` +
           `EKS sends aws:SourceArn ${sourceArn(expected)}`,
@@ -146,4 +155,8 @@ function canonical(statement: Statement): unknown {
   ];
 }
 
-const untrusted = (reason: string): TrustCheck => ({ kind: 'untrusted', reason: cut(reason, MAX_FACT) });
+const untrusted = (mistake: TrustMistake, reason: string): TrustCheck => ({
+  kind: 'untrusted',
+  mistake,
+  reason: cut(reason, MAX_FACT),
+});

@@ -2,6 +2,7 @@ import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import type { TrustCheck } from '../../../pkg/fargate/trust-policy.ts';
 import { checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import {
   describeDifferences,
@@ -147,7 +148,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
     // controller creates its own role under the computed name, even if a role of another owner had this name before.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
-      return stopWith(newReason('RoleNotFound', { name: role.name, isProvisioned }));
+      const isOfCapa = isSharedByCapa(role.name);
+      return stopWith(newReason('RoleNotFound', { name: role.name, isOfCapa, isProvisioned }));
     }
     return desired.roleConflict && stopWith(desired.roleConflict);
   }
@@ -167,12 +169,10 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
         )
       : undefined;
   }
-  if (!role.isNamedInSpec)
-    return stopAtForeign(
-      desired,
-      newReason('RoleNotOwned', { name: role.name, whose: ownership.whose, isProvisioned }),
-    );
-  return findTrustBlocker(desired, found);
+  if (role.isNamedInSpec) return findTrustBlocker(desired, found);
+  const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
+  const facts = { name: role.name, whose: ownership.whose, isTrusted, isProvisioned };
+  return stopAtForeign(desired, newReason('RoleNotOwned', facts));
 }
 
 /**
@@ -195,11 +195,14 @@ function findExistingRoleBlocker(
 }
 
 function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefined {
-  const verdict = checkTrust(found.trust, { ...desired.place, cluster: desired.identity.eksCluster });
-  return verdict.kind === 'trusted'
-    ? undefined
-    : stopWith(newReason('RoleTrustInvalid', { name: found.name, problem: verdict.reason, ours: false }));
+  const verdict = checkTrustOf(desired, found);
+  if (verdict.kind === 'trusted') return undefined;
+  const { reason: problem, mistake } = verdict;
+  return stopWith(newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false }));
 }
+
+const checkTrustOf = ({ place, identity }: Desired, { trust }: FoundRole): TrustCheck =>
+  checkTrust(trust, { ...place, cluster: identity.eksCluster });
 
 /**
  * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag. An empty

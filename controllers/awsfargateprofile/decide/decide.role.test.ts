@@ -8,6 +8,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
+  CLUSTER_ARN,
   EKS_CLUSTER_TAG,
   NAMESPACE_TAG,
   POD_EXECUTION_POLICY,
@@ -553,6 +554,39 @@ describe('decide, about the role', () => {
     it('is deleted if spec.roleARN names another role', () => {
       const desired = deletion({ roleARN: SHARED_ROLE_ARN });
       expect(describeDecision(decide(desired, observed({ role: aRole() })))).not.to.equal('settled');
+    });
+  });
+
+  describe('the advice about a role that the controller may not change', () => {
+    const adviceFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed): string => {
+      const decision = decide(desiredFrom(spec), seen);
+      return decision.kind === 'stop' ? messageOf(decision.reason) : decision.kind;
+    };
+    const ofOtherCluster = TRUST_POLICIES.ours.replaceAll('eu-west-1', 'eu-north-1');
+    const clusterTags = { ...ROLE_TAGS, [EKS_CLUSTER_TAG]: CLUSTER_ARN.replace('eu-west-1', 'eu-north-1') };
+
+    it('names spec.roleARN only if Fargate may use the role for this EKS cluster', () => {
+      const adviceWith = (trust: string) => adviceFor({}, observed({ role: aRole({ tags: clusterTags, trust }) }));
+      const [use, evade] = [
+        'set spec.roleARN to the ARN of the role',
+        'To let the controller create a role with another name, set spec.roleName',
+      ];
+      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. Or wait`);
+      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. Or wait`);
+    });
+
+    it('asks for the right principal, or for the right condition, or for the removal of a denial', () => {
+      const adviceWith = (trust: string) =>
+        adviceFor({ roleName: SHARED_ROLE_NAME }, observed({ role: { ...SHARED_ROLE, trust } }));
+      expect(adviceWith(TRUST_POLICIES.forNodes)).to.match(
+        /the principal must be the service \S+, and the action sts:AssumeRole\. The controller retries on its own\.$/,
+      );
+      expect(adviceWith(ofOtherCluster)).to.match(
+        /EKS sends aws:SourceArn \S+\. Correct this condition in the trust policy of the role, so that it allows what EKS sends\. The controller retries on its own\.$/,
+      );
+      expect(adviceWith(TRUST_POLICIES.wide.replace('Allow', 'Deny'))).to.match(
+        /to call sts:AssumeRole\. Remove the statement that denies this from the trust policy of the role\. The controller retries on its own\.$/,
+      );
     });
   });
 

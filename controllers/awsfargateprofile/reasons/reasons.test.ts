@@ -93,9 +93,14 @@ const FACTS: Facts = {
     abandonment: 'removeFinalizer',
     about: 'IAMFargateRolesReady',
   },
-  RoleNotOwned: { name: 'shared', whose: 'an unknown owner (no tag names the owner)' },
+  RoleNotOwned: { name: 'shared', whose: 'an unknown owner (no tag names the owner)', isTrusted: true },
   RoleNotFound: { name: 'theirs', isProvisioned: false },
-  RoleTrustInvalid: { name: 'theirs', problem: 'the trust policy is not a JSON policy document', ours: false },
+  RoleTrustInvalid: {
+    name: 'theirs',
+    problem: 'the trust policy is not a JSON policy document',
+    mistake: 'notAllowed',
+    ours: false,
+  },
   RoleSettingsConflict: {
     name: 'shared',
     other: 'AWSFargateProfile team-a/api',
@@ -368,7 +373,7 @@ describe('messageOf', () => {
   it('asks for no change of the spec that the API server refuses once the profile is provisioned', () => {
     const isProvisioned = true;
     const reasons = [
-      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isProvisioned }),
+      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isTrusted: true, isProvisioned }),
       newReason('RoleNotFound', { name: 'pods', isProvisioned }),
       newReason('RoleNotFound', { name: 'pods', other: { arn: 'b', wanted: 'a' }, isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isProvisioned }),

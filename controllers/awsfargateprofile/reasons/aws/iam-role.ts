@@ -1,5 +1,6 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../../pkg/fargate/arns.ts';
+import type { TrustMistake } from '../../../../pkg/fargate/trust-policy.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../../pkg/fargate/trust-policy.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
@@ -11,41 +12,64 @@ const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 /** What a pod execution role must have so that EKS Fargate can run pods with it. */
 const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
 
+const ROLE_OF_CAPA =
+  'This is the name of the role that Cluster API Provider AWS shares between all Fargate profiles of the account, so the controller uses a role of this name but does not create it';
+
+const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
+  notAllowed: `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
+  denied: 'Remove the statement that denies this from the trust policy of the role',
+  condition: 'Correct this condition in the trust policy of the role, so that it allows what EKS sends',
+};
+
 type Named = { readonly name: string };
 
 /** Condition reasons about the pod execution role and its access entry. */
 export const ROLE_REASONS = {
   /**
    * `other` is set if the role with this name in IAM has another ARN than spec.roleARN. In `other`, `arn` is the ARN in
-   * IAM, and `wanted` is spec.roleARN.
+   * IAM, and `wanted` is spec.roleARN. `isOfCapa` tells whether the name is that of the role that Cluster API Provider
+   * AWS shares between profiles.
    */
   RoleNotFound: defineReason<
-    Named & SpecChangeable & { readonly other?: { readonly arn: string; readonly wanted: string } }
+    Named &
+      SpecChangeable & {
+        readonly other?: { readonly arn: string; readonly wanted: string };
+        readonly isOfCapa?: boolean;
+      }
   >({
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
-    describe: ({ name, other }) =>
+    describe: ({ name, other, isOfCapa = false }) =>
       other === undefined
-        ? `IAM role ${quoted(name)}, which the spec names, does not exist. The controller does not manage this role, so it does not create it`
+        ? `IAM role ${quoted(name)}, which the spec names, does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
-    remedy: ({ other, isProvisioned = false }) =>
+    remedy: ({ other, isOfCapa = false, isProvisioned = false }) =>
       isProvisioned
         ? `Create the role again with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
         : other === undefined
-          ? `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+          ? isOfCapa
+            ? `Set spec.roleName to another name, or remove it: then the controller creates a role. Or create the role yourself, ${ROLE_CONTENTS}. ${RETRIES}`
+            : `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /** `ours` tells whether the controller manages the trust policy of the role. */
-  RoleTrustInvalid: defineReason<Named & { readonly problem: string; readonly ours: boolean }>({
+  /**
+   * `mistake` is the mistake that the controller finds in the trust policy; undefined if only EKS rejects the role.
+   * `ours` tells whether the controller manages the trust policy of the role.
+   */
+  RoleTrustInvalid: defineReason<
+    Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
+  >({
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
-    remedy: ({ ours }) =>
-      ours
+    remedy: ({ mistake, ours }) => {
+      if (mistake !== undefined) return `${TRUST_CORRECTIONS[mistake]}. ${RETRIES}`;
+      return ours
         ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
-        : `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole. ${RETRIES}`,
+        : `The controller finds no mistake in the trust policy of the role. Look at conditions in it that only AWS can evaluate, for example on an organization, and at other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
+    },
   }),
   /**
    * `other` is the object or profile that also uses the role, if it is known. `settings` are the fields below `spec`

@@ -49,14 +49,18 @@ export const OWNERSHIP_REASONS = {
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
     },
   }),
-  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string }>({
+  /** `isTrusted` tells whether the trust policy of the role lets Fargate use the role for profiles of the EKS cluster. */
+  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
-    remedy: ({ isProvisioned = false }) =>
-      `${isProvisioned ? REPLACE_OBJECT : 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. To let the controller create a role with another name, set spec.roleName'}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`,
+    remedy: ({ isTrusted, isProvisioned = false }) => {
+      const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
+      const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
+      return `${isProvisioned ? REPLACE_OBJECT : evade}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`;
+    },
   }),
   /**
    * `abandonment` is how a user can end the deletion of the object while the tag is still missing; undefined if the
