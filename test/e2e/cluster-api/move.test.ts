@@ -188,7 +188,7 @@ describe('clusterctl move between two management clusters', () => {
         // AWS three more times. Only then does it check that nothing has changed in AWS.
         const looks = (name: string): number => calls.about(`default_${name}`).length;
         const atArrival = names.map(looks);
-        await eventually(() => names.every((name, index) => looks(name) >= (atArrival[index] ?? 0) + 3), {});
+        await eventually(() => names.every((name, index) => looks(name) >= (atArrival[index] ?? 0) + 3));
         expect(operationsOf(calls)).to.deep.equal([]);
         expect(inAws()).to.deep.equal(untouched);
       });
