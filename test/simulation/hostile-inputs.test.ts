@@ -40,7 +40,7 @@ import { findEksClusterExcess, findRoleExcess } from '../../pkg/fargate/operator
 import { areSelectorsEqual } from '../../pkg/fargate/selectors.ts';
 import { tagDrift } from '../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase } from '../../pkg/fargate/tags/tag-map.ts';
-import { profileTags } from '../../pkg/fargate/tags/tags-to-set.ts';
+import { profileTags, roleTags } from '../../pkg/fargate/tags/tags-to-set.ts';
 import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-policy.ts';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
@@ -297,7 +297,8 @@ const INPUTS: readonly Input[] = [
       const tags = Object.fromEntries(repeated(count, (n) => [`key-${n}`, 'v']));
       const owner = { namespace: 'a', name: 'b' };
       return () => [
-        tagDrift(tags, tags, Object.keys(tags), foldCase),
+        tagDrift({ tags, additions: Object.keys(tags) }, { tags }, Object.keys(tags), foldCase),
+        roleTags({ eksClusterArn: 'a', namespace: 'b' }, { clusterName: undefined, object: tags, controlPlane: tags }),
         profileTags(owner, { clusterName: undefined, object: tags, controlPlane: tags }),
       ];
     },

@@ -75,13 +75,14 @@ export const roleOwnershipTags = ({
 
 /** Describes tags of one source with other values of which AWS would keep only one, because their keys are equal to AWS. */
 function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
-  const entries = sortedEntries(tags);
-  return entries.flatMap(([key, value], index) => {
-    const other = entries.slice(0, index).find(([each, theirs]) => fold(each) === fold(key) && theirs !== value);
-    return other === undefined
+  const firsts = new Map<string, readonly [key: string, value: string]>();
+  return sortedEntries(tags).flatMap(([key, value]) => {
+    const first = firsts.get(fold(key));
+    if (first === undefined) firsts.set(fold(key), [key, value]);
+    return first === undefined || first[1] === value
       ? []
       : [
-          `tags "${other[0]}" and "${key}" of ${source}: IAM ignores the case of letters in keys, so the role could have only one of these tags`,
+          `tags "${first[0]}" and "${key}" of ${source}: IAM ignores the case of letters in keys, so the role could have only one of these tags`,
         ];
   });
 }
