@@ -86,9 +86,12 @@ export const SUBNET_ID_RULES: readonly Rule[] = [
   },
 ];
 
-/** The ASCII characters that AWS allows in tags: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_tags.html */
-const TAG_CHARACTERS = String.raw`'^[a-zA-Z0-9\\s_.:=+@/-]*$'`;
-const ALLOWED_CHARACTERS = 'letters, digits, spaces and _ . : / = + - @';
+/**
+ * The characters that AWS allows in tags: https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html. The
+ * controller applies the same rule to the tags of the control plane, in pkg/fargate/tags/tag-limits.ts.
+ */
+const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
+const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /**

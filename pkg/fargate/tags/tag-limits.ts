@@ -5,7 +5,10 @@ export const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
 export const MAX_VALUE_CHARACTERS = 256;
 const RESERVED_PREFIX = 'aws:';
-/** The characters that IAM and EKS allow in the keys and values of tags. */
+/**
+ * The characters that IAM and EKS allow in the keys and values of tags. The CRD applies the same rule to
+ * spec.additionalTags.
+ */
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
 /** A tag, and the name of its source for error messages, such as `the control plane`. */
@@ -49,7 +52,9 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
     ['value', value],
   ] as const) {
     if (!ALLOWED.test(text)) {
-      problems.push(`${tag}: the ${part} may contain only letters, digits, spaces and _ . : / = + - @`);
+      problems.push(
+        `${tag}: the ${part} may contain only letters, digits and spaces of any language, and _ . : / = + - @`,
+      );
     }
   }
   return problems;

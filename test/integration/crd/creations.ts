@@ -5,7 +5,7 @@ const NO_NAMESPACE = 'Fargate Profile must have at least one selector with at le
 const BAD_NAME =
   'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have ' +
   'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.';
-const ALLOWED = 'letters, digits, spaces and _ . : / = + - @';
+const ALLOWED = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const RESERVED = 'is reserved for controllers, which mark their own resources with it; use another key';
 const BESIDE_ARN =
   'cannot be combined with roleName, rolePath, rolePermissionsBoundary or roleAdditionalPolicies; set roleARN alone, ' +
@@ -182,6 +182,18 @@ export const CREATIONS: readonly Case[] = [
     what: 'every character that AWS allows in tags',
     spec: { additionalTags: { 'aZ9 _.:=+-@/': 'aZ9 _.:=+-@/', empty: '' } },
   },
+  {
+    what: 'letters, digits and spaces of any language in tags',
+    spec: { additionalTags: { owner: 'Équipe Données', 所有者: '平台\u3000团队 ٣', 'Équipe 𝒳': 'é'.repeat(256) } },
+  },
+  { what: 'a key of 128 characters with more bytes', spec: tags('𝒳'.repeat(128)) },
+  ...['a\tb', 'a\nb', 'a\u0301', '🙂'].map((value) => ({
+    what: `the tag value ${JSON.stringify(value)}, which AWS does not allow`,
+    spec: { additionalTags: { a: value } },
+    causes: [
+      `spec.additionalTags[a]: Invalid value: ${JSON.stringify(value)}: has a character that AWS does not allow; use ${ALLOWED}`,
+    ],
+  })),
   {
     what: 'the tag of another cluster tool',
     spec: tags('sigs.k8s.io/cluster-api-provider-aws/role', 'kubernetes.io/clusters'),

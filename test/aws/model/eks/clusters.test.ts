@@ -45,6 +45,18 @@ describe('EKS clusters and tags', () => {
     expect([malformed.code, malformed.status]).to.deep.equal(['BadRequestException', 400]);
   });
 
+  it('have tags with letters, digits and spaces of any language', () => {
+    const resourceArn = fixture.cluster.arn;
+    const tags = { owner: 'Équipe Données', 所有者: '平台 ٣', ['𝒳'.repeat(128)]: '𝒳'.repeat(256) };
+    fixture.run('eks', 'TagResource', { resourceArn, tags });
+    expect(fixture.cluster.tags).to.deep.include(tags);
+    for (const value of ['a;b', 'a\tb', '🙂']) {
+      expect(fixture.refused('eks', 'TagResource', { resourceArn, tags: { value } }).code).to.equal(
+        'BadRequestException',
+      );
+    }
+  });
+
   it('have at most 50 tags, without reserved keys', () => {
     const resourceArn = fixture.cluster.arn;
     const fifty = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, '']));

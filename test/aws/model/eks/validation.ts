@@ -64,6 +64,9 @@ export function readSelectors(input: Input, limits: Config['eks']): readonly Pro
   });
 }
 
+/** The characters of tags: https://docs.aws.amazon.com/eks/latest/userguide/eks-using-tags.html#tag-restrictions */
+const tagText = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+
 /**
  * Returns the reason why EKS refuses the tags; undefined: EKS accepts them. AWS documents the limits of tags but not
  * the error messages, so the texts of this function are invented. The manager may rely only on the tag key in them.
@@ -72,8 +75,10 @@ export function tagsFault(tags: TagMap): string | undefined {
   const keys = Object.keys(tags);
   if (keys.length > 50) return 'The number of tags exceeds the limit of 50.';
   for (const [key, value] of Object.entries(tags)) {
-    if (key.length < 1 || key.length > 128) return `The tag key '${key}' must have 1 to 128 characters.`;
-    if (value.length > 256) return `The value of tag '${key}' must have at most 256 characters.`;
+    const [keyLength, valueLength] = [[...key].length, [...value].length];
+    if (keyLength < 1 || keyLength > 128) return `The tag key '${key}' must have 1 to 128 characters.`;
+    if (valueLength > 256) return `The value of tag '${key}' must have at most 256 characters.`;
+    if (!tagText.test(key) || !tagText.test(value)) return `The tag '${key}' has a character that is not allowed.`;
     if (key.toLowerCase().startsWith('aws:')) return `The tag key '${key}' begins with the reserved prefix 'aws:'.`;
   }
   return undefined;

@@ -194,6 +194,13 @@ describe('IAM roles', () => {
     expect(getRole('pods')).not.to.have.property('PermissionsBoundary');
   });
 
+  it('have tags with letters, digits and spaces of any language', () => {
+    const tag = { Key: '𝒳'.repeat(128), Value: 'Équipe Données ٣' };
+    run('TagRole', { RoleName: 'pods', Tags: [tag] });
+    expect(run('ListRoleTags', { RoleName: 'pods' })['Tags']).to.deep.include(tag);
+    expect(refused('TagRole', { RoleName: 'pods', Tags: [{ Key: 'a', Value: 'b;c' }] })[0]).to.equal('ValidationError');
+  });
+
   it('replace and remove tags ignoring the case of keys', () => {
     run('TagRole', {
       RoleName: 'pods',

@@ -30,10 +30,11 @@ export function readTags(input: Input): TagMap {
 }
 
 function checkTagText(text: string, member: string, shortest: number, longest: number): void {
-  if (text.length < shortest) {
+  const length = [...text].length;
+  if (length < shortest) {
     throw constraintViolated(text, member, `Member must have length greater than or equal to ${shortest}`);
   }
-  if (text.length > longest) {
+  if (length > longest) {
     throw constraintViolated(text, member, `Member must have length less than or equal to ${longest}`);
   }
   if (!/^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u.test(text)) {
