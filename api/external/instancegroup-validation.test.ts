@@ -118,6 +118,15 @@ describe('decodeFargateGroup', () => {
         expect(problemsOf(group)).to.include(`spec.eks-fargate.selectors[${index}]: expected namespace`);
       });
 
+    it('refuses a selector whose label had no value, instead of selecting more pods', () => {
+      const written = { namespace: 'web', labels: { compute: null } };
+      const selectors = [{ namespace: 'web', labels: {} }];
+      const annotation = JSON.stringify({ spec: { 'eks-fargate': { selectors: [written] } } });
+      expect(problemsOf(shortened(selectors, annotation))).to.include(
+        'spec.eks-fargate.selectors[0]: expected labels that are a map of texts, each with a value',
+      );
+    });
+
     it('prefers what another client has written since', () => {
       const { selectors } = decodedOf(shortened([{ namespace: 'a', labels }, { labels }]));
       expect(selectors.map(({ namespace }) => namespace)).to.deep.equal(['a', 'namespace2']);
@@ -183,7 +192,7 @@ describe('decodeFargateGroup', () => {
     [
       'a label that is no text',
       withFargate({ selectors: [{ namespace: 'a', labels: { app: 1 } }] }),
-      'spec.eks-fargate.selectors[0]: expected labels that are a map of texts, got an object',
+      'spec.eks-fargate.selectors[0]: expected labels that are a map of texts, each with a value, got an object',
     ],
     ['a tag that is no text', withFargate({ tags: { cost: 7 } }), 'spec.eks-fargate.tags.cost: expected string, got 7'],
     [

@@ -39,7 +39,7 @@ const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field'
 function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
   const labels = Labels.decode(given ?? {});
-  if (E.isLeft(labels)) return E.left('labels that are a map of texts');
+  if (E.isLeft(labels)) return E.left('labels that are a map of texts, each with a value');
   const [[key, value] = ['', undefined], ...others] = Object.entries(rest);
   if (others.length > 0) return E.left(SELECTOR_FORM);
   if (key === 'namespace')
@@ -94,7 +94,8 @@ export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProble
 
 /**
  * Restores selectors of the form `- namespace1:` in an InstanceGroup from kubectl's annotation
- * `last-applied-configuration`. The key `namespace1` has no value, so a client-side `kubectl apply` drops the key.
+ * `last-applied-configuration`. The key `namespace1` has no value, so a client-side `kubectl apply` drops the key. It
+ * also drops labels without a value, with which the selector is refused: without them it would match more pods.
  */
 function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');

@@ -39,6 +39,11 @@ export type ObjectOf<P> = {
 
 interface Docs {
   readonly description?: string;
+  /**
+   * Lets rules see `null`, which the API server otherwise drops without a word. A rule must refuse `null`, because the
+   * decoder refuses it.
+   */
+  readonly nullable?: true;
   readonly default?: Json;
   readonly rules?: readonly Rule[];
   /** What a user sets the field to if it is missing, for example `the ARN of an IAM role`. */

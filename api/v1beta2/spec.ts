@@ -38,7 +38,7 @@ export const Selector = object(
       }),
     ),
     labels: optional(
-      map(string({ maxLength: WIDE.text }), {
+      map(string({ nullable: true, maxLength: WIDE.text }), {
         description:
           'The labels of the pods: a pod must have all of them. Default: every pod of the namespace. The wildcards * and ? ' +
           'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
@@ -132,7 +132,7 @@ export const AWSFargateProfileSpec = object(
       ),
     ),
     additionalTags: optional(
-      map(string({ maxLength: WIDE.text, rules: TAG_VALUE_RULES }), {
+      map(string({ nullable: true, maxLength: WIDE.text, rules: TAG_VALUE_RULES }), {
         description:
           'Additional tags of the profile, and of the role if this controller created it. The additionalTags of the control ' +
           "plane and the controller's own tags are set too. IAM ignores the case of letters in keys, so two keys that differ " +

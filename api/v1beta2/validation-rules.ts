@@ -26,6 +26,17 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   messageExpression: `'tag key "' + self.filter(k, !(${condition}))[0] + '" ${wrong}; ${right}'`,
 });
 
+/**
+ * A CEL rule that refuses a map entry with the value `null`, such as the empty value of a template. The schema of the
+ * values has to be nullable: otherwise the API server drops the entry, and a selector without the label would select
+ * more pods than the user wrote.
+ */
+const noNullValue = (entry: string): Rule => ({
+  rule: 'self.all(k, dyn(self[k]) != null)',
+  message: `a ${entry} has no value; write a value, or "" for the empty one`,
+  messageExpression: `'${entry} "' + self.filter(k, dyn(self[k]) == null)[0] + '" has no value; write a value, or "" for the empty one'`,
+});
+
 export const SELECTOR_RULES: readonly Rule[] = [
   required(
     'namespace',
@@ -46,6 +57,7 @@ export const NAMESPACE_RULES: readonly Rule[] = [
  * wildcards `*` and `?`.
  */
 export const LABELS_RULES: readonly Rule[] = [
+  noNullValue('label'),
   {
     rule:
       `self.all(k, k.matches('^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?` +
@@ -99,6 +111,7 @@ const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
  * one names the Cluster, one the EKS cluster, and one the namespace.
  */
 export const TAGS_RULES: readonly Rule[] = [
+  noNullValue('tag'),
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
   tagKeyRule('size(k) >= 1 && size(k) <= 128', 'is empty or too long', 'use 1 to 128 characters'),
   tagKeyRule(`!k.lowerAscii().startsWith('aws:')`, 'has the prefix aws:, which AWS reserves', 'use another key'),

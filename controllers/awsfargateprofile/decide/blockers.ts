@@ -20,6 +20,7 @@ import type { Decision } from '../model/decision.ts';
 import { stopWith } from '../model/decision.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
+import { enumerated } from '../reasons/wording/phrases.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
@@ -40,8 +41,25 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
     // is not evaluated.
     findLimitBlocker(desired, observed, desired.wanted.profile) ??
     findRoleBlocker(desired, observed) ??
-    findAdoptionBlocker(desired, observed, desired.wanted.profile)
+    findAdoptionBlocker(desired, observed, desired.wanted.profile) ??
+    findCreationBlocker(desired, observed, desired.wanted.profile)
   );
+}
+
+/**
+ * Returns the decision to stop if the spec forbids the creation or replacement of a Fargate profile. A profile that is
+ * as the spec asks for stays, and so does its role.
+ */
+function findCreationBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+  const found = findProfile(observed.profiles, wanted.name);
+  if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
+  return findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed);
+}
+
+function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Decision | undefined {
+  if (fields.length === 0) return undefined;
+  const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. The empty value is written ""`;
+  return stopWith(newReason('InvalidSpec', { detail }));
 }
 
 /**

@@ -3,19 +3,17 @@ import { findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Decision } from '../model/decision.ts';
 import { stopWith } from '../model/decision.ts';
-import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, WantedRole } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { describeDifferences, findProfile, findRole } from './compare.ts';
+import { findProfile, findRole } from './compare.ts';
 
 /**
- * If the spec exceeds the operator's limits, which are flags of the manager, the controller neither creates nor replaces
- * a Fargate profile. In this case the function returns the decision to stop. An existing profile and its role stay.
+ * Returns the decision to stop if the spec exceeds the operator's limits, which are flags of the manager. The controller
+ * then neither creates nor replaces a Fargate profile.
  */
-export function findLimitBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
-  const found = findProfile(observed.profiles, wanted.name);
-  if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
+export function findLimitBlocker(desired: Desired, observed: Observed): Decision | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
   return excess.length > 0
     ? stopWith(newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }))

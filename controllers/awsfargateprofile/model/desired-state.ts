@@ -201,6 +201,11 @@ export interface Desired {
    */
   readonly excess: readonly LimitExcess[];
   /**
+   * The fields of selectors that have no value in the manifest of the user, for example
+   * `spec.selectors[0].labels.compute`. Without these fields the selectors match more pods than the manifest says.
+   */
+  readonly emptySelectorFields: readonly string[];
+  /**
    * All names under which the object's Fargate profile and role may exist: the wanted names and the names in status,
    * and for a deletion the computed names too. A reconcile reads the profiles and roles with these names from AWS.
    */

@@ -22,6 +22,12 @@ describe('validation of a new AWSFargateProfile', () => {
       // The API server validates the fields of an object in a random order, so the test ignores the order of the
       // causes.
       expect(causesOf(await create(profile('new', spec)))).to.have.members(causes);
+      const applied = await controlPlane.api.request('PATCH', `${PROFILES}/new`, {
+        body: profile('new', spec),
+        query: { dryRun: 'All', fieldManager: 'test' },
+        contentType: 'application/apply-patch+yaml',
+      });
+      expect(causesOf(applied), 'server-side apply').to.have.members(causes);
     });
   }
 

@@ -6,6 +6,7 @@ const BAD_NAME =
   'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have ' +
   'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.';
 const ALLOWED = 'letters, digits and spaces of any language, and _ . : / = + - @';
+const NO_VALUE = 'has no value; write a value, or "" for the empty one';
 const RESERVED = 'is reserved for controllers, which mark their own resources with it; use another key';
 const BESIDE_ARN =
   'cannot be combined with roleName, rolePath, rolePermissionsBoundary or roleAdditionalPolicies; set roleARN alone, ' +
@@ -130,6 +131,11 @@ export const CREATIONS: readonly Case[] = [
     what: 'six labels, for accounts with a raised quota',
     spec: selector({ labels: { a: '', b: '', c: '', d: '', e: '', f: '' } }),
   },
+  {
+    what: 'a label without a value',
+    spec: selector({ labels: { app: 'web', compute: null } }),
+    causes: [`spec.selectors[0].labels: Invalid value: label "compute" ${NO_VALUE}`],
+  },
   ...['-a', 'a/b/c', 'a b', '', 'UPPER/a'].map((key) => ({
     what: `the label ${JSON.stringify(key)}`,
     spec: selector({ labels: { [key]: 'x' } }),
@@ -232,6 +238,11 @@ export const CREATIONS: readonly Case[] = [
       causes: [`spec.additionalTags: Invalid value: tag key "${key}" ${RESERVED}`],
     }),
   ),
+  {
+    what: 'a tag without a value',
+    spec: { additionalTags: { owner: null } },
+    causes: [`spec.additionalTags: Invalid value: tag "owner" ${NO_VALUE}`],
+  },
   { what: 'a tag of 256 characters', spec: { additionalTags: { a: 'v'.repeat(256) } } },
   {
     what: 'a tag of 257 characters',
@@ -360,6 +371,16 @@ export const MALFORMED: readonly Case[] = [
     causes: [
       'spec.selectors[0].labels.a: Invalid value: "integer": spec.selectors[0].labels.a in body must be of type string: "integer"',
     ],
+  },
+  {
+    what: 'a selector without a value',
+    spec: { selectors: [{ namespace: 'a' }, null] },
+    causes: ['spec.selectors[1]: Invalid value: "null": spec.selectors[1] in body must be of type object: "null"'],
+  },
+  {
+    what: 'a subnet without a value',
+    spec: { subnetIDs: [null] },
+    causes: ['spec.subnetIDs[0]: Invalid value: "null": spec.subnetIDs[0] in body must be of type string: "null"'],
   },
   {
     what: 'an unknown updateStrategy',

@@ -123,6 +123,32 @@ describe('changes of the spec', () => {
       await remove('early');
     });
 
+    it('to a label without a value, which kubectl drops: nothing is created, and the condition names the label', async () => {
+      await world.createEksCluster('empty', { ready: false });
+      const calls = callsFromNow(world.aws);
+      const apply = async (compute: string | null): Promise<void> => {
+        const selectors = [{ namespace: 'web', labels: { compute } }];
+        const manifest = JSON.stringify(fargateProfile('empty', { clusterName: 'empty', selectors }));
+        expect(await world.kubectl(['apply', '-f', '-'], manifest)).to.include({ code: 0 });
+      };
+      await apply('wrong');
+      await apply(null);
+      await world.setControlPlaneReady('empty', true);
+      const object = await world.condition('empty', 'Stalled', { status: 'True', reason: 'InvalidSpec' });
+      expect(messageOf(object, 'Ready')).to.equal(
+        'spec.selectors[0].labels.compute has no value in the manifest that kubectl has applied, so the selector would ' +
+          'match more pods than the manifest says. The empty value is written "". Correct this field. The controller then ' +
+          'continues on its own.',
+      );
+      expect(calls.mutations()).to.deep.equal([]);
+      await apply('fargate');
+      await world.ready('empty');
+      expect(profileOf('default_empty').selectors).to.deep.equal([
+        { namespace: 'web', labels: { compute: 'fargate' } },
+      ]);
+      await remove('empty');
+    });
+
     it('of selectors and subnets during a create: the create ends, then the profile is replaced', async () => {
       const watched = versionsOf('hasty');
       const calls = callsFromNow(world.aws);

@@ -533,6 +533,35 @@ describe('withProfileNameInUse', () => {
   });
 });
 
+describe('findEmptySelectorFields', () => {
+  const fieldsOf = (written: unknown, stored: object): readonly string[] => {
+    const applied = JSON.stringify({ spec: { selectors: [{ namespace: 'a' }, written] } });
+    return desiredOf(
+      anObject({
+        metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': applied } },
+        spec: { selectors: [{ namespace: 'a' }, { namespace: 'web', ...stored }] },
+      }),
+    ).emptySelectorFields;
+  };
+
+  it('finds labels without a value in the manifest that kubectl has applied', () => {
+    const path = 'spec.selectors[1].labels';
+    expect(fieldsOf({ namespace: 'web', labels: { compute: null } }, { labels: {} })).to.deep.equal([
+      `${path}.compute`,
+    ]);
+    expect(fieldsOf({ namespace: 'web', labels: { a: 'b', c: null } }, { labels: { a: 'b' } })).to.deep.equal([
+      `${path}.c`,
+    ]);
+    expect(fieldsOf({ namespace: 'web', labels: null }, {})).to.deep.equal([path]);
+  });
+
+  it('finds nothing in other manifests, and after another client has changed the selector', () => {
+    expect(fieldsOf({ namespace: 'web', labels: { a: '' } }, { labels: { a: '' } })).to.deep.equal([]);
+    expect(fieldsOf({ namespace: 'web', labels: { compute: null } }, { labels: { other: 'x' } })).to.deep.equal([]);
+    expect(fieldsOf(null, {})).to.deep.equal([]);
+  });
+});
+
 describe('withCurrentRoleName', () => {
   const using = (arn: string) => [{ name: PROFILE, found: aProfile({ podExecutionRoleArn: RoleArn.of(arn) }) }];
   const formerArn = `arn:aws:iam::111122223333:role/${FORMER_ROLE}`;

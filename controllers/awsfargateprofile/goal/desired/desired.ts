@@ -17,6 +17,7 @@ import type { ObservedProfile } from '../../model/observed-state.ts';
 import type { Abandonment } from '../../reasons/wording/abandonment.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
+import { findEmptySelectorFields } from './empty-selector-fields.ts';
 import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
 import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
@@ -108,6 +109,7 @@ function desiredUnderName(
     // The operator's limits (flags of the manager) do not block the deletion of an object.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
     excess: controlPlaneFacts === undefined ? [] : findExcess(object.spec, inputs.limits, place),
+    emptySelectorFields: controlPlaneFacts === undefined ? [] : findEmptySelectorFields(object),
   } as const;
   if (controlPlaneFacts === undefined) {
     return E.right({ ...common, names: namesOnDeletion(object, common), wanted: undefined });
