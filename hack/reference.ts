@@ -65,6 +65,9 @@ ${fieldTable('status')}
 The API server refuses a manifest with mistakes and names all of them: \`kubectl apply\` shows field and message. An object with
 mistakes that an older version of the CRD admitted can still be changed in its other fields, corrected and deleted.
 
+A change of an immutable field is accepted if it means the same: another order of selectors or subnets, \`labels: {}\`, \`rolePath: /\`,
+the subnets, the region or the computed names in use, and taking these away again.
+
 A label or tag without a value (\`compute:\`, such as the empty value of a template) is refused too, because a selector without the
 label would match more pods than the manifest says. A client-side \`kubectl apply\` over an existing object drops such a label before the
 API server sees it: then no profile is created, and the condition \`Stalled\` names the label. Of fields that do not exist, such as

@@ -63,12 +63,6 @@ export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
 /** CEL rules for spec.eksCluster. */
 export const EKS_CLUSTER_RULES: readonly Rule[] = [
   required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the cluster in EKS'),
-  {
-    rule: `(${isEmpty('self.region')} && ${isEmpty('oldSelf.region')}) || (has(self.region) && has(oldSelf.region) && self.region == oldSelf.region)`,
-    message: `region is immutable; ${CREATE_ANOTHER}`,
-    fieldPath: '.region',
-    reason: 'FieldValueForbidden',
-  },
 ];
 
 /**
@@ -99,6 +93,21 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
     'not a kind of identity; use AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
   ),
 ];
+
+/** Returns a CEL expression for the region of spec.eksCluster. If the spec names none, it is the region in status. */
+const regionOf = (object: string): string =>
+  `(!${isEmpty(`${object}.spec.eksCluster.region`)} ? ${object}.spec.eksCluster.region : ` +
+  `has(oldSelf.status) && has(oldSelf.status.region) ? oldSelf.status.region : '')`;
+
+/** A CEL rule for the whole object, because only there CEL can read status. */
+export const REGION_IMMUTABLE: Rule = {
+  rule:
+    '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || !has(oldSelf.spec.eksCluster) || ' +
+    `${regionOf('self')} == ${regionOf('oldSelf')}`,
+  message: `region is immutable; ${CREATE_ANOTHER}`,
+  fieldPath: '.spec.eksCluster.region',
+  reason: 'FieldValueForbidden',
+};
 
 /**
  * Returns a CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped the

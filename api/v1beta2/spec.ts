@@ -25,7 +25,7 @@ const IMMUTABLE = 'Immutable once the profile is provisioned.';
  * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. For some fields, the CEL
  * rules in api/v1beta2/validation-rules.ts enforce the real limits, which are lower.
  */
-const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
+export const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
   {

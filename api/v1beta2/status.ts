@@ -2,6 +2,7 @@ import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../na
 import { boolean, integer, list, object, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
 import { Condition } from './condition.ts';
+import { WIDE } from './spec.ts';
 
 export const Initialization = object(
   {
@@ -139,9 +140,10 @@ export const AWSFargateProfileStatus = object(
     ),
     role: optional(StatusRole),
     subnets: optional(
-      list(string(), {
+      list(string({ maxLength: WIDE.text }), {
         description:
           'The ids of the subnets in use: those of spec.subnetIDs, or the private subnets of the control plane.',
+        maxItems: WIDE.subnets,
         'x-kubernetes-list-type': 'atomic',
       }),
     ),

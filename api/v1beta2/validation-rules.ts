@@ -3,6 +3,7 @@ import {
   CLUSTER_CHOICE_RULES,
   CREATE_ANOTHER,
   GAINED_EKS_CLUSTER_RULES,
+  REGION_IMMUTABLE,
   isEmpty,
   required,
 } from './cluster-validation-rules.ts';
@@ -162,6 +163,9 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
   },
 ];
 
+/** Returns a CEL expression that is true if rolePath is the default `/`, with or without words. */
+const isDefaultPath = (spec: string): string => `(!has(${spec}.rolePath) || ${spec}.rolePath in ['', '/'])`;
+
 /**
  * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also if the object
  * was created under the CRD of Cluster API Provider AWS, which has the same name. So a rule must not refuse a spec that
@@ -179,8 +183,8 @@ export const SPEC_RULES: readonly Rule[] = [
   },
   {
     rule:
-      `!has(self.roleARN) || ${['roleName', 'rolePath', 'rolePermissionsBoundary'].map((f) => isEmpty(`self.${f}`)).join(' && ')}` +
-      ` && ${isEmptyList('self.roleAdditionalPolicies')}`,
+      `!has(self.roleARN) || ${isEmpty('self.roleName')} && ${isDefaultPath('self')} && ` +
+      `${isEmpty('self.rolePermissionsBoundary')} && ${isEmptyList('self.roleAdditionalPolicies')}`,
     message:
       'cannot be combined with roleName, rolePath, rolePermissionsBoundary or roleAdditionalPolicies; set roleARN alone, ' +
       'or remove it',
@@ -200,18 +204,17 @@ const onceProvisioned = (condition: string): string =>
 
 const IMMUTABLE = 'is immutable once the profile is provisioned';
 
-const isSame = (field: string): string =>
-  `(${isEmpty(`self.spec.${field}`)} ? ${isEmpty(`oldSelf.spec.${field}`)} : ` +
-  `has(oldSelf.spec.${field}) && self.spec.${field} == oldSelf.spec.${field})`;
-
+/** Returns a CEL expression for the text of a field, in which `''` stands for an absent field. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 /**
  * A CEL rule that makes a text field immutable once the profile is provisioned. `exception` is a CEL condition under
  * which the new text means the same as the old text, and is allowed.
  */
-const immutableTextOnceProvisioned = (field: string, exception?: string): Rule => ({
-  rule: onceProvisioned(exception === undefined ? isSame(field) : `${isSame(field)} || ${exception}`),
+const immutableTextOnceProvisioned = (field: string, ...exception: readonly string[]): Rule => ({
+  rule: onceProvisioned(
+    [`${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`, ...exception].join(' || '),
+  ),
   message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
   messageExpression:
     `'${field} ${IMMUTABLE}: "' + ${valueOf(`oldSelf.spec.${field}`)} + ` +
@@ -220,19 +223,30 @@ const immutableTextOnceProvisioned = (field: string, exception?: string): Rule =
   reason: 'FieldValueForbidden',
 });
 
-/** A CEL rule that makes a list immutable once the profile is provisioned, except for the order of its elements. */
-const immutableSetOnceProvisioned = (field: string): Rule => {
-  const [now, before] = [`self.spec.${field}`, `oldSelf.spec.${field}`];
+/**
+ * A CEL rule that makes a list immutable once the profile is provisioned, except for the order of its elements. `read`
+ * returns a CEL expression for the elements of the list in the given spec. Elements that mean the same must be equal.
+ */
+const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
+  const [now, before] = [read('self.spec'), read('oldSelf.spec')];
   return {
-    rule: onceProvisioned(
-      `(${isEmptyList(now)} ? ${isEmptyList(before)} : ` +
-        `has(${before}) && ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now}))`,
-    ),
+    // The comparison of the whole lists comes first because it costs less: CEL's cost limit would stop the comparison of
+    // their elements in a very long list.
+    rule: onceProvisioned(`${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`),
     message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
     fieldPath: `.spec.${field}`,
     reason: 'FieldValueForbidden',
   };
 };
+
+/** Returns a CEL expression for the selectors of a spec, in which absent labels are the same as empty labels. */
+const selectorsOf = (spec: string): string =>
+  `(has(${spec}.selectors) ? ${spec}.selectors.map(s, [dyn(has(s.__namespace__) ? s.__namespace__ : ''), has(s.labels) ? dyn(s.labels) : dyn({})]) : [])`;
+
+/** Returns a CEL expression for the subnets of a spec. If the spec names none, they are the subnets in use. */
+const subnetsOf = (spec: string): string =>
+  `(has(${spec}.subnetIDs) && size(${spec}.subnetIDs) > 0 ? ${spec}.subnetIDs : ` +
+  `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
  * Returns a CEL expression that is true if a name field changes from empty to the computed name, or from the computed
@@ -274,14 +288,15 @@ export const ROOT_RULES: readonly Rule[] = [
     optionalOldSelf: true,
   },
   ...GAINED_EKS_CLUSTER_RULES,
+  REGION_IMMUTABLE,
   immutableTextOnceProvisioned(
     'profileName',
     isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName),
   ),
-  immutableSetOnceProvisioned('selectors'),
-  immutableSetOnceProvisioned('subnetIDs'),
+  immutableSetOnceProvisioned('selectors', selectorsOf),
+  immutableSetOnceProvisioned('subnetIDs', subnetsOf),
   immutableTextOnceProvisioned('roleARN'),
   immutableTextOnceProvisioned('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
-  immutableTextOnceProvisioned('rolePath'),
+  immutableTextOnceProvisioned('rolePath', `${isDefaultPath('self.spec')} && ${isDefaultPath('oldSelf.spec')}`),
   immutableTextOnceProvisioned('rolePermissionsBoundary'),
 ];

@@ -53,6 +53,41 @@ describe('a live profile', () => {
     await world.deleteAndFinish(WEB);
   });
 
+  it('stays Ready and unchanged in AWS when the spec says the same in other words', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, {
+      selectors: [{ namespace: 'web' }, { namespace: 'batch', labels: { app: 'jobs' } }],
+    });
+    const before = world.mutations().length;
+    const subnets = statusOf(world, 'subnets');
+    expect(subnets).to.be.an('array').with.length.greaterThan(1);
+    const specs: readonly Readonly<Record<string, unknown>>[] = [
+      {
+        selectors: [
+          { namespace: 'web', labels: {} },
+          { namespace: 'batch', labels: { app: 'jobs' } },
+        ],
+      },
+      { selectors: [{ namespace: 'batch', labels: { app: 'jobs' } }, { namespace: 'web' }] },
+      { subnetIDs: Array.isArray(subnets) ? subnets.toReversed() : undefined },
+      { subnetIDs: [] },
+      { rolePath: '/' },
+      { rolePath: '' },
+      { roleName: ROLE, profileName: statusOf(world, 'profileName') },
+      { roleName: null, profileName: null },
+      { adoptionPolicy: 'Owned', deletionPolicy: 'Delete', updateStrategy: { type: 'Reject' } },
+      { additionalTags: {}, roleAdditionalPolicies: [] },
+    ];
+    for (const [index, spec] of specs.entries()) {
+      patchWeb(world, { spec });
+      await world.until(JSON.stringify(spec), () => statusOf(world, 'observedGeneration') === 2 + index);
+      await world.clock.advance(30 * MINUTE);
+      expect(world.condition(WEB), JSON.stringify(spec)).to.include({ status: 'True', observedGeneration: 2 + index });
+    }
+    expect(world.mutations()).to.have.length(before);
+    await world.deleteAndFinish(WEB);
+  });
+
   it('is kept under its name when spec.profileName is removed while EKS creates it', async () => {
     const world = new SimulatedWorld();
     startAndApply(world, { profileName: `shared_${WEB}` });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ApiResponse } from '../../envtest/clients/api.ts';
+import type { ApiResponse, Query } from '../../envtest/clients/api.ts';
 import { kubectl } from '../../envtest/clients/kubectl.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
@@ -110,6 +110,37 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly s
     causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
   },
   {
+    what: 'adding some of the subnets in use',
+    before: {},
+    change: { subnetIDs: ['subnet-1'] },
+    status: { subnets: ['subnet-1', 'subnet-2'] },
+    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'adding a label to a selector without labels',
+    before: { selectors: [{ namespace: 'a' }] },
+    change: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'removing the labels of a selector',
+    before: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
+    change: { selectors: [{ namespace: 'a' }] },
+    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
+  },
+  {
+    what: 'adding a rolePath that is not the default',
+    before: { rolePath: '/' },
+    change: { rolePath: '/b/' },
+    causes: immutable('rolePath', '/', '/b/'),
+  },
+  {
+    what: 'removing a rolePath that is not the default',
+    before: { rolePath: '/a/' },
+    change: { rolePath: null },
+    causes: immutable('rolePath', '/a/', ''),
+  },
+  {
     what: 'removing subnets',
     before: { subnetIDs: ['subnet-1'] },
     change: { subnetIDs: null },
@@ -194,22 +225,6 @@ const MUTABLE: readonly Case[] = [
   },
   { what: 'changing the deletionPolicy', before: {}, change: { deletionPolicy: 'Retain' } },
   { what: 'changing the adoptionPolicy', before: {}, change: { adoptionPolicy: 'Never' } },
-  { what: 'adding the default updateStrategy', before: {}, change: { updateStrategy: { type: 'Reject' } } },
-  {
-    what: 'changing the order of selectors and subnets',
-    before: { selectors: [{ namespace: 'a' }, { namespace: 'b' }], subnetIDs: ['subnet-1', 'subnet-2'] },
-    change: { selectors: [{ namespace: 'b' }, { namespace: 'a' }], subnetIDs: ['subnet-2', 'subnet-1'] },
-  },
-  {
-    what: 'replacing absent fields by empty ones',
-    before: {},
-    change: { profileName: '', roleName: '', rolePath: '', rolePermissionsBoundary: '', subnetIDs: [] },
-  },
-  {
-    what: 'replacing empty fields by absent ones',
-    before: { profileName: '', roleName: '', rolePath: '', rolePermissionsBoundary: '', subnetIDs: [] },
-    change: { profileName: null, roleName: null, rolePath: null, rolePermissionsBoundary: null, subnetIDs: null },
-  },
   {
     what: 'adding the profileName of the status',
     before: {},
@@ -248,6 +263,47 @@ const MUTABLE: readonly Case[] = [
     { what: `removing the roleName ${roleName}`, before: { roleName }, change: { roleName: null } },
   ]),
 ];
+
+const IN_USE = {
+  profileName: 'default_foo',
+  role: { name: 'prod-default_foo_fargate', managed: true },
+  subnets: ['subnet-1', 'subnet-2'],
+  region: 'eu-west-1',
+};
+const COMPUTED_ROLE = { roleName: IN_USE.role.name };
+const WEB = { namespace: 'web', labels: { app: 'web' } };
+
+/** Pairs of specs that mean the same for a provisioned profile with the status `IN_USE`. */
+const EQUAL: readonly (readonly [what: string, one: Fields, other: Fields])[] = [
+  ['absent and empty labels', { selectors: [{ namespace: 'a' }] }, { selectors: [{ namespace: 'a', labels: {} }] }],
+  ['another order of selectors', { selectors: [{ namespace: 'a' }, WEB] }, { selectors: [WEB, { namespace: 'a' }] }],
+  ['a selector twice', { selectors: [WEB] }, { selectors: [WEB, WEB] }],
+  ['no subnets and those in use', {}, { subnetIDs: ['subnet-2', 'subnet-1'] }],
+  ['an empty list of subnets and those in use', { subnetIDs: [] }, { subnetIDs: ['subnet-1', 'subnet-2'] }],
+  ['no subnets and an empty list', {}, { subnetIDs: [] }],
+  ['another order of subnets', { subnetIDs: ['subnet-1', 'subnet-2'] }, { subnetIDs: ['subnet-2', 'subnet-1'] }],
+  ['no rolePath and the default', {}, { rolePath: '/' }],
+  ['an empty rolePath and the default', { rolePath: '' }, { rolePath: '/' }],
+  ['no rolePath and an empty one', {}, { rolePath: '' }],
+  ['roleARN without and with the default rolePath', { roleARN: ROLE }, { roleARN: ROLE, rolePath: '/' }],
+  ['no profileName and the computed one', {}, { profileName: IN_USE.profileName }],
+  ['no roleName and the computed one', {}, COMPUTED_ROLE],
+  ['absent and empty names', {}, { profileName: '', roleName: '', rolePermissionsBoundary: '' }],
+  ['absent and default policies', {}, { deletionPolicy: 'Delete', adoptionPolicy: 'Owned' }],
+  ['no updateStrategy and the default', {}, { updateStrategy: { type: 'Reject' } }],
+  ['absent and empty tags and policies', {}, { additionalTags: {}, roleAdditionalPolicies: [] }],
+  [
+    'no region and the one in use',
+    { clusterName: undefined, eksCluster: { name: 'tools' } },
+    { clusterName: undefined, eksCluster: { name: 'tools', region: 'eu-west-1' } },
+  ],
+];
+
+/** Returns a merge patch of the spec, as a client-side `kubectl apply` sends it. */
+const mergePatchOf = (before: Fields, after: Fields): Fields => ({
+  ...Object.fromEntries(Object.keys(before).map((field) => [field, null])),
+  ...after,
+});
 
 describe('validation of a change of an AWSFargateProfile', () => {
   let controlPlane: ControlPlane;
@@ -296,6 +352,62 @@ describe('validation of a change of an AWSFargateProfile', () => {
       });
     });
   }
+
+  const APPLY = { fieldManager: 'test', force: true };
+  const apply = async (name: string, spec: Fields, query: Query = APPLY): Promise<ApiResponse> =>
+    controlPlane.api.request('PATCH', `${PROFILES}/${name}`, {
+      body: profile(name, spec),
+      contentType: 'application/apply-patch+yaml',
+      query,
+    });
+
+  for (const [what, one, other] of EQUAL) {
+    it(`always allows to replace one by the other: ${what}`, async () => {
+      const { api } = controlPlane;
+      const path = `${PROFILES}/foo`;
+      const dryRun = { dryRun: 'All' };
+      for (const [before, after] of [
+        [one, other],
+        [other, one],
+      ] as const) {
+        await apply('foo', before);
+        try {
+          const status = { ...IN_USE, initialization: { provisioned: true } };
+          const object = await api.patch(`${path}/status`, { status });
+          const answers = {
+            clientSideApply: await api.request('PATCH', path, {
+              body: { spec: mergePatchOf(before, after) },
+              contentType: 'application/merge-patch+json',
+              query: dryRun,
+            }),
+            serverSideApply: await apply('foo', after, { ...APPLY, ...dryRun }),
+            update: await api.request('PUT', path, {
+              body: { ...object, spec: profile('foo', after).spec },
+              query: dryRun,
+            }),
+          };
+          for (const [way, answer] of Object.entries(answers)) expect(causesOf(answer), way).to.deep.equal([]);
+        } finally {
+          await api.delete(path);
+        }
+      }
+    });
+  }
+
+  it('compares the largest spec that the schema allows within the CEL cost limits', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`label-${i}`, 'v']));
+    const selectors = Array.from({ length: 100 }, (_, i) => ({ namespace: `ns-${i}`, labels }));
+    const subnetIDs = Array.from({ length: 1000 }, (_, i) => `subnet-${i}`);
+    await withObject({ before: { selectors, subnetIDs }, status: { subnets: subnetIDs } }, true, async (name) => {
+      for (const spec of [{ selectors: selectors.toReversed() }, { subnetIDs: null }, { subnetIDs }]) {
+        expect(causesOf(await change(name, spec))).to.deep.equal([]);
+      }
+    });
+    const subnets = subnetIDs.slice(0, 500);
+    await withObject({ before: {}, status: { subnets } }, true, async (name) => {
+      expect(causesOf(await change(name, { subnetIDs: subnets.toReversed() }))).to.deep.equal([]);
+    });
+  });
 
   it('always refuses another clusterName', async () => {
     for (const provisioned of [true, false]) {
