@@ -79,7 +79,8 @@ const EXAMPLES: Facts = {
       'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    detail: 'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
+    detail:
+      'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
   SecretNotFound: { detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
   SecretIncomplete: {
@@ -143,6 +144,7 @@ const EXAMPLES: Facts = {
     mistake: 'notAllowed',
     ours: false,
   },
+  RolePathNotMapped: { name: 'pods', path: '/team-a/', field: 'spec.rolePath', cluster: 'default_my-control-plane' },
   RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
   WaitingForRoleDeletion: { name: 'my-role', other: 'AWSFargateProfile default/older' },
   RoleRecreated: {

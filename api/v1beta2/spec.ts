@@ -146,7 +146,7 @@ export const AWSFargateProfileSpec = object(
       text(RoleArn, {
         description:
           'The ARN of an existing IAM role that is used as pod execution role. The controller never changes or deletes it. ' +
-          'Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary or ' +
+          'Its path must be / if the cluster authenticates by the aws-auth ConfigMap only. Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary or ' +
           `roleAdditionalPolicies. ${IMMUTABLE}`,
         maxLength: WIDE.arn,
         rules: ROLE_ARN_RULES,

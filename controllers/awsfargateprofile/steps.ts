@@ -39,7 +39,7 @@ export interface StepServices {
   readonly clusterQueue: ClusterQueue;
   readonly claims: Claims;
   readonly clock: Clock;
-  readonly accessEntryReader: Pick<AccessEntryReader, 'read'>;
+  readonly accessEntryReader: Pick<AccessEntryReader, 'read' | 'readMode'>;
 }
 
 /**
@@ -61,6 +61,11 @@ export async function runSteps(pass: PassState, steps: Step[], services: StepSer
     }
     if (decision.kind === 'readAccessEntry') {
       const end = await readAccessEntry(pass, decision, services);
+      if (end !== undefined) return end;
+      continue;
+    }
+    if (decision.kind === 'readAuthenticationMode') {
+      const end = await readAuthenticationMode(pass, decision.before, services);
       if (end !== undefined) return end;
       continue;
     }
@@ -131,7 +136,7 @@ async function readAccessEntry(
   // cached mode can be an hour old. A mistake would stay: once status records that the access entry is right, no later
   // reconcile checks the entry.
   const asksModeAgain = isRecreated(desired, role);
-  const read = await accessEntryReader.read(session, target.eksCluster, role.arn, signal, { asksModeAgain });
+  const read = await accessEntryReader.read(session, target, role.arn, signal, { asksModeAgain });
   if (E.isLeft(read)) {
     const end = endForFailure(read.left, callContext(target, { session, abandonment: desired.abandonment }));
     if (end.kind !== 'stopped' || before !== 'readiness' || !isRecreated(desired, role)) return end;
@@ -151,6 +156,22 @@ async function readAccessEntry(
 /** What was adopted is read again before any other change, because another manager may have adopted it too. */
 const ADOPTED: DroppedPass = { kind: 'quit', because: 'what was adopted has to be read again', until: 'changed' };
 const CLAIMED: DroppedPass = { kind: 'quit', because: 'another object changes the same resource', until: 'later' };
+/**
+ * Reads the authentication mode of the EKS cluster into the observed state. Returns how the reconcile ends if the read
+ * fails. A refusal by AWS is no failure.
+ */
+async function readAuthenticationMode(
+  pass: PassState,
+  before: 'creation' | 'readiness',
+  { accessEntryReader }: StepServices,
+): Promise<PassEnd | DroppedPass | undefined> {
+  const { session, target, desired, signal } = pass;
+  const mode = await accessEntryReader.readMode(session, target, signal, before);
+  if (E.isLeft(mode))
+    return endForFailure(mode.left, callContext(target, { session, abandonment: desired.abandonment }));
+  pass.observed = { ...pass.observed, authenticationMode: mode.right };
+  return undefined;
+}
 
 type Attempt = Obstacle | { readonly kind: 'sent'; readonly outcome: MutationOutcome };
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { fieldAt } from '../../api/record.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE, createCluster } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import {
   AT_ONCE,
@@ -160,5 +161,23 @@ describe('a live profile', () => {
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     world.aws.admin.removeRole({ name: ROLE });
     await world.finish();
+  });
+
+  it('hears of the authentication mode of an EKS cluster that was made again under the same name', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { rolePath: '/team-a/' });
+    world.remove(PLURAL, WEB);
+    await world.gone(WEB);
+    world.aws.admin.removeCluster({ name: EKS_CLUSTER });
+    world.remove('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+    world.remove('clusters', CLUSTER);
+    await world.until('the control plane gone', () => world.objects('awsmanagedcontrolplanes').length === 0);
+    createCluster(world);
+    world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
+    world.applyWith(WEB, { rolePath: '/team-a/' });
+    await world.until('the mode of the new EKS cluster', () => world.condition(WEB)?.reason === 'RolePathNotMapped');
+    patchWeb(world, { spec: { rolePath: null } });
+    await world.ready(WEB);
+    await world.deleteAndFinish(WEB);
   });
 });

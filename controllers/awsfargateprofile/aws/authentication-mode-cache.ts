@@ -23,6 +23,17 @@ interface KnownMode {
 }
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters'>;
+
+/** An EKS cluster whose authentication mode is asked for. */
+export interface AskedCluster {
+  readonly eksCluster: EksClusterName;
+  /**
+   * The UID of the control plane, if there is one. A cluster that is made again has the same name and another UID, and
+   * may have another mode.
+   */
+  readonly controlPlaneUid?: string | undefined;
+}
+
 type Mode = E.Either<AwsFailure, string>;
 
 /** Reads the authentication mode of EKS clusters, and caches it for an hour. */
@@ -37,17 +48,23 @@ export class AuthenticationModes {
   }
 
   /**
-   * Returns the authentication mode of the EKS cluster, from the cache if possible and `isAsked` is false. Reconciles
-   * that ask at the same time share one call to EKS.
+   * Returns the authentication mode of the EKS cluster, from the cache if possible and if `isTrusted` is true for the
+   * cached mode. Reconciles that ask at the same time share one call to EKS.
    */
-  async read(session: Reader, cluster: EksClusterName, signal: AbortSignal, isAsked: boolean): Promise<Mode> {
+  async read(
+    session: Reader,
+    cluster: AskedCluster,
+    signal: AbortSignal,
+    isTrusted: (mode: string) => boolean,
+  ): Promise<Mode> {
     const key = keyOf(session, cluster);
-    const known = isAsked ? undefined : this.modes.get(key);
-    if (known !== undefined && this.clock.monotonic() < known.until) return E.right(known.mode);
+    const known = this.modes.get(key);
+    if (known !== undefined && this.clock.monotonic() < known.until && isTrusted(known.mode))
+      return E.right(known.mode);
     const call = { isOwn: false };
     const ask = async (): Promise<Mode> => {
       call.isOwn = true;
-      const response = await session.clusters.describe(cluster)();
+      const response = await session.clusters.describe(cluster.eksCluster)();
       if (E.isLeft(response)) return response;
       // EKS gives no authentication mode for clusters that are older than access entries: they use the ConfigMap
       // aws-auth. A deleted cluster has no access entries either, so it is treated like these clusters.
@@ -63,4 +80,5 @@ export class AuthenticationModes {
   }
 }
 
-const keyOf = ({ account, region }: Reader, cluster: EksClusterName): string => `${account}/${region}/${cluster}`;
+const keyOf = ({ account, region }: Reader, { eksCluster, controlPlaneUid = '' }: AskedCluster): string =>
+  `${account}/${region}/${eksCluster}/${controlPlaneUid}`;

@@ -27,7 +27,8 @@ describe('AccessEntryReader', () => {
     session = sessionOn(aws);
   });
 
-  const read = (by = session) => reader.read(by, EKS_CLUSTER, ROLE_ARN, new AbortController().signal);
+  const CLUSTER = { eksCluster: EKS_CLUSTER, controlPlaneUid: 'first' };
+  const read = (by = session) => reader.read(by, CLUSTER, ROLE_ARN, new AbortController().signal);
   const countOf = (operation: string, { calls } = session): number =>
     calls.filter((call) => call.startsWith(operation)).length;
 
@@ -58,11 +59,44 @@ describe('AccessEntryReader', () => {
     await read();
     aws.authenticationMode = 'API';
     const { signal } = new AbortController();
-    const answer = await reader.read(session, EKS_CLUSTER, ROLE_ARN, signal, { asksModeAgain: true });
+    const answer = await reader.read(session, CLUSTER, ROLE_ARN, signal, { asksModeAgain: true });
     expect(isRight(answer) && answer.right.mode).to.equal('API');
     expect(isRight(answer) && answer.right.found).to.include({ type: 'FARGATE_LINUX', createdAt: 1_000 });
     await read();
     expect(countOf('DescribeCluster')).to.equal(2);
+  });
+
+  it('asks for the authentication mode of a cluster that was made again under the same name', async () => {
+    await read();
+    aws.authenticationMode = 'CONFIG_MAP';
+    const { signal } = new AbortController();
+    const again = { ...CLUSTER, controlPlaneUid: 'second' };
+    const answer = await reader.read(session, again, ROLE_ARN, signal);
+    expect(isRight(answer) && answer.right.mode).to.equal('CONFIG_MAP');
+  });
+
+  describe('readMode', () => {
+    const modeBefore = async (before: 'creation' | 'readiness') => {
+      const mode = await reader.readMode(session, CLUSTER, new AbortController().signal, before);
+      return isRight(mode) ? mode.right : 'failed';
+    };
+
+    it('trusts a cached mode CONFIG_MAP only for a profile that exists, because users change it to go on', async () => {
+      aws.authenticationMode = 'CONFIG_MAP';
+      await modeBefore('creation');
+      aws.authenticationMode = 'API_AND_CONFIG_MAP';
+      expect(await modeBefore('readiness')).to.equal('CONFIG_MAP');
+      expect(await modeBefore('creation')).to.equal('API_AND_CONFIG_MAP');
+      expect(await modeBefore('creation')).to.equal('API_AND_CONFIG_MAP');
+      expect(countOf('DescribeCluster')).to.equal(2);
+    });
+
+    it('is unreadable if AWS denies the call, and fails if AWS does not answer', async () => {
+      session.onCall = () => DENIED;
+      expect(await modeBefore('creation')).to.equal('unreadable');
+      session.onCall = () => OUTAGE;
+      expect(await modeBefore('creation')).to.equal('failed');
+    });
   });
 
   it('answers no pass with the failure of another pass', async () => {

@@ -21,6 +21,7 @@ import { stopWith } from '../model/decision.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
+import { findRolePathBlocker } from './role-path.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
@@ -47,13 +48,15 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
 }
 
 /**
- * Returns the decision to stop if the spec forbids the creation or replacement of a Fargate profile. A profile that is
+ * Returns the decision to stop if no Fargate profile may be created or replaced as the spec asks for. A profile that is
  * as the spec asks for stays, and so does its role.
  */
 function findCreationBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
   const found = findProfile(observed.profiles, wanted.name);
   if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
-  return findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed);
+  return (
+    findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed) ?? findRolePathBlocker(desired, observed)
+  );
 }
 
 function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Decision | undefined {

@@ -9,6 +9,7 @@ import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   CLUSTER_ARN,
+  CONTROL_PLANE_FACTS,
   EKS_CLUSTER_TAG,
   NAMESPACE_TAG,
   POD_EXECUTION_POLICY,
@@ -89,6 +90,7 @@ function withFormer({
       { name: ROLE, found: role.name === ROLE ? role : undefined },
       { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
     ],
+    authenticationMode: 'API_AND_CONFIG_MAP',
   };
 }
 
@@ -529,6 +531,74 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
 };
+
+describe('decide, about the path of the role and the authentication mode of the EKS cluster', () => {
+  const BROUGHT = RoleArn.of('arn:aws:iam::111122223333:role/team-a/pods');
+  const brought = aRole({ name: RoleName.of('pods'), path: '/team-a/', arn: BROUGHT, tags: {} });
+  const managed = aRole({ path: '/team-a/', arn: RoleArn.of(`arn:aws:iam::111122223333:role/team-a/${ROLE}`) });
+  const [byPath, byArn, byName] = [
+    { rolePath: '/team-a/' },
+    { roleARN: BROUGHT },
+    { roleName: RoleName.of('pods') },
+  ] as const;
+  const using = { podExecutionRoleArn: managed.arn };
+  const rows: readonly (readonly [string, Desired, Parameters<typeof observed>[0], string | undefined, string])[] = [
+    ['rolePath, mode unknown', desiredFrom(byPath), {}, undefined, 'read authentication mode before creation'],
+    [
+      'roleARN, mode unknown',
+      desiredFrom(byArn),
+      { role: brought },
+      undefined,
+      'read authentication mode before creation',
+    ],
+    ['rolePath', desiredFrom(byPath), {}, 'CONFIG_MAP', 'stop: RolePathNotMapped'],
+    ['roleARN', desiredFrom(byArn), { role: brought }, 'CONFIG_MAP', 'stop: RolePathNotMapped'],
+    [
+      'the path of a role of another owner',
+      desiredFrom(byName),
+      { role: brought },
+      'CONFIG_MAP',
+      'stop: RolePathNotMapped',
+    ],
+    ['rolePath', desiredFrom(byPath), {}, 'API_AND_CONFIG_MAP', `create role /team-a/${ROLE}`],
+    ['rolePath', desiredFrom(byPath), {}, 'unreadable', `create role /team-a/${ROLE}`],
+    ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, `create role /${ROLE}`],
+    ['a live profile', desiredFrom(byPath), { role: managed, profile: aProfile(using) }, 'CONFIG_MAP', 'settled'],
+    [
+      'a live profile, mode unknown',
+      desiredFrom(byPath),
+      { role: managed, profile: aProfile(using) },
+      undefined,
+      'read authentication mode before readiness',
+    ],
+    [
+      'a provisioned profile that was deleted in AWS',
+      desiredFrom(byPath, PROVISIONED),
+      { role: managed, accessEntries: [{ principal: managed.arn, mode: 'CONFIG_MAP', found: undefined }] },
+      'CONFIG_MAP',
+      `create profile ${PROFILE} with fargate`,
+    ],
+    [
+      'a control plane that is not ready',
+      desiredOf(anObject({ spec: byPath }), {
+        controlPlaneFacts: {
+          ...CONTROL_PLANE_FACTS,
+          creationBlocker: newReason('WaitingForEKSControlPlane', { detail: 'not ready' }),
+        },
+      }),
+      {},
+      undefined,
+      'stop: WaitingForEKSControlPlane',
+    ],
+  ];
+  for (const [situation, desired, seen, mode, decision] of rows) {
+    it(`${situation}, ${mode ?? ''}: ${decision}`, () => {
+      const { authenticationMode: _default, ...read } = observed(seen);
+      const known = mode === undefined ? read : { ...read, authenticationMode: mode };
+      expect(describeDecision(decide(desired, known))).to.equal(decision);
+    });
+  }
+});
 
 describe('decide, about the role', () => {
   for (const [topic, rows] of Object.entries(TABLES)) {

@@ -9,6 +9,7 @@ import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts'
 import type { Reason } from '../reasons/reasons.ts';
 import { findLimitNotice, withoutBoundaryFromLimits } from './operator-limit-blocker.ts';
 import { removeUnwanted } from './remove.ts';
+import { readModeFirst } from './role-path.ts';
 import { withRestoredTags } from './stripped-tags.ts';
 
 /**
@@ -24,6 +25,7 @@ export function decide(desired: Desired, observed: Observed): Decision {
     removeUnwanted(desired, observed) ??
     ensure(desired, observed) ??
     ensureAccessEntry(desired, observed) ??
+    readModeFirst(desired, observed, 'readiness') ??
     settled(findLimitNotice(desired, observed))
   );
 }

@@ -171,6 +171,7 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
     eksCluster: controlPlane.eksClusterName ?? defaultEksClusterName(metadata.name, metadata.namespace),
     region,
     identity: controlPlane.identityRef,
+    controlPlaneUid: metadata.uid,
   };
 }
 

@@ -17,6 +17,8 @@ export type Decision =
       readonly role: FoundRole;
       readonly before: 'creation' | 'readiness' | 'deletion';
     }
+  /** The next step depends on the authentication mode of the EKS cluster, so the mode has to be read first. */
+  | { readonly kind: 'readAuthenticationMode'; readonly before: 'creation' | 'readiness' }
   | Settled;
 
 /**

@@ -15,6 +15,8 @@ export interface Target {
   readonly eksCluster: EksClusterName;
   readonly region: string;
   readonly identity: IdentityRef | undefined;
+  /** The UID of the AWSManagedControlPlane that names the EKS cluster, if it does. */
+  readonly controlPlaneUid?: string;
 }
 
 /**

@@ -79,4 +79,9 @@ export interface Observed {
    * them.
    */
   readonly accessEntries?: readonly ObservedAccessEntry[];
+  /**
+   * The `accessConfig.authenticationMode` of the EKS cluster; `unreadable`: AWS refuses to show the mode. It is read only
+   * when a decision depends on it: the pod execution role has a path.
+   */
+  readonly authenticationMode?: string;
 }

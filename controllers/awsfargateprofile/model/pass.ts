@@ -32,7 +32,7 @@ export type DroppedPass =
  * creating or deleting a Fargate profile.
  */
 export type PartiallyObserved = Pick<Observed, 'cluster' | 'profiles'> &
-  Partial<Pick<Observed, 'roles' | 'accessEntries'>>;
+  Partial<Pick<Observed, 'roles' | 'accessEntries' | 'authenticationMode'>>;
 
 /** How a reconcile ended, with the facts that led to this end. */
 export interface PassResult {

@@ -50,7 +50,8 @@ const FACTS: Facts = {
     detail: 'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "a"',
   },
   IdentityInvalid: {
-    detail: 'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
+    detail:
+      'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
   SecretNotFound: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist' },
   SecretIncomplete: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" has no AccessKeyID' },
@@ -101,6 +102,7 @@ const FACTS: Facts = {
     mistake: 'notAllowed',
     ours: false,
   },
+  RolePathNotMapped: { name: 'pods', path: '/team-a/', field: 'spec.rolePath', cluster: 'prod' },
   RoleSettingsConflict: {
     name: 'shared',
     other: 'AWSFargateProfile team-a/api',

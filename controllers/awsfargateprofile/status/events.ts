@@ -3,7 +3,7 @@ import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import type { ConditionType } from './conditions/condition-list.ts';
-import { describeHealthIssues } from './conditions/health-issues.ts';
+import { adviceAfter } from './conditions/advice.ts';
 import { conditionOf } from './conditions/condition-list.ts';
 import { ownershipOf, findProfile } from '../decide/compare.ts';
 import { keptRoles } from '../decide/remove.ts';
@@ -45,7 +45,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
     ...eventsForSteps({ steps: stepsToReport(pass) }),
     ...eventsOfKeptRoles(pass),
     ...eventOfProblem(pass),
-    ...eventOfHealth(pass),
+    ...eventsOfAdvice(pass),
   ];
 }
 
@@ -283,15 +283,14 @@ function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
 }
 
 /**
- * Returns the Kubernetes event about the health issues that EKS reports for a Fargate profile which is as the spec asks
- * for. The event is recorded only when the issues begin or change.
+ * Returns the Kubernetes events about problems of a Fargate profile which is as the spec asks for. An event is recorded
+ * only when its problem begins or changes.
  */
-function eventOfHealth(pass: CompletedPass): readonly EventSpec[] {
-  const { object, end } = pass;
-  const issues = end.kind === 'settled' ? describeHealthIssues(pass) : undefined;
-  if (issues === undefined) return [];
-  const isShown = conditionOf(object.status?.conditions, 'Ready')?.message?.endsWith(issues) === true;
-  return isShown ? [] : [warning('UnhealthyEKSFargateProfile', issues)];
+function eventsOfAdvice(pass: CompletedPass): readonly EventSpec[] {
+  const shown = conditionOf(pass.object.status?.conditions, 'Ready')?.message ?? '';
+  return adviceAfter(pass)
+    .filter(({ message }) => !shown.includes(message))
+    .map(({ event, message }) => warning(event, message));
 }
 
 /** Returns the types of the conditions that show this reason as long as its problem lasts. */

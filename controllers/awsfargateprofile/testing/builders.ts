@@ -236,6 +236,7 @@ export function observed({
     profiles: [{ name: profile?.name ?? PROFILE, found: profile }],
     roles: [{ name: role?.name ?? ROLE, found: role }],
     accessEntries: [{ principal: role?.arn ?? ROLE_ARN, mode: 'CONFIG_MAP', found: undefined }],
+    authenticationMode: 'API_AND_CONFIG_MAP',
     ...rest,
   };
 }

@@ -317,6 +317,8 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
             (each) => each.podExecutionRoleArn === roleArnOf(role) && !isOurProfile(each, spec),
           ))
       );
+    case 'RolePathNotMapped':
+      return aws.authenticationMode === 'CONFIG_MAP' && (role?.path !== '/' || wanted.path !== '/');
     case 'RoleBlocked':
       return [...aws.roles.values()].some((each) => isOurRole(each, spec) && each.inline.length > 0);
     case 'RoleRecreated':

@@ -87,6 +87,8 @@ export function describeDecision(decision: Decision): string {
       return decision.notice === undefined ? 'settled' : `settled: ${decision.notice.name}`;
     case 'readAccessEntry':
       return `read access entry before ${decision.before}`;
+    case 'readAuthenticationMode':
+      return `read authentication mode before ${decision.before}`;
     case 'observeAgain':
       return 'observeAgain';
   }

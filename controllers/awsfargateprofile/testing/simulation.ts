@@ -206,6 +206,10 @@ class Simulation {
         observed = addAccessEntry(observed, this.readAccessEntry(decision.role.arn));
         continue;
       }
+      if (decision.kind === 'readAuthenticationMode') {
+        observed = { ...observed, authenticationMode: this.aws.authenticationMode };
+        continue;
+      }
       const { mutation } = decision;
       const usedRole = this.roleUsedElsewhere(mutation);
       if (usedRole !== undefined) {

@@ -117,6 +117,42 @@ export const ROLES: readonly Phase[] = [
     },
   },
   {
+    name: 'role-path-not-mapped',
+    title: 'a role path in an EKS cluster that admits pods by aws-auth only',
+    arrange: (world) => {
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
+      startAndApply(world, { rolePath: '/team-a/' });
+    },
+    until: ['Stalled', 'True', 'RolePathNotMapped'],
+    remedy: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'API_AND_CONFIG_MAP' }),
+  },
+  {
+    name: 'brought-role-path-not-mapped',
+    title: 'a foreign role with a path in an EKS cluster that admits pods by aws-auth only',
+    arrange: (world) => {
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'pods', path: '/team-a/', trustPolicy: CAPA_TRUST });
+      startAndApply(world, { roleARN });
+    },
+    until: ['Stalled', 'True', 'RolePathNotMapped'],
+    remedy: (world) => {
+      const { arn: roleARN } = world.aws.admin.putRole({ name: 'plain-pods', trustPolicy: CAPA_TRUST });
+      patchWeb(world, { spec: { roleARN } });
+    },
+  },
+  {
+    name: 'role-path-not-mapped-while-ready',
+    title: 'a Ready profile with a role path in an EKS cluster that admits pods by aws-auth only',
+    arrange: async (world) => {
+      await startUntilReady(world, { rolePath: '/team-a/' });
+      const principalArn = `arn:aws:iam::${ACCOUNT}:role/team-a/${ROLE}`;
+      world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn });
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
+      await world.clock.advance(90 * MINUTE);
+    },
+    until: ['Ready', 'True', 'Ready'],
+  },
+  {
     name: 'role-propagating',
     title: 'a role that EKS does not trust yet',
     options: { aws: { iam: { trustVisibleToEksMs: 60 * SECOND } } },

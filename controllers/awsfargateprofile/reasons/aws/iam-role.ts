@@ -21,6 +21,10 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
   condition: 'Correct this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
+/** How a user lets EKS admit a role by an access entry, which may have a path. */
+const CHANGE_MODE =
+  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP, which cannot be undone: in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config';
+
 type Named = { readonly name: string };
 
 /** Condition reasons about the pod execution role and its access entry. */
@@ -129,6 +133,23 @@ export const ROLE_REASONS = {
       `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
       (detail === undefined ? '' : `. AWS gives no usable answer: ${detail}`),
     remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
+  }),
+  /**
+   * `field` is the field of the spec that names the role or its path. `isLive` tells whether the Fargate profile exists:
+   * then it stays, because a user may have entered the role into aws-auth without its path.
+   */
+  RolePathNotMapped: defineReason<
+    Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, path, cluster }) =>
+      `IAM role ${quoted(name)} has the path ${path}, but EKS cluster ${quoted(cluster)} has the authentication mode CONFIG_MAP: it admits pods only by the ConfigMap aws-auth, in which the ARN of a role must have no path`,
+    remedy: ({ field, isLive = false }) =>
+      isLive
+        ? `If new pods can join the EKS cluster, no action is needed. If not, ${CHANGE_MODE}. ${OR_REPLACE_OBJECT}. Give the new object a role with the path /`
+        : `${field === 'spec.rolePath' ? 'Remove spec.rolePath, which is / by default' : `Name a role with the path / in ${field}`}. Or ${CHANGE_MODE}. ${RETRIES}`,
   }),
   RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
     nature: 'human',

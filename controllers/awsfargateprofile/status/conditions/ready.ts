@@ -1,7 +1,7 @@
 import type { Ms } from '../../../../pkg/env/clock.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import { conditionOf } from './condition-list.ts';
-import { describeHealthIssues } from './health-issues.ts';
+import { adviceAfter } from './advice.ts';
 import { findProfile } from '../../decide/compare.ts';
 import { isWorking } from '../../decide/decide.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -22,8 +22,8 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
   if (reason === undefined) {
     const summary =
       noticeAfter(pass) !== undefined ? READY_WITH_NOTICE : 'The Fargate profile is ACTIVE and matches the spec';
-    const issues = describeHealthIssues(pass);
-    return trueFor('Ready', issues === undefined ? summary : `${summary}. ${issues}`);
+    const advice = adviceAfter(pass).map(({ message }) => message);
+    return trueFor('Ready', advice.length === 0 ? summary : `${summary}. ${advice.join(' ')}`);
   }
   switch (effectOnReady(pass, reason)) {
     case 'kept':

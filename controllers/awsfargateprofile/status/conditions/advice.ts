@@ -1,0 +1,35 @@
+import { toPrintableLine } from '../../../../pkg/env/printable.ts';
+import { findProfile } from '../../decide/compare.ts';
+import { findRolePathProblem } from '../../decide/role-path.ts';
+import type { CompletedPass } from '../../model/pass.ts';
+import { describeIssues, messageOf } from '../../reasons/reasons.ts';
+
+/** A problem of a Fargate profile which is as the spec asks for. The condition `Ready` stays True and shows `message`. */
+interface Advice {
+  /** The reason of the Kubernetes event about the problem. */
+  readonly event: string;
+  readonly message: string;
+}
+
+/** Returns the problems of the Fargate profile; none if the reconcile ended before AWS was as the spec asks for. */
+export function adviceAfter(pass: CompletedPass): readonly Advice[] {
+  return pass.end.kind === 'settled' ? [...healthAdvice(pass), ...rolePathAdvice(pass)] : [];
+}
+
+function healthAdvice({ desired, observed }: CompletedPass): readonly Advice[] {
+  const name = desired?.wanted?.profile.name;
+  const issues =
+    name === undefined || observed === undefined ? undefined : findProfile(observed.profiles, name)?.health;
+  if (issues === undefined || issues.length === 0) return [];
+  const said = describeIssues(issues).replace(/\.$/, '');
+  const message = toPrintableLine(
+    `EKS reports health issues of Fargate profile "${name}". ${said}. Correct the problem that EKS names, because new pods may fail to start.`,
+  );
+  return [{ event: 'UnhealthyEKSFargateProfile', message }];
+}
+
+function rolePathAdvice({ desired, observed }: CompletedPass): readonly Advice[] {
+  if (desired === undefined || observed?.roles === undefined) return [];
+  const reason = findRolePathProblem(desired, { ...observed, roles: observed.roles }, { isLive: true });
+  return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason) }];
+}
