@@ -36,26 +36,17 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
     const isOfObject = clusterName === undefined;
     return stopWith(newReason('EKSClusterNotFound', { cluster, region, account, isOfObject }));
   }
+  const { profile } = desired.wanted;
+  const found = findProfile(observed.profiles, profile.name);
+  const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
-    findProfileBlocker(desired, observed, desired.wanted.profile) ??
+    findProfileBlocker(desired, observed, profile) ??
     // The limits come before the role: an object that may not name a role learns nothing about it, and its trust policy
     // is not evaluated.
-    findLimitBlocker(desired, observed, desired.wanted.profile) ??
+    (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
     findRoleBlocker(desired, observed) ??
-    findAdoptionBlocker(desired, observed, desired.wanted.profile) ??
-    findCreationBlocker(desired, observed, desired.wanted.profile)
-  );
-}
-
-/**
- * Returns the decision to stop if no Fargate profile may be created or replaced as the spec asks for. A profile that is
- * as the spec asks for stays, and so does its role.
- */
-function findCreationBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
-  const found = findProfile(observed.profiles, wanted.name);
-  if (found !== undefined && describeDifferences(desired, observed, found).length === 0) return undefined;
-  return (
-    findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed) ?? findRolePathBlocker(desired, observed)
+    findAdoptionBlocker(desired, observed, profile) ??
+    (isToBeMade ? findRolePathBlocker(desired, observed) : undefined)
   );
 }
 
