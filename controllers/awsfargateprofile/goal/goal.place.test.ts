@@ -16,6 +16,7 @@ describe('the target of a goal', () => {
       eksCluster: 'team-a_prod-control-plane',
       region: 'eu-west-1',
       identity: identityRef,
+      controlPlaneUid: 'uid-of-cp',
     });
   });
 
