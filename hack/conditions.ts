@@ -50,6 +50,7 @@ const EXAMPLES: Facts = {
   WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
   SubnetChoiceDenied: {
     detail: 'Missing permissions for ec2:DescribeSubnets (EKS CreateFargateProfile: InvalidRequestException)',
+    denial: { action: 'ec2:DescribeSubnets' },
   },
   InvalidSpec: { detail: 'spec.selectors is empty, but a Fargate profile requires at least one selector' },
   TagsInvalid: { detail: 'tag "aws:team" of the control plane: AWS reserves keys that begin with "aws:"' },
@@ -89,6 +90,7 @@ const EXAMPLES: Facts = {
   AssumeRoleDenied: {
     detail:
       'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
+    denial: { action: 'sts:AssumeRole' },
   },
   AssumeRoleRefused: {
     detail:
@@ -106,7 +108,10 @@ const EXAMPLES: Facts = {
   AccountUncertain: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '210987654321' },
   AccessDenied: {
     detail:
-      'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … (IAM CreateRole: AccessDenied)',
+      'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … with an explicit deny in a service control policy (IAM CreateRole: AccessDenied)',
+    denial: { action: 'iam:CreateRole', policy: { kind: 'service control policy', isExplicit: true } },
+    called: 'iam:CreateRole',
+    region: 'eu-west-1',
     about: 'IAMFargateRolesReady',
   },
   AWSUnavailable: {
@@ -228,7 +233,7 @@ wrong with which object, then what you can do, then what the controller does on 
   order, and then \`Stalled\`.
 - EKS may report health issues of a profile in use. Then \`Ready\` stays True, its message has the words of EKS, and the
   event \`UnhealthyEKSFargateProfile\` has them once.
-- While AWS or the API server does not answer, a \`Ready\` profile stays \`Ready\` for 15 minutes. Then \`Ready\` is Unknown.
+- While AWS or the API server gives no usable answer, a \`Ready\` profile stays \`Ready\` for 15 minutes. Then \`Ready\` is Unknown.
   \`Reconciling\` stays False, because the controller knows of no work to do.
 - \`OwnershipTagMissing\` and \`CAPAServesProfiles\` leave a \`Ready\` profile \`Ready\`: the profile works, but the controller does
   not change it. \`Ready\` becomes False when AWS shows that the profile or its role does not work any more.

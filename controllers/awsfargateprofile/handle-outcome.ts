@@ -1,3 +1,5 @@
+import type { Denial } from '../../pkg/cloud/errors/denial.ts';
+import { readDenial } from '../../pkg/cloud/errors/denial.ts';
 import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
@@ -134,10 +136,15 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
  */
 function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): PassEnd | DroppedPass {
   const { retry, target, session, desired } = pass;
-  const subnets = desired.wanted?.profile.subnetSource;
-  const end = isSubnetChoiceDenied(mutation, failure)
-    ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure) }))
-    : endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment, subnets }));
+  const { abandonment, recorded, wanted } = desired;
+  const subnets = wanted?.profile.subnetSource;
+  const denial = readDenial(failure.message);
+  const end = isSubnetChoiceDenied(mutation, failure, denial)
+    ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure), denial }))
+    : endForFailure(
+        failure,
+        callContext(target, { session, abandonment, subnets, isProvisioned: recorded.isProvisioned }),
+      );
   if (end.kind !== 'stopped') return end;
   const tags = tagChangeIn(mutation);
   const isDenied = tags !== undefined && end.reason.name === 'AccessDenied';
@@ -179,10 +186,10 @@ function describeTags(
  * Whether AWS refused to create a profile because the caller lacks an EC2 permission. EKS chooses the subnets of a new
  * profile with the EC2 permissions of the caller.
  */
-const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure): boolean =>
+const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure, { action = '' }: Denial): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&
   isAccessDenied(failure) &&
-  failure.message.includes('ec2:');
+  action.startsWith('ec2:');
 
 const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;

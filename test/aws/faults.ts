@@ -157,6 +157,7 @@ const statuses: Readonly<Record<string, number>> = {
   ExpiredToken: 403,
   ExpiredTokenException: 403,
   InvalidClientTokenId: 403,
+  InvalidSignatureException: 403,
   SignatureDoesNotMatch: 403,
   UnrecognizedClientException: 403,
   NoSuchEntity: 404,

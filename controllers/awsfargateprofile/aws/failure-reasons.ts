@@ -10,9 +10,11 @@ import {
   isQuotaExceeded,
   isRegionNotEnabled,
   isRoleNotVisible,
+  isSignatureTimeRejected,
   isThrottled,
   isUnavailable,
 } from '../../../pkg/cloud/errors/errors.ts';
+import { readDenial } from '../../../pkg/cloud/errors/denial.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
@@ -41,6 +43,8 @@ export interface CallContext {
   readonly isOfObject?: boolean;
   /** The source of the subnets of the Fargate profile that the call was about, for example the spec. */
   readonly subnets?: SubnetSource | undefined;
+  /** Whether the object was provisioned, if the call was a change in AWS. */
+  readonly isProvisioned?: boolean | undefined;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
@@ -58,7 +62,11 @@ export const callContext = (
     session,
     abandonment,
     subnets,
-  }: { readonly session?: Pick<Session, 'account'> } & Pick<CallContext, 'abandonment' | 'subnets'> = {},
+    isProvisioned,
+  }: { readonly session?: Pick<Session, 'account'> } & Pick<
+    CallContext,
+    'abandonment' | 'subnets' | 'isProvisioned'
+  > = {},
 ): CallContext => ({
   eksCluster,
   region,
@@ -67,6 +75,7 @@ export const callContext = (
   ...(session && { account: session.account }),
   abandonment,
   subnets,
+  isProvisioned,
 });
 
 /**
@@ -90,6 +99,8 @@ export function reasonForCredentials(
       return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
     case 'CredentialsInvalid':
       return newReason(reason, { detail: message, whose, abandonment });
+    case 'AssumeRoleDenied':
+      return newReason(reason, { detail: message, denial: readDenial(failure?.message ?? ''), abandonment });
     default:
       return newReason(reason, { detail: message, abandonment, isOfObject });
   }
@@ -108,7 +119,16 @@ export const endForFailure = (failure: AwsFailure, context: CallContext): Stoppe
 
 /** Returns the reason to report after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
-  const { eksCluster, region, account, identity, abandonment, subnets, isOfObject = false } = context;
+  const {
+    eksCluster,
+    region,
+    account,
+    identity,
+    abandonment,
+    subnets,
+    isOfObject = false,
+    isProvisioned = false,
+  } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
   if (isCredentialsInvalid(failure)) {
@@ -127,20 +147,36 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
-      isThrottled: true,
+      why: 'throttled',
     });
   if (isNotDispatched(failure) && isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS throttles the requests of the controller, or the controller has too many requests for this AWS account. A request has waited too long for ${detail}`,
-      isThrottled: true,
+      why: 'throttled',
+    });
+  if (isSignatureTimeRejected(failure))
+    return newReason('AWSUnavailable', {
+      ...said,
+      detail: `AWS rejects the time in the signature of a request of the controller. AWS says: ${detail}`,
+      why: 'signatureTime',
     });
   if (isUnavailable(failure) || isNotDispatched(failure) || isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS gives no usable answer to a request of the controller: ${detail}`,
+      // The page of a proxy is `Undecodable`.
+      ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
     });
-  if (isAccessDenied(failure)) return newReason('AccessDenied', said);
+  if (isAccessDenied(failure))
+    return newReason('AccessDenied', {
+      ...said,
+      denial: readDenial(failure.message),
+      called: `${failure.service}:${failure.operation}`,
+      region,
+      account,
+      isProvisioned,
+    });
   if (isClusterNotFound(failure))
     return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
   if (isQuotaExceeded(failure))

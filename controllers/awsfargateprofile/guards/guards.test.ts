@@ -131,10 +131,10 @@ describe('newChecks and newPreparations', () => {
       const pass = passStateFor(awsAsWanted(), aDeletedObject());
       const generation = pass.object.metadata.generation ?? 0;
       const mutation = mutationKey(DELETE_ROLE, undefined);
-      const reason = newReason('AccessDenied', { detail: 'no' });
+      const reason = newReason('Refused', { detail: 'no' });
       pass.retry.update((state) => withRefusal(state, { mutation, reason, generation, notBefore: 60_000 }, 0));
       const obstacle = await findObstacle(newGuards(newServices()), DELETE_ROLE, pass);
-      expect(describeObstacle(obstacle)).to.equal('stop: AccessDenied');
+      expect(describeObstacle(obstacle)).to.equal('stop: Refused');
     });
 
     for (const [what, mutation, slowStep] of [

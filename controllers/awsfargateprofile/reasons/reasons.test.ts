@@ -29,7 +29,7 @@ const FACTS: Facts = {
   UseClusterName: { eksCluster: 'tools', controlPlane: 'team-a/prod-control-plane', cluster: undefined },
   RegionUnknown: { cluster: 'tools' },
   WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
-  SubnetChoiceDenied: { detail: 'Missing permissions for ec2:DescribeSubnets' },
+  SubnetChoiceDenied: { detail: 'Missing permissions for ec2:DescribeSubnets', denial: {} },
   InvalidSpec: { detail: 'spec.roleARN "x" is not the ARN of an IAM role' },
   TagsInvalid: { detail: 'tag "aws:x" of the AWSFargateProfile: AWS reserves keys that begin with "aws:"' },
   NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
@@ -58,6 +58,7 @@ const FACTS: Facts = {
   AssumeRoleDenied: {
     detail:
       'the credentials of the manager itself cannot assume role arn:aws:iam::444455556666:role/tenant. AWS says: no',
+    denial: {},
   },
   AssumeRoleRefused: {
     detail:
@@ -71,7 +72,13 @@ const FACTS: Facts = {
   },
   WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
   AccountUncertain: { cluster: 'prod', region: 'eu-west-1', account: '444455556666' },
-  AccessDenied: { detail: 'no (EKS CreateFargateProfile: AccessDeniedException)', about: 'EKSFargateProfileReady' },
+  AccessDenied: {
+    detail: 'no (EKS CreateFargateProfile: AccessDeniedException)',
+    denial: {},
+    called: 'eks:CreateFargateProfile',
+    region: 'eu-west-1',
+    about: 'EKSFargateProfileReady',
+  },
   AWSUnavailable: {
     detail:
       'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
@@ -407,7 +414,7 @@ describe('conditionTypeOf', () => {
   it('is the condition type of the reason, or of the failed AWS call', () => {
     expect(conditionTypeOf(reasonNamed('RoleNotFound'))).to.equal('IAMFargateRolesReady');
     expect(conditionTypeOf(reasonNamed('WrongAccount'))).to.equal('CredentialsReady');
-    expect(conditionTypeOf(newReason('AccessDenied', { detail: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
+    expect(conditionTypeOf(newReason('Refused', { detail: 'no', about: 'IAMFargateRolesReady' }))).to.equal(
       'IAMFargateRolesReady',
     );
     expect(conditionTypeOf(reasonNamed('WaitingForCluster'))).to.equal(undefined);

@@ -11,7 +11,7 @@ const creating = newReason('Creating', { name: 'a' });
 describe('a refused mutation', () => {
   const attach = (policyArn: string): Mutation => ({ kind: 'attachPolicy', name: ROLE, policyArn });
   const mutation = mutationKey(attach('a'), undefined);
-  const refusal = newReason('AccessDenied', { detail: 'no' });
+  const refusal = newReason('Refused', { detail: 'no' });
   const refused = { mutation, reason: refusal, generation: 1, notBefore: 60 * SECOND };
   const state = withRefusal(NO_RETRY_STATE, refused, 0);
 
@@ -42,7 +42,7 @@ describe('a refused mutation', () => {
 
   it('is held back together with a second one', () => {
     const other = mutationKey(attach('b'), undefined);
-    const second = newReason('AccessDenied', { detail: 'no again' });
+    const second = newReason('Refused', { detail: 'no again' });
     const both = withRefusal(state, { ...refused, mutation: other, reason: second, notBefore: 90 * SECOND }, SECOND);
     expect([refusalFor(both, mutation, 1, 2_000), refusalFor(both, other, 1, 2_000)]).to.deep.equal([refusal, second]);
     expect([notBeforeFor(both, refusal), notBeforeFor(both, second)]).to.deep.equal([60 * SECOND, 90 * SECOND]);

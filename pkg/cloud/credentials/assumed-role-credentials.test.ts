@@ -181,10 +181,11 @@ describe('The credentials of an assumed role', () => {
       const refusal = queryError('SignatureDoesNotMatch', 'Signature expired: 1 is now earlier than 2', 403);
       return { ...refusal, headers: { ...refusal.headers, date: formatTimestamp(sentAt(0) + 60 * MINUTE) } };
     };
-    expect((await problemOf(source())).reason).to.equal('CredentialsInvalid');
+    expect((await problemOf(source())).reason).to.equal('AssumeRoleFailed');
     transport.respond = () => granted('2');
     await clock.advance(5 * SECOND);
     await pool.get(source());
+    expect(base.refusals, 'the base stays in use').to.equal(0);
     expect(sentAt(1) - sentAt(0)).to.be.within(59 * MINUTE, 61 * MINUTE);
   });
 

@@ -22,6 +22,7 @@ const predicates = {
   isQuotaExceeded: errors.isQuotaExceeded,
   isThrottled: errors.isThrottled,
   isRegionNotEnabled: errors.isRegionNotEnabled,
+  isSignatureTimeRejected: errors.isSignatureTimeRejected,
   isCredentialsInvalid: errors.isCredentialsInvalid,
   isAccessDenied: errors.isAccessDenied,
   isUnavailable: errors.isUnavailable,
@@ -113,7 +114,23 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
     { ...failure('UnrecognizedClientException', 'The security token is invalid.', 403), acceptedIn: 'us-east-1' },
     'isRegionNotEnabled',
   ],
-  [failure('SignatureDoesNotMatch', 'Signature expired', 403), 'isCredentialsInvalid'],
+  [failure('SignatureDoesNotMatch', 'The request signature we calculated does not match', 403), 'isCredentialsInvalid'],
+  [
+    failure(
+      'SignatureDoesNotMatch',
+      'Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T001500Z - 5 min.)',
+      403,
+    ),
+    'isSignatureTimeRejected',
+  ],
+  [
+    failure('InvalidSignatureException', 'Signature not yet current: 20260101T002000Z is still later than …', 403),
+    'isSignatureTimeRejected',
+  ],
+  [failure('AccessDeniedException', 'Signature expired: 20260101T000000Z is now …', 403), 'isSignatureTimeRejected'],
+  [failure('RequestExpired', 'Request has expired.', 400), 'isSignatureTimeRejected'],
+  [failure('RequestTimeTooSkewed', 'The difference is too large.', 403), 'isSignatureTimeRejected'],
+  [failure('BadRequestException', 'The tag "x: Signature expired" is invalid', 400), 'isInvalidRequest'],
   [failure('NoCredentials', 'nothing found'), 'isCredentialsInvalid', 'isNotDispatched'],
   [failure('NoAnswer', 'no answer within 10 s'), 'isUnavailable'],
   [failure('ServerException', 'oops', 500), 'isUnavailable'],
@@ -157,6 +174,7 @@ describe('AWS errors', () => {
     [failure('ServerException', 'oops', 500), false],
     [failure('NoAnswer', 'no answer within 10 s'), false],
     [failure('NoCredentials', 'nothing found', 403), false],
+    [failure('SignatureDoesNotMatch', 'Signature expired: 20260101T000000Z is now …', 403), false],
   ] satisfies (readonly [AwsFailure, boolean])[])
     it(`${given.code} "${given.message}" ${wanted ? 'is' : 'is not'} an answer that refuses the call`, () => {
       expect(errors.isRefused(given)).to.equal(wanted);
@@ -200,13 +218,13 @@ describe('AWS errors', () => {
       ['It failed (request id 0b5a7c1e-aaaa-bbbb-cccc-0123456789ab)', 'It failed '],
       ['You may not. Encoded authorization failure message: AbCdEf_123-x', 'You may not. '],
       ['two\n  lines', 'two lines '],
-      ['', ''],
+      ['Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z', 'Signature expired '],
+      ['', 'no reason given '],
     ];
     for (const [message, wanted] of words) {
       it(JSON.stringify(message), () => {
-        const call = 'EKS CreateFargateProfile: ServerException';
         expect(errors.describeFailure(failure('ServerException', message))).to.equal(
-          wanted === '' ? call : `${wanted}(${call})`,
+          `${wanted}(EKS CreateFargateProfile: ServerException)`,
         );
       });
     }

@@ -151,15 +151,25 @@ const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 
+/**
+ * True if AWS rejects the time in the signature of a request: "Signature expired: … is now earlier than …", or
+ * "Signature not yet current". The services use several error codes for this, most of them also for wrong credentials.
+ * The clock of the manager's node is then wrong, or the request was on its way for minutes; the credentials may be fine.
+ */
+export const isSignatureTimeRejected = anyOf(
+  hasCode('RequestExpired', 'RequestTimeTooSkewed', 'RequestInTheFuture'),
+  // Only the beginning of the message counts, because AWS may repeat the text of a user later in a message.
+  hasMessage(/^signature (?:expired|not yet current)\b/i),
+);
+
 /** True if the AWS credentials are missing, wrong, deleted or expired, so that every call with them fails. */
 export const isCredentialsInvalid: FailurePredicate = (failure) =>
-  isCredentialsRejected(failure) && !isRegionNotEnabled(failure);
+  isCredentialsRejected(failure) && !isRegionNotEnabled(failure) && !isSignatureTimeRejected(failure);
 
 const isCredentialsRejected = hasCode(
   'NoCredentials',
   'ExpiredToken',
   'TokenRefreshRequired',
-  'RequestExpired',
   'InvalidClientTokenId',
   'InvalidAccessKeyId',
   'InvalidSignature',
@@ -174,13 +184,14 @@ const isCredentialsRejected = hasCode(
 
 /** True if the AWS identity lacks the permission for the call. */
 export const isAccessDenied: FailurePredicate = (failure) =>
-  hasCode('AccessDenied', 'UnauthorizedOperation', 'AuthorizationError', 'Forbidden')(failure) ||
-  // EKS also makes calls on the caller's behalf. If the caller lacks the permission for such a call, EKS reports an
-  // invalid request or parameter.
-  allOf(
-    hasCode('InvalidRequest', 'InvalidParameter'),
-    hasMessage(/missing permissions|is not authorized to perform/i),
-  )(failure);
+  !isSignatureTimeRejected(failure) &&
+  (hasCode('AccessDenied', 'UnauthorizedOperation', 'AuthorizationError', 'Forbidden')(failure) ||
+    // EKS also makes calls on the caller's behalf. If the caller lacks the permission for such a call, EKS reports an
+    // invalid request or parameter.
+    allOf(
+      hasCode('InvalidRequest', 'InvalidParameter'),
+      hasMessage(/missing permissions|is not authorized to perform/i),
+    )(failure));
 
 /**
  * True if AWS failed or did not answer, so that a later attempt of the same call can succeed. A mutation may or may not
@@ -190,12 +201,13 @@ export const isUnavailable = anyOf(hasCode('NoAnswer'), (failure) => (failure.st
 
 /**
  * True if AWS answers the call with an HTTP status of 4xx, for example because a permission is missing. False for
- * invalid credentials, for throttling, and for a response that the manager cannot decode, such as the page of a proxy.
+ * invalid credentials, for a rejected time in the signature, for throttling, and for a response that the manager cannot
+ * decode, such as the page of a proxy.
  */
 export const isRefused: FailurePredicate = (failure) => {
   const { code, statusCode = 0 } = failure;
   const isAnswer = code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
-  return isAnswer && !anyOf(isThrottled, isCredentialsInvalid, isNotDispatched)(failure);
+  return isAnswer && !anyOf(isThrottled, isCredentialsInvalid, isSignatureTimeRejected, isNotDispatched)(failure);
 };
 
 /** True if the AWS call was stopped before it was sent, so that it has no effect. */
@@ -235,8 +247,8 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
 
 /**
  * Describes a failed AWS call by AWS's message and the operation, e.g. `Fargate Profile limit exceeded for cluster.
- * (EKS CreateFargateProfile: ResourceLimitExceededException)`. Values such as request IDs are removed, so that a
- * condition with this text does not change while the failure stays the same.
+ * (EKS CreateFargateProfile: ResourceLimitExceededException)`. Values such as request IDs and times are removed, so that
+ * a condition with this text does not change while the failure stays the same.
  */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
@@ -245,12 +257,13 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/ ?Encoded authorization failure message: \S+/gi, '')
     .replace(/(?<![ ,;(])[ ,;(]*\b(?:x-amzn-)?request[ -]?id\b ?[:=]? ?[\w-]{16,}\)?/gi, '')
     .replace(/^AWS: no result within/, 'no answer within')
+    .replace(/^(signature (?:expired|not yet current))\b.*/i, '$1')
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
   // The error codes NoAnswer, NotPrepared and NotDispatched of this manager are omitted: they would only repeat the
   // message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
-  return words === '' ? call : `${words} (${call})`;
+  return `${words === '' ? 'no reason given' : words} (${call})`;
 }
 
 const isOwnCode = hasCode('NoAnswer', 'NotPrepared', 'NotDispatched');

@@ -11,7 +11,7 @@ import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
 import type { PassState } from '../pass-state.ts';
 
 describe('refusalExpired', () => {
-  const refused = newReason('AccessDenied', { detail: 'no' });
+  const refused = newReason('Refused', { detail: 'no' });
   const passAfterRefusal = (generation = 1): PassState => {
     const pass = passStateFor(awsAsWanted(), anObject({ metadata: { generation } }));
     const mutation = mutationKey(CREATE_PROFILE, undefined);

@@ -4,6 +4,8 @@ import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-in
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
 import { remedyFor } from '../wording/abandonment.ts';
+import type { DeniedCall } from '../wording/denial-cure.ts';
+import { cureForDenial } from '../wording/denial-cure.ts';
 import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted } from '../wording/phrases.ts';
 import type { SubnetSource } from '../wording/subnet-correction.ts';
 import { describeSubnetCorrection } from '../wording/subnet-correction.ts';
@@ -24,6 +26,23 @@ export interface TagChange {
 
 const describeTagChange = ({ change, keys, resource }: TagChange): string =>
   `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
+
+/**
+ * Why a call has no usable answer: AWS throttles the manager, rejects the time in the signature, has an error of its
+ * own, or gives no answer at all.
+ */
+type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer';
+
+const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
+  throttled: [],
+  signatureTime: [
+    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. AWS accepts a signature for five minutes. The credentials stay in use",
+  ],
+  serviceError: [
+    'If this lasts for more than ten minutes, look at the health of this service in the AWS Health Dashboard',
+  ],
+  noAnswer: [IF_UNREACHABLE],
+};
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
@@ -47,22 +66,22 @@ const describeCorrection = (detail: string, subnets: SubnetSource): string =>
 /** Condition reasons for errors that any call to AWS can have. */
 export const AWS_CALL_REASONS = {
   /** `tags` is set if the denied call changes only tags. */
-  AccessDenied: defineReason<FailedCall & { readonly tags?: TagChange }>({
+  AccessDenied: defineReason<FailedCall & DeniedCall & { readonly tags?: TagChange }>({
     nature: 'human',
     patience: MISSING_PATIENCE,
     poll: pollForUserAction,
     describe: ({ detail, tags }) =>
       `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}. AWS says: ${detail}`,
-    remedy: ({ tags }) =>
-      `Allow this action for the credentials that the controller uses${tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
+    remedy: (facts) =>
+      `${cureForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
   }),
-  AWSUnavailable: defineReason<FailedCall & { readonly isThrottled?: true }>({
+  AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
     nature: 'outage',
     // The delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
     // longer delay, one of 200 Fargate profiles that were created at once came half a minute after all others.
-    poll: (waited, facts) => (facts.isThrottled === true ? 2 * SECOND : whileUnavailable(waited, facts)),
+    poll: (waited, facts) => (facts.why === 'throttled' ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
-    remedy: ({ isThrottled }) => (isThrottled === true ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
+    remedy: ({ why = 'noAnswer' }) => [...UNAVAILABILITY_CURES[why], RETRIES].join('. '),
   }),
   AWSError: defineReason<FailedCall>({
     nature: 'retry',

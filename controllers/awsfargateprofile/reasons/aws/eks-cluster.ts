@@ -1,7 +1,9 @@
+import type { Denial } from '../../../../pkg/cloud/errors/denial.ts';
 import type { Ms } from '../../../../pkg/env/clock.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
+import { cureForPolicy } from '../wording/denial-cure.ts';
 import { RETRIES, quoted } from '../wording/phrases.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 
@@ -45,15 +47,15 @@ export const EKS_CLUSTER_REASONS = {
       `EKS cluster ${quoted(cluster)} is not ACTIVE, so EKS accepts no change of its Fargate profiles. Usually the cluster is being updated`,
     remedy: () => `If EKS shows the status FAILED for the cluster, repair the cluster. ${RETRIES}`,
   }),
-  /** `detail` is the error message of AWS. */
-  SubnetChoiceDenied: defineReason<{ readonly detail: string }>({
+  /** `detail` is the error message of AWS, and `denial` what it says. */
+  SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({
     nature: 'human',
     ...eks,
     patience: MISSING_PATIENCE,
     poll: pollDoubling(15 * SECOND, 5 * MINUTE),
     describe: ({ detail }) =>
       `spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the credentials of the controller. AWS says: ${detail}`,
-    remedy: () =>
-      `Allow ec2:DescribeSubnets and ec2:DescribeRouteTables for the credentials that the controller uses. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
+    remedy: ({ denial: { policy } }) =>
+      `${cureForPolicy('ec2:DescribeSubnets and ec2:DescribeRouteTables', policy)}. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
   }),
 } as const;

@@ -1,3 +1,4 @@
+import type { Denial } from '../../../../pkg/cloud/errors/denial.ts';
 import { MANAGER_ITSELF } from '../../../../pkg/cloud/credentials/credentials-name.ts';
 import type { ReasonSpec } from '../spec/reason-spec.ts';
 import { defineReason } from '../spec/reason-spec.ts';
@@ -5,6 +6,7 @@ import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import type { Abandonable } from '../wording/abandonment.ts';
 import { remedyFor } from '../wording/abandonment.ts';
+import { cureForPolicy } from '../wording/denial-cure.ts';
 import type { Description } from '../wording/phrases.ts';
 import { RETRIES, CONTINUES } from '../wording/phrases.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
@@ -72,7 +74,7 @@ export const CREDENTIAL_REASONS = {
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
     remedy: () =>
-      `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
+      `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
   }),
   IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
   IdentityNotAllowed: missing(
@@ -95,9 +97,22 @@ export const CREDENTIAL_REASONS = {
     'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
     CONTINUES,
   ),
-  AssumeRoleDenied: missing(
-    'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN',
-  ),
+  /** `denial` is what AWS says. AWS often names no policy if the role is in another account. */
+  AssumeRoleDenied: defineReason<Description & Abandonable & { readonly denial: Denial }>({
+    nature: 'human',
+    ...credentials,
+    patience: MISSING_PATIENCE,
+    poll: pollUnusable,
+    describe: ({ detail }) => detail,
+    remedy: ({ denial: { policy }, abandonment }) =>
+      remedyFor(
+        policy === undefined
+          ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
+          : cureForPolicy('sts:AssumeRole', policy),
+        RETRIES,
+        abandonment,
+      ),
+  }),
   AssumeRoleRefused: noCredentials(
     'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
   ),

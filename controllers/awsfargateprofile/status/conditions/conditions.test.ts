@@ -138,7 +138,16 @@ describe('conditionsAfter', () => {
     ['an identity', newReason('IdentityNotFound', { detail: 'none' })],
     ['a Secret', newReason('SecretNotFound', { detail: 'none' })],
     ['a permission of the namespace', newReason('IdentityNotAllowed', { detail: 'none' })],
-    ['a permission in AWS', newReason('AccessDenied', { detail: 'no', about: 'IAMFargateRolesReady' })],
+    [
+      'a permission in AWS',
+      newReason('AccessDenied', {
+        detail: 'no',
+        denial: {},
+        called: 'iam:CreateRole',
+        region: 'eu-west-1',
+        about: 'IAMFargateRolesReady',
+      }),
+    ],
   ];
   for (const [what, reason] of missing) {
     it(`sets Reconciling while ${what} is missing, and Stalled after two minutes`, () => {

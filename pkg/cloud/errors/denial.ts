@@ -1,0 +1,53 @@
+/** The kinds of policy that AWS names in the message of a denial. */
+export type PolicyKind =
+  | 'identity-based policy'
+  | 'resource-based policy'
+  | 'service control policy'
+  | 'resource control policy'
+  | 'VPC endpoint policy'
+  | 'permissions boundary'
+  | 'session policy';
+
+/** What the message of AWS says about a denied call. */
+export interface Denial {
+  /** The denied action, such as `iam:PassRole`, which can differ from the call; undefined if AWS names none. */
+  readonly action?: string;
+  /**
+   * The kind of policy that denies the action; undefined if AWS names none. `isExplicit` tells whether the policy denies
+   * the action; otherwise no policy of this kind allows it.
+   */
+  readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
+}
+
+/** The longest part of a message that is read, in UTF-16 code units. AWS may repeat long texts of a user. */
+const MAX_MESSAGE = 4_096;
+
+const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;
+const KINDS: readonly PolicyKind[] = [
+  'identity-based policy',
+  'resource-based policy',
+  'service control policy',
+  'resource control policy',
+  'VPC endpoint policy',
+  'permissions boundary',
+  'session policy',
+];
+
+/**
+ * Reads the message of a denial. AWS writes `User: … is not authorized to perform: <action> on resource: …`, and then
+ * often `with an explicit deny in a <kind of policy>` or `because no <kind of policy> allows the <action> action`:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+ */
+export function readDenial(message: string): Denial {
+  const text = message.slice(0, MAX_MESSAGE);
+  const action = ACTION.exec(text)?.[1];
+  const folded = text.toLowerCase();
+  const saysOf = (kind: PolicyKind, ...phrases: readonly string[]): boolean =>
+    phrases.some((phrase) => folded.includes(`${phrase} ${kind.toLowerCase()}`));
+  const denying = KINDS.find((kind) => saysOf(kind, 'explicit deny in a', 'explicit deny in an'));
+  const kind = denying ?? KINDS.find((each) => saysOf(each, 'because no'));
+  return {
+    ...(action !== undefined && { action }),
+    ...(kind !== undefined && { policy: { kind, isExplicit: denying !== undefined } }),
+  };
+}

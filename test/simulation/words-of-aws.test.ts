@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import type { FaultKind } from '../aws/faults.ts';
+import { ROLE_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.ts';
+import { put } from './phases/identity-objects.ts';
+import { patchControlPlane, startAndApply } from './phases/phase.ts';
+import { ACCOUNT, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const MANAGER = `User: ${userArn(ACCOUNT, 'manager-1')}`;
+const EXPIRED = 'Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T001500Z - 5 min.)';
+
+const fail = (world: SimulatedWorld, operation: string, error: `${string}:${string}`): void =>
+  void world.aws.admin.addFault({ operation, kind: `error:${error}` satisfies FaultKind });
+
+/** Returns the message of the condition `type` as soon as it has this reason. */
+async function messageOf(world: SimulatedWorld, reason: string, type = 'Ready'): Promise<string> {
+  await world.until(reason, () => world.condition('web', type)?.reason === reason);
+  return world.condition('web', type)?.message ?? '';
+}
+
+describe('the words of AWS, not its error code alone, decide', () => {
+  const NOT_OFFERED =
+    'AWS names no denied action. Look whether AWS offers EKS Fargate in region "us-east-1", and whether account 123456789012 may use it; ' +
+    'AWS Support can tell. If both is so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
+  for (const [operation, error, cure] of [
+    [
+      'CreateFargateProfile',
+      `AccessDeniedException:Account ${ACCOUNT} is not authorized to use this service`,
+      `AWS says: Account ${ACCOUNT} is not authorized to use this service (EKS CreateFargateProfile: AccessDeniedException). ${NOT_OFFERED}`,
+    ],
+    [
+      'CreateFargateProfile',
+      'AccessDeniedException:',
+      `AWS says: no reason given (EKS CreateFargateProfile: AccessDeniedException). ${NOT_OFFERED}`,
+    ],
+    [
+      'CreateFargateProfile',
+      'AccessDeniedException:Unable to determine service/operation name to be authorized',
+      NOT_OFFERED,
+    ],
+    [
+      'CreateFargateProfile',
+      `AccessDeniedException:${MANAGER} is not authorized to perform: iam:PassRole on resource: arn:aws:iam::1:role/x because no permissions boundary allows the iam:PassRole action`,
+      'Allow iam:PassRole in the permissions boundary of the user or role of these credentials. ',
+    ],
+    [
+      'CreateRole',
+      `AccessDenied:${MANAGER} is not authorized to perform: iam:CreateRole on resource: arn:aws:iam::1:role/x with an explicit deny in a service control policy: arn:aws:organizations::1:policy/o-1/service_control_policy/p-1`,
+      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
+    ],
+  ] as const)
+    it(`about the cure for ${error}`, async () => {
+      const world = new SimulatedWorld();
+      fail(world, operation, error);
+      startAndApply(world);
+      expect(await messageOf(world, 'AccessDenied')).to.contain(`${cure}The controller retries on its own.`);
+      world.aws.admin.clearFaults();
+      await world.ready('web');
+      await world.deleteAndFinish('web');
+    });
+
+  it('about the cure for an identity whose role AWS Organizations denies', async () => {
+    const world = new SimulatedWorld();
+    const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'manager-1'));
+    const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });
+    put(world, ROLE_IDENTITY, 'team-a', { roleARN });
+    patchControlPlane(world, { spec: { identityRef: { kind: ROLE_IDENTITY, name: 'team-a' } } });
+    fail(
+      world,
+      'AssumeRole',
+      `AccessDenied:${MANAGER} is not authorized to perform: sts:AssumeRole on resource: ${roleARN} with an explicit deny in a resource control policy`,
+    );
+    startAndApply(world);
+    expect(await messageOf(world, 'AssumeRoleDenied'))
+      .to.contain('Remove the denial of sts:AssumeRole from the resource control policies of AWS Organizations. ')
+      .and.not.to.contain('external ID');
+    world.aws.admin.clearFaults();
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+
+  for (const [service, code] of [
+    ['eks', 'InvalidSignatureException'],
+    ['iam', 'SignatureDoesNotMatch'],
+    ['*', 'RequestExpired'],
+  ] as const)
+    it(`about an expired signature: ${code} leaves a Ready profile Ready, and its credentials in use`, async () => {
+      const world = new SimulatedWorld();
+      world.start('--sync-period', '1m');
+      world.applyWith('web', {});
+      await world.ready('web');
+      fail(world, service === '*' ? '*' : `${service}:*`, `${code}:${EXPIRED}`);
+      await world.clock.advance(10 * MINUTE);
+      for (const type of ['Ready', 'CredentialsReady', 'EKSFargateProfileReady', 'IAMFargateRolesReady'])
+        expect(world.condition('web', type), type).to.deep.include({ status: 'True' });
+      await world.clock.advance(10 * MINUTE);
+      expect(world.condition('web')).to.deep.include({ status: 'Unknown', reason: 'AWSUnavailable' });
+      expect(world.condition('web')?.message)
+        .to.contain('AWS rejects the time in the signature of a request')
+        .and.to.contain('AWS says: Signature expired (')
+        .and.to.contain("compare the clock of the manager's node with the right time");
+      expect(world.warnings().join('\n')).not.to.contain('CredentialsInvalid');
+      world.aws.admin.clearFaults();
+      await world.ready('web');
+      await world.deleteAndFinish('web');
+    });
+});
