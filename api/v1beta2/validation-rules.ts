@@ -16,7 +16,7 @@ import {
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
 //   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes at once.
 // - The user sees `<field path>: <kind of error>: <message>`. The messages about the form of selectors and profileName
-//   are those of EKS. Other messages name the mistake, then the right value.
+//   begin with the words of EKS. The messages name the mistake, then the right value.
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
@@ -46,24 +46,28 @@ export const SELECTOR_RULES: readonly Rule[] = [
   ),
 ];
 
+/** The namespaces of a selector: names of Kubernetes namespaces, in which EKS also accepts the wildcards. */
+export const NAMESPACE_PATTERN = '^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$';
+/** The label keys of a selector: Kubernetes label keys, in which EKS also accepts the wildcards. */
+export const LABEL_KEY_PATTERN =
+  '^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$';
+export const NAMESPACE_FORM =
+  'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
+export const LABEL_KEY_FORM =
+  'the key of a Kubernetes label has only letters, digits, hyphens, underscores and dots after an optional DNS name and slash, and may have the wildcards * and ? here';
+
 export const NAMESPACE_RULES: readonly Rule[] = [
   {
-    rule: String.raw`self == '' || self.matches('^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$')`,
-    message: 'The namespace provided is invalid.',
+    rule: `self == '' || self.matches('${NAMESPACE_PATTERN}')`,
+    message: `The namespace provided is invalid: ${NAMESPACE_FORM}`,
   },
 ];
 
-/**
- * CEL rules for the label keys of a Fargate profile selector: Kubernetes label keys, in which EKS also accepts the
- * wildcards `*` and `?`.
- */
 export const LABELS_RULES: readonly Rule[] = [
   noNullValue('label'),
   {
-    rule:
-      `self.all(k, k.matches('^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?` +
-      `[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$'))`,
-    message: 'Selector label provided is invalid.',
+    rule: `self.all(k, k.matches('${LABEL_KEY_PATTERN}'))`,
+    message: `Selector label provided is invalid: ${LABEL_KEY_FORM}`,
   },
 ];
 

@@ -1,9 +1,22 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { SpecSelector } from './selectors.ts';
-import { areSelectorsEqual, toSelectors } from './selectors.ts';
+import { areSelectorsEqual, findSelectorProblem, toSelectors } from './selectors.ts';
 
 describe('Selectors', () => {
+  for (const [selector, problem] of [
+    [{ namespace: 'kafka-east-1', labels: { 'example.org/a_b*': 'x' } }, undefined],
+    [{ namespace: '*', labels: {} }, undefined],
+    [{ namespace: 'kafka_east_1', labels: {} }, 'spec.selectors[1].namespace "kafka_east_1": the name of a'],
+    [{ namespace: '', labels: {} }, 'spec.selectors[1].namespace "": the name of a'],
+    [{ namespace: 'a', labels: { '-a': 'x' } }, 'key "-a" in spec.selectors[1].labels: the key of a'],
+  ] as const)
+    it(`name the field that EKS cannot accept: ${problem}`, () => {
+      const found = findSelectorProblem([{ namespace: 'a', labels: {} }, selector]);
+      if (problem === undefined) expect(found).to.equal(undefined);
+      else expect(found).to.contain(problem);
+    });
+
   it('are equal in any order of selectors and labels', () => {
     expect(
       areSelectorsEqual(

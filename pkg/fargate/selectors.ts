@@ -1,3 +1,4 @@
+import { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from '../../api/v1beta2/index.ts';
 import type { FargateSelector } from '../cloud/eks/eks-api.ts';
 
 /** A selector in the spec of an AWSFargateProfile, where labels are optional. */
@@ -8,6 +9,23 @@ export interface SpecSelector {
 
 export function toSelectors(selectors: readonly SpecSelector[]): readonly FargateSelector[] {
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
+}
+
+const NAMESPACE = new RegExp(NAMESPACE_PATTERN);
+const LABEL_KEY = new RegExp(LABEL_KEY_PATTERN);
+
+/**
+ * Names the first field of the selectors with a value that cannot be a namespace or a label key, and says which values
+ * can; `undefined` if there is none. The CRD of another provider may admit such values.
+ */
+export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
+  for (const [index, { namespace, labels }] of selectors.entries()) {
+    const field = `spec.selectors[${index}]`;
+    if (!NAMESPACE.test(namespace)) return `${field}.namespace "${namespace}": ${NAMESPACE_FORM}`;
+    const key = Object.keys(labels).find((each) => !LABEL_KEY.test(each));
+    if (key !== undefined) return `key "${key}" in ${field}.labels: ${LABEL_KEY_FORM}`;
+  }
+  return undefined;
 }
 
 /** Compares two lists of selectors as sets. Missing labels equal empty labels. */

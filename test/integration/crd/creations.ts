@@ -1,3 +1,4 @@
+import { LABEL_KEY_FORM, NAMESPACE_FORM } from '../../../api/v1beta2/index.ts';
 export type Spec = Readonly<Record<string, unknown>>;
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
@@ -116,11 +117,11 @@ export const CREATIONS: readonly Case[] = [
   },
   { what: 'wildcards in the namespace', spec: selector({ namespace: '*-team-?' }) },
   { what: 'a namespace of one character', spec: selector({ namespace: '*' }) },
-  ...['Upper', '-a', 'a-', 'a.b', 'a b'].map((namespace) => ({
+  ...['Upper', '-a', 'a-', 'a.b', 'a b', 'kafka_east_1'].map((namespace) => ({
     what: `the namespace ${JSON.stringify(namespace)}`,
     spec: selector({ namespace }),
     causes: [
-      `spec.selectors[0].namespace: Invalid value: ${JSON.stringify(namespace)}: The namespace provided is invalid.`,
+      `spec.selectors[0].namespace: Invalid value: ${JSON.stringify(namespace)}: The namespace provided is invalid: ${NAMESPACE_FORM}`,
     ],
   })),
   {
@@ -139,7 +140,7 @@ export const CREATIONS: readonly Case[] = [
   ...['-a', 'a/b/c', 'a b', '', 'UPPER/a'].map((key) => ({
     what: `the label ${JSON.stringify(key)}`,
     spec: selector({ labels: { [key]: 'x' } }),
-    causes: ['spec.selectors[0].labels: Invalid value: Selector label provided is invalid.'],
+    causes: [`spec.selectors[0].labels: Invalid value: Selector label provided is invalid: ${LABEL_KEY_FORM}`],
   })),
 
   { what: 'an empty profileName', spec: { profileName: '' } },

@@ -338,15 +338,15 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
       role: aRole({ tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'a' } }),
     });
     const after = (about: AffectedConditionType) => {
-      const end = stop(newReason('AccessDenied', { detail: 'no', about }));
+      const end = stop(newReason('Refused', { detail: 'no', about }));
       return partsOf(observedPass({ object, desired: desiredOf(object), end, seen }));
     };
     expect(after('IAMFargateRolesReady')).to.deep.include({
       EKSFargateProfileReady: 'True / Active',
-      IAMFargateRolesReady: 'False / AccessDenied',
+      IAMFargateRolesReady: 'False / Refused',
     });
     expect(after('EKSFargateProfileReady')).to.deep.include({
-      EKSFargateProfileReady: 'False / AccessDenied',
+      EKSFargateProfileReady: 'False / Refused',
       IAMFargateRolesReady: 'True / Ready',
     });
   });
