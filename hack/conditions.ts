@@ -41,6 +41,9 @@ const EXAMPLES: Facts = {
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
   TargetUnknown: {
     missing: 'Cluster default/my-cluster does not exist',
+    cure: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
+    profile: 'default_web',
+    role: ROLE,
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
     abandonment: 'retain',
   },
@@ -70,6 +73,7 @@ const EXAMPLES: Facts = {
   },
   IdentityNotFound: {
     detail: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
+    missing: 'AWSClusterStaticIdentity "team-a"',
   },
   IdentityNotAllowed: {
     detail:
@@ -83,7 +87,10 @@ const EXAMPLES: Facts = {
     detail:
       'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
-  SecretNotFound: { detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist' },
+  SecretNotFound: {
+    detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist',
+    missing: 'Secret capaf-system/team-a',
+  },
   SecretIncomplete: {
     detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey',
   },
@@ -105,7 +112,13 @@ const EXAMPLES: Facts = {
     account: '123456789012',
   },
   WrongAccount: { whose: 'AWSClusterStaticIdentity "team-a"', recorded: '123456789012', found: '210987654321' },
-  AccountUncertain: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '210987654321' },
+  AccountUncertain: {
+    cluster: 'default_my-control-plane',
+    region: 'eu-west-1',
+    account: '210987654321',
+    profile: 'default_web',
+    role: ROLE,
+  },
   AccessDenied: {
     detail:
       'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … with an explicit deny in a service control policy (IAM CreateRole: AccessDenied)',
@@ -118,7 +131,10 @@ const EXAMPLES: Facts = {
     detail:
       'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
   },
-  AWSError: { detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)' },
+  AWSError: {
+    detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)',
+    missing: 'Fargate profile "default_web"',
+  },
   SDKRefused: {
     detail: 'Invalid Configuration: FIPS and custom endpoint are not supported (EKS DescribeFargateProfile)',
     region: 'eu-west-1',
@@ -157,6 +173,7 @@ const EXAMPLES: Facts = {
     arn: ROLE_ARN,
     id: 'AROAEXAMPLE',
     cluster: 'default_my-control-plane',
+    entry: 'outdated',
     refusal:
       'User: arn:aws:sts::123456789012:assumed-role/manager/1 is not authorized to perform: eks:DeleteAccessEntry (EKS DeleteAccessEntry: AccessDeniedException)',
   },
@@ -174,12 +191,16 @@ const EXAMPLES: Facts = {
   RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
   Propagating: {
     detail:
-      'EKS does not see the trust policy of the pod execution role yet. IAM can take two minutes to make a change visible',
+      'AWS gives contradictory answers about IAM role "my-role". Usually a recent change has not reached all parts of AWS yet',
   },
   ProfileNotOwned: { name: 'default_web', whose: 'AWSFargateProfile other/web' },
   SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1 instead of subnet-2'], isProvisioned: false },
   WaitingForSibling: { ahead: 'default_api', doing: 'being created', isUnverified: false },
-  ClusterUpdating: { cluster: 'default_my-control-plane', remaining: 15_000 },
+  ClusterUpdating: {
+    cluster: 'default_my-control-plane',
+    said: 'Cannot Delete Fargate Profile default_web because cluster default_my-control-plane currently has an update in progress (EKS DeleteFargateProfile: ResourceInUseException)',
+    remaining: 15_000,
+  },
   QuotaExceeded: {
     detail: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
   },

@@ -4,13 +4,14 @@ import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/erro
 import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
+import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isRecordKey } from '../../pkg/fargate/tags/added-record.ts';
 import { apply, markAccessEntryRefused } from './aws/apply-outcome.ts';
 import { callContext, endForFailure } from './aws/failure-reasons.ts';
 import { findRole } from './decide/compare.ts';
 import type { PassState } from './guards/pass-state.ts';
 import type { Mutation } from './model/mutation.ts';
-import { isAccessEntryMutation, subjectOf } from './model/mutation.ts';
+import { isAccessEntryMutation, isCreation, resourceOf } from './model/mutation.ts';
 import type { Observed } from './model/observed-state.ts';
 import type { MutationOutcome } from './model/outcome.ts';
 import type { DroppedPass, PassEnd } from './model/pass.ts';
@@ -49,16 +50,22 @@ export function handleOutcome(
     case 'nameTaken':
     case 'notVisible': {
       const detail = 'AWS says that it exists and also that it does not exist, for more than two minutes';
-      return stoppedBy(contradictionReason(pass, subjectOf(mutation), detail, now));
+      return stoppedBy(contradictionReason(pass, resourceOf(mutation), detail, now));
     }
     case 'outdated':
-      return stoppedBy(contradictionReason(pass, subjectOf(mutation), describeFailure(outcome.failure), now));
+      return stoppedBy(contradictionReason(pass, resourceOf(mutation), describeFailure(outcome.failure), now));
     case 'siblingBusy': {
       const doing = describeTransit(outcome.doing) ?? outcome.doing;
       return stoppedBy(newReason('WaitingForSibling', { ahead: outcome.by, doing, isUnverified: true }));
     }
     case 'clusterUpdating':
-      return stoppedBy(updatingReason(pass, updatePause(pass, now)));
+      return stoppedBy(
+        newReason('ClusterUpdating', {
+          cluster: pass.target.eksCluster,
+          said: describeFailure(outcome.failure),
+          remaining: updatePause(pass, now),
+        }),
+      );
     case 'roleRejected':
       return stoppedBy(trustReason(pass, `EKS says: ${outcome.failure.message}`, now));
     case 'failed':
@@ -91,21 +98,18 @@ export function changeObserved(pass: PassState, mutation: Mutation, change: (obs
  * the EKS cluster.
  */
 export function updatePause(pass: PassState, now: Ms): Ms {
-  return updatePauseAfter(waitedFor(pass.retry.state, updatingReason(pass, 0), now));
+  return updatePauseAfter(waitedFor(pass.retry.state, { name: 'ClusterUpdating' }, now));
 }
-
-const updatingReason = ({ target }: PassState, remaining: Ms): Reason =>
-  newReason('ClusterUpdating', { cluster: target.eksCluster, remaining });
 
 /**
  * Returns the reason to wait while answers of AWS contradict each other about whether a resource exists. `detail` is
  * the text for the user if the contradiction lasts.
  */
-function contradictionReason({ retry }: PassState, name: string, detail: string, now: Ms): Reason {
-  const propagating = inconsistentAnswers(name);
+function contradictionReason({ retry }: PassState, resource: string, detail: string, now: Ms): Reason {
+  const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
-    : newReason('AWSError', { detail: `"${name}": ${detail}` });
+    : newReason('AWSError', { detail: `${resource}: ${detail}` });
 }
 
 /**
@@ -115,16 +119,15 @@ function contradictionReason({ retry }: PassState, name: string, detail: string,
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
+  const role = desired.wanted?.role;
   const generation = generationOf(pass);
   const known = retry.state.trustRejected;
   const trustRejected = known?.generation === generation ? known : { generation, since: now };
   retry.update((state) => ({ ...state, trustRejected }));
   if (now - trustRejected.since < TRUST_PATIENCE) {
-    const detail =
-      'EKS does not see the trust policy of the pod execution role yet. IAM can take two minutes to make a change visible';
+    const detail = `EKS does not accept pod execution role "${role?.name}" yet. ${problem.replace(/\.$/, '')}. After a change in IAM, EKS may answer like this for two minutes`;
     return newReason('Propagating', { detail });
   }
-  const role = desired.wanted?.role;
   const found = role && findRole(observed.roles, role.name);
   const ours = found !== undefined && roleOwnership(found, desired.identity).kind === 'ours';
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
@@ -143,7 +146,14 @@ function handleFailure(pass: PassState, mutation: Mutation, failure: AwsFailure,
     ? stoppedBy(newReason('SubnetChoiceDenied', { detail: describeFailure(failure), denial }))
     : endForFailure(
         failure,
-        callContext(target, { session, abandonment, subnets, isProvisioned: recorded.isProvisioned }),
+        callContext(target, {
+          session,
+          abandonment,
+          subnets,
+          isProvisioned: recorded.isProvisioned,
+          resource: isCreation(mutation) ? undefined : resourceOf(mutation),
+          violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
+        }),
       );
   if (end.kind !== 'stopped') return end;
   const tags = tagChangeIn(mutation);

@@ -244,6 +244,7 @@ describe('runSteps', () => {
         expect(testServices.clusterQueue.requestTurn(siblingEntry('api'))).to.deep.equal({
           kind: 'closed',
           until: 15_000,
+          because: `${message} (EKS CreateFargateProfile: ${code})`,
         });
         await testServices.clock.advance(15_000);
         expect(isFree()).to.equal(true);
@@ -252,7 +253,9 @@ describe('runSteps', () => {
       it(`is withheld for longer the longer the EKS cluster ${situation}, for five minutes at most`, async () => {
         const closedAfter = async (waited: number): Promise<number> => {
           const pass = passStateFor(awsWith(aSimulatedRole()));
-          pass.retry.update(() => withWait({}, newReason('ClusterUpdating', { cluster: 'c', remaining: 0 }), 0));
+          pass.retry.update(() =>
+            withWait({}, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 0 }), 0),
+          );
           pass.session.onCall = () => aFailure({ code, statusCode, message });
           await testServices.clock.advance(waited - testServices.clock.monotonic());
           await run(pass);

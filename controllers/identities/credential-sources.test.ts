@@ -145,6 +145,7 @@ describe('credential sources', () => {
       expect(await fixture.findProblem(STATIC, 'keys')).to.deep.equal({
         reason: 'SecretNotFound',
         message: 'Secret capaf-system/the-secret of AWSClusterStaticIdentity "keys" does not exist',
+        missing: 'Secret capaf-system/the-secret',
       });
     });
 

@@ -80,8 +80,13 @@ function sourceFromSecret(
 ): E.Either<CredentialsProblem, NamedSource> {
   const { secretRef } = identity.spec;
   const name = credentialsName(identityRefOf(identity));
+  const secret = `Secret ${secrets.namespace}/${secretRef}`;
   const failWith = (reason: CredentialsProblemReason, what: string): E.Either<CredentialsProblem, never> =>
-    E.left({ reason, message: `Secret ${secrets.namespace}/${secretRef} of ${name} ${what}` });
+    E.left({
+      reason,
+      message: `${secret} of ${name} ${what}`,
+      ...(reason === 'SecretNotFound' && { missing: secret }),
+    });
   switch (state.kind) {
     case 'absent':
       return failWith('SecretNotFound', 'does not exist');

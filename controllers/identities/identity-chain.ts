@@ -126,7 +126,11 @@ function findIdentity(reference: IdentityRef, introduction: string, reader: Iden
   const lookup = reader.lookupIdentity(kind.right, reference.name);
   switch (lookup.kind) {
     case 'absent':
-      return failWith('IdentityNotFound', `${message}, which does not exist`);
+      return E.left({
+        reason: 'IdentityNotFound',
+        message: `${message}, which does not exist`,
+        missing: credentialsName(reference),
+      });
     case 'unknown':
       return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
     case 'found':

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { FaultKind } from '../aws/faults.ts';
 import { ROLE_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.ts';
 import { put } from './phases/identity-objects.ts';
-import { patchControlPlane, startAndApply } from './phases/phase.ts';
+import { patchControlPlane, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -104,4 +104,30 @@ describe('the words of AWS, not its error code alone, decide', () => {
       await world.ready('web');
       await world.deleteAndFinish('web');
     });
+
+  it('about the resource that does not exist', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    fail(world, 'eks:TagResource', 'NotFoundException:The specified resource does not exist.');
+    patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
+    await world.until('the error', () => world.condition('web', 'Reconciling')?.reason === 'AWSError');
+    expect(world.condition('web', 'Reconciling')?.message).to.contain(
+      'AWS says that Fargate profile "default_web" does not exist: The specified resource does not exist. (EKS TagResource: NotFoundException)',
+    );
+    world.aws.admin.clearFaults();
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
+
+  it('about the field, if they name none and the spec has a namespace that Kubernetes cannot have', async () => {
+    const world = new SimulatedWorld();
+    startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
+    expect(await messageOf(world, 'Refused')).to.contain(
+      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Correct spec.selectors[1].namespace "kafka_east_1": ' +
+        'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. ',
+    );
+    patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });
+    await world.ready('web');
+    await world.deleteAndFinish('web');
+  });
 });

@@ -342,15 +342,16 @@ describe('reasonForCredentials', () => {
   }
 
   it('names the way to end the deletion of an object without credentials', () => {
-    const problem: CredentialsProblem = { reason: 'IdentityNotFound', message: 'it does not exist' };
+    const missing = 'AWSClusterStaticIdentity "a"';
+    const problem: CredentialsProblem = { reason: 'IdentityNotFound', message: 'it does not exist', missing };
     const messages = [undefined, 'retain' as const, 'removeFinalizer' as const].map((abandonment) => {
       const reason = reasonForCredentials(problem, { ...CONTEXT, abandonment });
       return reason && messageOf(reason);
     });
     expect(messages).to.deep.equal([
-      'It does not exist. Create the identity, or correct the reference to it. The controller then continues on its own.',
-      'It does not exist. Create the identity, or correct the reference to it. The controller then continues on its own. Or set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.',
-      'It does not exist. Create the identity, or correct the reference to it. The controller then continues on its own. Or, if you can no longer get credentials for the AWS account, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS.',
+      'It does not exist. Create AWSClusterStaticIdentity "a", or correct the reference to it. The controller then continues on its own.',
+      'It does not exist. Create AWSClusterStaticIdentity "a", or correct the reference to it. The controller then continues on its own. Or set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.',
+      'It does not exist. Create AWSClusterStaticIdentity "a", or correct the reference to it. The controller then continues on its own. Or, if you can no longer get credentials for the AWS account, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object: then the deletion of this object ends, and its profile and role stay in AWS.',
     ]);
     const deleted = { code: 'UnrecognizedClientException', statusCode: 403 };
     const rejected = reasonForFailure(aFailure(deleted), { ...CONTEXT, abandonment: 'retain' });

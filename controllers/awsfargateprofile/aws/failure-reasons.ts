@@ -45,6 +45,10 @@ export interface CallContext {
   readonly subnets?: SubnetSource | undefined;
   /** Whether the object was provisioned, if the call was a change in AWS. */
   readonly isProvisioned?: boolean | undefined;
+  /** A field of the spec with a value that AWS cannot accept, and the right form, if the call sent the value. */
+  readonly violation?: string | undefined;
+  /** The existing resource that the call changes, such as `Fargate profile "a"`. */
+  readonly resource?: string | undefined;
   /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
   /**
@@ -63,9 +67,11 @@ export const callContext = (
     abandonment,
     subnets,
     isProvisioned,
+    resource,
+    violation,
   }: { readonly session?: Pick<Session, 'account'> } & Pick<
     CallContext,
-    'abandonment' | 'subnets' | 'isProvisioned'
+    'abandonment' | 'subnets' | 'isProvisioned' | 'resource' | 'violation'
   > = {},
 ): CallContext => ({
   eksCluster,
@@ -76,6 +82,8 @@ export const callContext = (
   abandonment,
   subnets,
   isProvisioned,
+  resource,
+  violation,
 });
 
 /**
@@ -83,7 +91,7 @@ export const callContext = (
  * because then nothing is wrong with the object.
  */
 export function reasonForCredentials(
-  { reason, message, failure, whose }: CredentialsProblem,
+  { reason, message, failure, whose, missing = '' }: CredentialsProblem,
   context: CallContext,
 ): Reason | undefined {
   const { abandonment, isOfObject = false } = context;
@@ -99,6 +107,9 @@ export function reasonForCredentials(
       return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
     case 'CredentialsInvalid':
       return newReason(reason, { detail: message, whose, abandonment });
+    case 'IdentityNotFound':
+    case 'SecretNotFound':
+      return newReason(reason, { detail: message, missing, abandonment });
     case 'AssumeRoleDenied':
       return newReason(reason, { detail: message, denial: readDenial(failure?.message ?? ''), abandonment });
     default:
@@ -128,6 +139,8 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     subnets,
     isOfObject = false,
     isProvisioned = false,
+    resource,
+    violation,
   } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
@@ -183,13 +196,13 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
   // The controller needs the policies and instance profiles of a role only if IAM returns the role. If IAM does not
   // find the role for them, IAM contradicts itself, and the controller tries again.
-  if (isRoleNotVisible(failure)) return inconsistentAnswers(roleIn(failure));
+  if (isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist, because IAM has no separate error code for
   // this case. So the controller reports that AWS refuses the spec.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure)
-    ? newReason('Refused', { ...said, ...(subnets && { subnets }) })
-    : newReason('AWSError', said);
+    ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation })
+    : newReason('AWSError', { ...said, ...(isNotFound(failure) && resource !== undefined && { missing: resource }) });
 }
 
 /**

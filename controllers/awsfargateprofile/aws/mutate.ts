@@ -96,7 +96,7 @@ function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
   if (isNameTaken(failure)) return { kind: 'nameTaken' };
   const sibling = busySibling(failure);
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };
-  if (isClusterUpdating(failure) || isClusterNotActive(failure)) return { kind: 'clusterUpdating' };
+  if (isClusterUpdating(failure) || isClusterNotActive(failure)) return { kind: 'clusterUpdating', failure };
   if (mutation.kind === 'createProfile' && isRoleRejected(failure)) return { kind: 'roleRejected', failure };
   return { kind: 'failed', failure };
 }

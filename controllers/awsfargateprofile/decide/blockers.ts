@@ -80,13 +80,15 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * (docs/adr/0011). With `deletionPolicy: Retain`, no such proof is needed.
  */
 function findAccountBlocker(
-  { surplus, recorded, identity, place }: Desired,
+  { surplus, recorded, identity, place, names, broughtRole }: Desired,
   { cluster }: Observed,
 ): Decision | undefined {
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
-  const { clusterName, eksCluster } = identity;
+  const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  return stopWith(newReason('AccountUncertain', { cluster: eksCluster, ...place, isOfObject }));
+  // The first name is the one that the spec asks for. The others depend on status, which this object has lost.
+  const role = broughtRole === undefined ? names.roles[0] : undefined;
+  return stopWith(newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject }));
 }
 
 /**

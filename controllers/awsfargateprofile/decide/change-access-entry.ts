@@ -60,6 +60,7 @@ export function ensureAccessEntry(desired: Desired, observed: Observed): Decisio
       arn: role.arn,
       id: role.id,
       cluster: desired.identity.eksCluster,
+      entry: entry.isUnreadable === true ? 'unknown' : entry.found === undefined ? 'missing' : 'outdated',
       ...(entry.refusal && { refusal: entry.refusal }),
     }),
   );

@@ -213,6 +213,16 @@ describe('decide, about the access entry', () => {
     });
   }
 
+  for (const [what, shown, known] of [
+    ['is older than the role', entry(STANDARD), 'outdated'],
+    ['is missing', entry(undefined, { refusal: 'no' }), 'missing'],
+    ['is not shown', entry(undefined, DENIED), 'unknown'],
+  ] as const)
+    it(`says no more of the entry than AWS has shown: it ${what}`, () => {
+      const decision = decide(desiredWith(RECREATED), withEntry(LIVE, shown));
+      expect(decision).to.have.nested.property('reason.facts.entry', known);
+    });
+
   for (const mode of MODES)
     it(`touches no entry of a role of another owner, in mode ${mode}`, () => {
       const foreign = aRole({ tags: {} });

@@ -14,7 +14,9 @@ import { messageOf, newReason } from '../reasons/reasons.ts';
 import { goalFor } from './goal.ts';
 import {
   ABSENT,
+  PROFILE,
   RECORDED,
+  ROLE,
   found,
   aCluster,
   aControlPlane,
@@ -448,7 +450,8 @@ describe('goalFor', () => {
     const missing = 'AWSManagedControlPlane team-a/prod-control-plane has no spec.region';
     const { region: _region, ...incomplete } = aControlPlane();
     const leavingWithoutRegion = found({ ...incomplete, metadata: { ...incomplete.metadata, ...leaving } });
-    const facts = { missing, provisionedIn: undefined };
+    const cure = 'Set spec.region of AWSManagedControlPlane team-a/prod-control-plane';
+    const facts = { missing, cure, provisionedIn: undefined, profile: PROFILE, role: ROLE };
     const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
     expect(held(leavingWithoutRegion)).to.deep.equal(stuck);
     expect(held(leavingWithoutRegion, 'Retain'), 'Retain does not help').to.deep.equal(stuck);

@@ -5,6 +5,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
+import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isClusterLeaving } from './cluster-deletion.ts';
@@ -70,8 +71,15 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   // removes its finalizer, and needs no control plane for this. There may be no control plane any more: the deletion of
   // a Cluster can remove the control plane right after the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
-  const facts = { ...describeMissingSource(inputs), provisionedIn: provisionedIn(object), abandonment } as const;
-  return hold(newReason('TargetUnknown', facts));
+  return hold(
+    newReason('TargetUnknown', {
+      ...describeMissingSource(inputs),
+      provisionedIn: provisionedIn(object),
+      profile: currentProfileNameOf(object),
+      role: object.status?.role?.managed === false ? undefined : (object.status?.role?.name ?? roleNameOf(object)),
+      abandonment,
+    }),
+  );
 }
 
 function goalForLiveObject(inputs: ReconcileInputs): Goal {

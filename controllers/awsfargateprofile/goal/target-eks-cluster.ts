@@ -5,7 +5,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { isElsewhere } from '../../shared/control-plane/control-plane-reference.ts';
+import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
 import type { KnownLocation } from '../model/location.ts';
@@ -260,7 +260,7 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
  */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
-  readonly cure?: string;
+  readonly cure: string;
 } {
   if (eksCluster !== undefined) {
     return eksCluster.region === undefined
@@ -275,13 +275,21 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
   }
   if (object.spec.clusterName === undefined)
     return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
-  if (cluster.kind !== 'found') return { missing: `Cluster ${clusterKey(object)} does not exist` };
-  return {
-    missing:
-      controlPlane.kind === 'found'
-        ? `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))} has no spec.region`
-        : `Cluster ${clusterKey(object)} has no ${CONTROL_PLANE_KIND}`,
-  };
+  const ofCluster = `${CLUSTER_KIND} ${clusterKey(object)}`;
+  if (cluster.kind !== 'found')
+    return { missing: `${ofCluster} does not exist`, cure: `Restore ${ofCluster} and its ${CONTROL_PLANE_KIND}` };
+  if (controlPlane.kind === 'found') {
+    const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))}`;
+    return { missing: `${named} has no spec.region`, cure: `Set spec.region of ${named}` };
+  }
+  const reference = controlPlaneReference(cluster.object);
+  if (reference === undefined)
+    return {
+      missing: `spec.controlPlaneRef of ${ofCluster} names no ${CONTROL_PLANE_KIND}`,
+      cure: `Name the ${CONTROL_PLANE_KIND} of the EKS cluster in spec.controlPlaneRef of ${ofCluster}`,
+    };
+  const named = `${CONTROL_PLANE_KIND} ${keyText(reference)}`;
+  return { missing: `${named} of ${ofCluster} does not exist`, cure: `Restore ${named}` };
 }
 
 /** Returns the reason to wait until an object of this kind can be read. */

@@ -3,6 +3,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ClusterQueue, QueueEntry } from '../../../pkg/runtime/queue/cluster-queue.ts';
+import { describeFailure } from '../../../pkg/cloud/errors/errors.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { locationOf } from '../model/location.ts';
@@ -69,7 +70,7 @@ export function updateQueueFromOutcome(
   } else if (outcome.kind === 'siblingBusy') {
     clusterQueue.markInFlight(queueEntry.queue, outcome.by, describeTransit(outcome.doing) ?? outcome.doing, true);
   } else if (outcome.kind === 'clusterUpdating') {
-    clusterQueue.close(queueEntry.queue, pause);
+    clusterQueue.close(queueEntry.queue, pause, describeFailure(outcome.failure));
   }
 }
 

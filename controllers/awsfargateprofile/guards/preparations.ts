@@ -144,8 +144,8 @@ export function takeTurn(
       case 'granted':
         return hasAsked ? firstObstacle(recheck, mutation, pass) : undefined;
       case 'closed': {
-        const remaining = turn.until - clock.monotonic();
-        return { kind: 'stop', reason: newReason('ClusterUpdating', { cluster: target.eksCluster, remaining }) };
+        const facts = { cluster: target.eksCluster, said: turn.because, remaining: turn.until - clock.monotonic() };
+        return { kind: 'stop', reason: newReason('ClusterUpdating', facts) };
       }
       case 'wait':
         return { kind: 'stop', reason: newReason('WaitingForSibling', { ...turn }) };

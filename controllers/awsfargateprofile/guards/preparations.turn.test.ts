@@ -47,12 +47,16 @@ describe('takeTurn', () => {
   });
 
   it('reports how long the EKS cluster accepts no change', async () => {
-    testServices.clusterQueue.close(QUEUE, 15_000);
+    testServices.clusterQueue.close(QUEUE, 15_000, 'an update in progress');
     await testServices.clock.advance(4_000);
     const verdict = await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()));
     expect(verdict).to.deep.equal({
       kind: 'stop',
-      reason: newReason('ClusterUpdating', { cluster: EKS_CLUSTER, remaining: 11_000 }),
+      reason: newReason('ClusterUpdating', {
+        cluster: EKS_CLUSTER,
+        said: 'an update in progress',
+        remaining: 11_000,
+      }),
     });
   });
 

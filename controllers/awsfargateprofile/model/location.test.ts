@@ -97,8 +97,8 @@ describe('The goal of an object that a move left without status', () => {
 
   it('tells the user how to proceed if the control plane names another region', () => {
     expect(messageFor({ object: deleted, ...elsewhere })).to.equal(
-      'spec.region of the control plane is now "eu-north-1", but it was "eu-west-1" when the Fargate profile of this object ' +
-        'was created. The controller changes nothing in AWS. Set spec.region of the control plane back to "eu-west-1". Or, ' +
+      'spec.region of the control plane is now "eu-north-1", but this object records "eu-west-1" for its Fargate profile. ' +
+        'The controller changes nothing in AWS. Set spec.region of the control plane back to "eu-west-1". Or, ' +
         'if the profile does not exist there any more, remove the annotation aws-fargate.cluster.x-k8s.io/provisioned-in ' +
         'from this object. The controller then continues on its own.',
     );
@@ -107,7 +107,11 @@ describe('The goal of an object that a move left without status', () => {
   const { region: _region, ...withoutRegion } = aControlPlane();
   for (const [what, given, missing] of [
     ['the Cluster', { cluster: ABSENT, controlPlane: ABSENT }, 'Cluster team-a/prod does not exist'],
-    ['the control plane', { controlPlane: ABSENT }, 'Cluster team-a/prod has no AWSManagedControlPlane'],
+    [
+      'the control plane',
+      { controlPlane: ABSENT },
+      'AWSManagedControlPlane team-a/prod-control-plane of Cluster team-a/prod does not exist',
+    ],
     [
       'its region',
       { controlPlane: found(withoutRegion) },
@@ -116,7 +120,7 @@ describe('The goal of an object that a move left without status', () => {
   ] satisfies readonly (readonly [string, Partial<ReconcileInputs>, string])[])
     it(`tells the user the recorded location and that ${what} is missing`, () => {
       expect(messageFor({ object: deleted, ...given })).to.include(
-        `This object is being deleted, and its Fargate profile is in 111122223333/eu-west-1/team-a_prod-control-plane (account/region/EKS cluster). The controller does not know with which AWS credentials to delete the profile, because ${missing}. `,
+        `This object is being deleted, and records 111122223333/eu-west-1/team-a_prod-control-plane (account/region/EKS cluster) as the place of its Fargate profile "team-a_web". The controller does not know with which AWS credentials to delete the profile, because ${missing}. `,
       );
     });
 });

@@ -70,6 +70,13 @@ export function subjectOf(mutation: Mutation): ProfileName | RoleName {
   }
 }
 
+/** Returns the kind and name of the AWS resource that a call changes, as messages name it. */
+export function resourceOf(mutation: Mutation): string {
+  if (isAccessEntryMutation(mutation)) return `the access entry of ${mutation.principal}`;
+  const isOfProfile = isQueuedMutation(mutation) || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile';
+  return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
+}
+
 /**
  * Whether the call creates or deletes a Fargate profile, and so has to wait in the queue of its EKS cluster: EKS
  * creates or deletes one profile of a cluster at a time.
@@ -79,6 +86,10 @@ export function isQueuedMutation(
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
+
+/** Whether the call creates the resource that it names. */
+export const isCreation = ({ kind }: Mutation): boolean =>
+  kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
 
 /**
  * Whether the call changes an EKS access entry. AWS may refuse this call, because the controller's permission for it is

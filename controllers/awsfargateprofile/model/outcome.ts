@@ -33,8 +33,8 @@ export type MutationOutcome =
    * status.
    */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
-  /** EKS is updating the cluster, or the cluster is not ACTIVE. */
-  | { readonly kind: 'clusterUpdating' }
+  /** EKS says that the cluster has an update in progress, or that it is not ACTIVE. */
+  | { readonly kind: 'clusterUpdating'; readonly failure: AwsFailure }
   /** EKS rejects the IAM role: its trust policy is wrong, or the role is too new and EKS does not see it yet. */
   | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };

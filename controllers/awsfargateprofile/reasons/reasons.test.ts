@@ -24,7 +24,14 @@ const FACTS: Facts = {
   ControlPlaneElsewhere: { cluster: 'team-a/prod', namespace: 'team-a', named: 'team-b' },
   ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
-  TargetUnknown: { missing: 'Cluster team-a/prod does not exist', provisionedIn: undefined, abandonment: 'retain' },
+  TargetUnknown: {
+    missing: 'Cluster team-a/prod does not exist',
+    cure: 'Restore Cluster team-a/prod and its AWSManagedControlPlane',
+    provisionedIn: undefined,
+    profile: 'team-a_web',
+    role: 'web-pods',
+    abandonment: 'retain',
+  },
   ClusterNotNamed: { provisionedIn: undefined },
   UseClusterName: { eksCluster: 'tools', controlPlane: 'team-a/prod-control-plane', cluster: undefined },
   RegionUnknown: { cluster: 'tools' },
@@ -44,6 +51,7 @@ const FACTS: Facts = {
   },
   IdentityNotFound: {
     detail: 'spec.identityRef of the control plane names AWSClusterRoleIdentity "tenant", which does not exist',
+    missing: 'AWSClusterRoleIdentity "tenant"',
   },
   IdentityNotAllowed: { detail: 'AWSClusterRoleIdentity "tenant" does not allow namespace "team-a"' },
   IdentityLoop: {
@@ -53,7 +61,10 @@ const FACTS: Facts = {
     detail:
       'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
   },
-  SecretNotFound: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist' },
+  SecretNotFound: {
+    detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist',
+    missing: 'Secret capaf-system/tenant',
+  },
   SecretIncomplete: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" has no AccessKeyID' },
   AssumeRoleDenied: {
     detail:
@@ -71,7 +82,13 @@ const FACTS: Facts = {
     acceptedIn: 'eu-west-1',
   },
   WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
-  AccountUncertain: { cluster: 'prod', region: 'eu-west-1', account: '444455556666' },
+  AccountUncertain: {
+    cluster: 'prod',
+    region: 'eu-west-1',
+    account: '444455556666',
+    profile: 'team-a_web',
+    role: 'web-pods',
+  },
   AccessDenied: {
     detail: 'no (EKS CreateFargateProfile: AccessDeniedException)',
     denial: {},
@@ -116,7 +133,13 @@ const FACTS: Facts = {
     settings: ['rolePath', 'additionalTags["team"]'],
   },
   WaitingForRoleDeletion: { name: 'shared', other: 'AWSFargateProfile team-a/api' },
-  RoleRecreated: { name: 'pods', arn: 'arn:aws:iam::111122223333:role/pods', id: 'AROANEW', cluster: 'prod' },
+  RoleRecreated: {
+    name: 'pods',
+    arn: 'arn:aws:iam::111122223333:role/pods',
+    id: 'AROANEW',
+    cluster: 'prod',
+    entry: 'outdated',
+  },
   NotAllowedByOperator: {
     about: 'IAMFargateRolesReady',
     excess: [
@@ -131,7 +154,7 @@ const FACTS: Facts = {
   ProfileNotOwned: { name: 'team-a_web', whose: 'AWSFargateProfile team-b/web' },
   SpecDiffers: { name: 'team-a_web', fields: ['subnets are subnet-0a instead of subnet-0b'], isProvisioned: false },
   WaitingForSibling: { ahead: 'team-a_api', doing: 'being created', isUnverified: false },
-  ClusterUpdating: { cluster: 'prod', remaining: 15_000 },
+  ClusterUpdating: { cluster: 'prod', said: 'no', remaining: 15_000 },
   QuotaExceeded: { detail: 'Fargate Profile limit exceeded for cluster.' },
   Creating: { name: 'team-a_web' },
   DeletingProfile: { name: 'team-a_web' },
@@ -282,8 +305,8 @@ describe('pollOf', () => {
   });
 
   it('polls at the end of a pause', () => {
-    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
-    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', remaining: -3 }), 0)).to.equal(500);
+    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', said: 'no', remaining: 7_000 }), 0)).to.equal(7_000);
+    expect(pollOf(newReason('ClusterUpdating', { cluster: 'prod', said: 'no', remaining: -3 }), 0)).to.equal(500);
     expect(pollOf(newReason('ClusterVanished', { cluster: 'prod', remaining: 7_000 }), 0)).to.equal(7_000);
   });
 

@@ -71,10 +71,12 @@ export type Reason<R extends ReasonName = ReasonName> = {
 
 export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reason<R> => ({ name, facts });
 
-/** Returns the reason to wait while answers of AWS contradict each other about the role or Fargate profile `name`. */
-export const inconsistentAnswers = (name: string): Reason =>
+/**
+ * Returns the reason to wait while answers of AWS contradict each other about a resource, such as `IAM role "pods"`.
+ */
+export const inconsistentAnswers = (resource: string): Reason =>
   newReason('Propagating', {
-    detail: `AWS gives contradictory answers about "${name}", because a recent change has not reached all parts of AWS yet`,
+    detail: `AWS gives contradictory answers about ${resource}. Usually a recent change has not reached all parts of AWS yet`,
   });
 
 /**

@@ -21,7 +21,7 @@ describe('waitedFor', () => {
   });
 
   it('continues the wait when only the facts of the reason change', () => {
-    const state = withWait(NO_RETRY_STATE, newReason('ClusterUpdating', { cluster: 'c', remaining: 9 }), 0);
-    expect(waitedFor(state, newReason('ClusterUpdating', { cluster: 'c', remaining: 3 }), 7)).to.equal(7);
+    const state = withWait(NO_RETRY_STATE, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9 }), 0);
+    expect(waitedFor(state, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 3 }), 7)).to.equal(7);
   });
 });

@@ -74,7 +74,7 @@ export const NO_RETRY_STATE: RetryState = {};
  * Returns how long the object has waited because of this reason; 0 if it waits because of another reason or does not
  * wait.
  */
-export function waitedFor({ waiting }: RetryState, reason: Reason, now: Ms): Ms {
+export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
 

@@ -118,7 +118,7 @@ describe('the events of a completed mutation', () => {
     { kind: 'notVisible' },
     { kind: 'clusterGone' },
     { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' },
-    { kind: 'clusterUpdating' },
+    { kind: 'clusterUpdating', failure: aFailure() },
     { kind: 'roleRejected', failure: aFailure() },
     { kind: 'outdated', failure: aFailure() },
   ];

@@ -229,7 +229,7 @@ function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly E
       ? [
           warning(
             'FailedDescribeAccessEntry',
-            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: then delete the entry and create it again with type FARGATE_LINUX. Or allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces an outdated entry on its own.`,
+            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: then delete the entry and create it again with type FARGATE_LINUX. Or, if AWS denies the request, allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces an outdated entry on its own.`,
           ),
         ]
       : [],

@@ -252,7 +252,7 @@ describe('statusAfter', () => {
 
     it('keeps the id to which the access entry is bound until the user has updated the access entry', () => {
       const status: AWSFargateProfileStatus = { role: { name: ROLE, id: 'AROAFORMER', managed: true } };
-      const facts = { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: EKS_CLUSTER };
+      const facts = { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: EKS_CLUSTER, entry: 'outdated' } as const;
       const object = anObject({ status });
       const stopped = observedPass({ object, end: stop(newReason('RoleRecreated', facts)) });
       expect(roleOf(stopped)?.id).to.equal('AROAFORMER');
@@ -335,7 +335,7 @@ describe('statusAfter', () => {
     const rows: readonly (readonly [string, Step['outcome'], boolean])[] = [
       ['accepted', { kind: 'done', profile: aProfile({ status: 'CREATING' }) }, true],
       ['refused because EKS changes a sibling', { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' }, false],
-      ['refused because EKS updates the cluster', { kind: 'clusterUpdating' }, false],
+      ['refused because EKS updates the cluster', { kind: 'clusterUpdating', failure: aFailure() }, false],
       ['refused for the trust policy', { kind: 'roleRejected', failure: aFailure() }, false],
       ['refused for a subnet', refusedBy('InvalidParameterException', 400), false],
       ['answered with a 500', refusedBy('ServerException', 500), true],
@@ -350,7 +350,7 @@ describe('statusAfter', () => {
     }
 
     it('is kept while an earlier create is unconfirmed', () => {
-      expect(after({ kind: 'clusterUpdating' }, true)).to.equal(CREATED_AT);
+      expect(after({ kind: 'clusterUpdating', failure: aFailure() }, true)).to.equal(CREATED_AT);
     });
   });
 

@@ -141,7 +141,6 @@ function answerTo<A>(
         `Cannot create Fargate Profile ${name} because cluster ${EKS_CLUSTER} currently has Fargate profile ${outcome.by} in status ${outcome.doing}`,
       );
     case 'clusterUpdating':
-      return left('ResourceInUseException', 409, `cluster ${EKS_CLUSTER} currently has an update in progress`);
     case 'outdated':
     case 'roleRejected':
     case 'failed':

@@ -372,7 +372,7 @@ function reasonFor(outcome: Exclude<MutationOutcome, { kind: 'done' | 'gone' | '
     case 'siblingBusy':
       return newReason('WaitingForSibling', { ahead: outcome.by, doing: outcome.doing, isUnverified: true });
     case 'clusterUpdating':
-      return newReason('ClusterUpdating', { cluster: TARGET.eksCluster, remaining: 1_000 });
+      return newReason('ClusterUpdating', { cluster: TARGET.eksCluster, said: 'no', remaining: 1_000 });
     case 'failed':
       return newReason('AWSError', { detail: outcome.failure.message });
   }

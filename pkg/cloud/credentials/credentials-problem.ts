@@ -41,4 +41,6 @@ export interface CredentialsProblem {
   readonly failure?: AwsFailure;
   /** The owner of the credentials that AWS rejects, as messages name it; set with the reason `CredentialsInvalid`. */
   readonly whose?: string;
+  /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
+  readonly missing?: string;
 }

@@ -171,7 +171,7 @@ describe('The cluster queue', () => {
     it('wakes all waiting entries when the queue is closed', () => {
       clusterQueue.requestTurn(a);
       clusterQueue.requestTurn(b);
-      clusterQueue.close(QUEUE, 1_000);
+      clusterQueue.close(QUEUE, 1_000, 'busy');
       clusterQueue.releaseTurn(a);
       expect(woken).to.deep.equal(['team-a/b']);
       expect(clusterQueue.requestTurn(b).kind).to.equal('closed');
@@ -310,8 +310,8 @@ describe('The cluster queue', () => {
 
   describe('when it is closed', () => {
     it('refuses the turn until its time has come', async () => {
-      clusterQueue.close(QUEUE, 15_000);
-      expect(clusterQueue.requestTurn(a)).to.deep.equal({ kind: 'closed', until: 15_000 });
+      clusterQueue.close(QUEUE, 15_000, 'busy');
+      expect(clusterQueue.requestTurn(a)).to.deep.equal({ kind: 'closed', until: 15_000, because: 'busy' });
       await clock.advance(14_999);
       expect(isGranted(a)).to.equal(false);
       await clock.advance(1);
@@ -319,14 +319,14 @@ describe('The cluster queue', () => {
     });
 
     it('stays closed when it is closed for a shorter time', () => {
-      clusterQueue.close(QUEUE, 15_000);
-      clusterQueue.close(QUEUE, 1_000);
-      expect(clusterQueue.requestTurn(a)).to.deep.equal({ kind: 'closed', until: 15_000 });
+      clusterQueue.close(QUEUE, 15_000, 'busy');
+      clusterQueue.close(QUEUE, 1_000, 'busy');
+      expect(clusterQueue.requestTurn(a)).to.deep.equal({ kind: 'closed', until: 15_000, because: 'busy' });
     });
 
     it('keeps the waiting entries', () => {
       clusterQueue.markInFlight(QUEUE, 'theirs', 'being deleted', true);
-      clusterQueue.close(QUEUE, 15_000);
+      clusterQueue.close(QUEUE, 15_000, 'busy');
       clusterQueue.requestTurn(a);
       clusterQueue.markSettled(QUEUE, 'theirs');
       expect(woken).to.deep.equal(['team-a/a']);

@@ -34,7 +34,13 @@ export type TurnDecision =
       readonly isUnverified: boolean;
     }
   /** The queue of the EKS cluster lets no entry start its change before this monotonic time. */
-  | { readonly kind: 'closed'; readonly until: Ms };
+  | ({ readonly kind: 'closed' } & Closure);
+
+/** `because` is the answer for which a queue is closed, in words, for the entries that wait. */
+interface Closure {
+  readonly until: Ms;
+  readonly because: string;
+}
 
 /** A change of a Fargate profile that EKS is making. */
 interface InFlightChange {
@@ -67,7 +73,7 @@ export interface ClusterQueueMetrics {
 
 interface Queue {
   inFlight: InFlightChange | undefined;
-  closedUntil: Ms;
+  closed: Closure;
   /** The entries that wait for their turn (the permission to start their change), by their `id`. */
   readonly waiting: Map<string, WaitingEntry>;
   /** The entry that this queue has woken. Until the given time, no entry that goes after it may start its change. */
@@ -192,7 +198,7 @@ export class ClusterQueue {
     }
     // Each waiting entry was told to wait for the entry whose turn has ended. A woken entry calls `requestTurn` again,
     // and learns for which change it waits now.
-    if (queue.inFlight !== undefined || queue.closedUntil > this.clock.monotonic()) {
+    if (queue.inFlight !== undefined || queue.closed.until > this.clock.monotonic()) {
       for (const id of queue.waiting.keys()) this.wake(id);
     } else this.wakeNext(queue);
   }
@@ -221,10 +227,13 @@ export class ClusterQueue {
     this.wakeNext(queue);
   }
 
-  /** Closes the queue of one EKS cluster, so that for `span` ms no entry of this queue may start its change. */
-  close(queueName: string, span: Ms): void {
+  /**
+   * Closes the queue of one EKS cluster, so that for `span` ms no entry of this queue may start its change. The entries
+   * that wait get the reason in words, `because`.
+   */
+  close(queueName: string, span: Ms, because: string): void {
     const queue = this.getQueue(queueName);
-    queue.closedUntil = Math.max(queue.closedUntil, this.clock.monotonic() + span);
+    queue.closed = { until: Math.max(queue.closed.until, this.clock.monotonic() + span), because };
   }
 
   /**
@@ -258,7 +267,7 @@ export class ClusterQueue {
 
   private decideTurn(queue: Queue, entry: QueueEntry): TurnDecision {
     const now = this.clock.monotonic();
-    if (queue.closedUntil > now) return { kind: 'closed', until: queue.closedUntil };
+    if (queue.closed.until > now) return { kind: 'closed', ...queue.closed };
     const { inFlight, turnHolder, reservation } = queue;
     if (turnHolder !== undefined && turnHolder.id !== entry.id) {
       return { kind: 'wait', ahead: turnHolder.name, doing: 'about to be changed', isUnverified: false };
@@ -299,7 +308,7 @@ export class ClusterQueue {
     for (const [other, queue] of this.queues) if (isUnused(queue, now)) this.queues.delete(other);
     const queue: Queue = {
       inFlight: undefined,
-      closedUntil: 0,
+      closed: { until: 0, because: '' },
       waiting: new Map(),
       reservation: undefined,
       turnHolder: undefined,
@@ -315,8 +324,8 @@ export class ClusterQueue {
  * was not used for UNUSED_QUEUE_TTL (10 minutes). The queue may still have a record of a change in EKS, but the record
  * no longer counts: a record counts for IN_FLIGHT_TTL (35 seconds).
  */
-function isUnused({ turnHolder, waiting, closedUntil, lastUsedAt }: Queue, now: Ms): boolean {
-  return turnHolder === undefined && waiting.size === 0 && closedUntil <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;
+function isUnused({ turnHolder, waiting, closed, lastUsedAt }: Queue, now: Ms): boolean {
+  return turnHolder === undefined && waiting.size === 0 && closed.until <= now && now - lastUsedAt >= UNUSED_QUEUE_TTL;
 }
 
 function isBefore(a: QueueEntry, b: QueueEntry): boolean {

@@ -63,7 +63,7 @@ describe('identities', () => {
       await profileOf('keyless', STATIC_IDENTITY, 'keyless', { account: OTHER });
       await waitForRefusal('keyless', 'SecretNotFound');
       expect(await messageOf('keyless')).to.equal(
-        'Secret capaf-system/keyless of AWSClusterStaticIdentity "keyless" does not exist. Create the Secret with the ' +
+        'Secret capaf-system/keyless of AWSClusterStaticIdentity "keyless" does not exist. Create Secret capaf-system/keyless with the ' +
           'keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity. The controller then continues on its own.',
       );
       expect(await messageOf('keyless', 'Reconciling')).to.equal(await messageOf('keyless'));

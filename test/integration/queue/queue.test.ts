@@ -183,7 +183,7 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       const deleted = await world.condition('update-old', 'Deleting', { status: 'True', reason: 'ClusterUpdating' });
       expect(summaryOf(deleted)).to.deep.equal({ ...waiting('ClusterUpdating'), Ready: 'False Deleting' });
       expect(messageOf(deleted, 'Deleting')).to.contain(
-        `EKS cluster "${cluster}" is not ACTIVE, so EKS accepts no change`,
+        `EKS accepts no change of the Fargate profiles of EKS cluster "${cluster}" at the moment`,
       );
       world.aws.admin.setCluster({ name: cluster, updateInProgressMs: 0 });
       await Promise.all([world.gone('update-old'), world.ready('update-new')]);

@@ -33,7 +33,7 @@ describe('the target of a deletion', () => {
     const stalled = await world.condition('left-behind', 'Stalled', { status: 'True', reason: 'TargetChanged' });
     expect(messageOf(stalled, 'Stalled'))
       .to.contain(`spec.eksClusterName of the control plane is now "${eksName('latter')}"`)
-      .and.to.contain(`it was "${eksName('former')}" when the Fargate profile of this object was created`);
+      .and.to.contain(`this object records "${eksName('former')}" for its Fargate profile`);
     expect(calls.mutations()).to.deep.equal([]);
 
     await world.delete('left-behind');
@@ -66,8 +66,10 @@ describe('the target of a deletion', () => {
     for (const name of names) {
       const stalled = await world.condition(name, 'Deleting', { status: 'True', reason: 'TargetUnknown' });
       expect(messageOf(stalled, 'Deleting'))
-        .to.contain(`its Fargate profile is in 123456789012/us-east-1/${eksName('lost')} (account/region/EKS cluster)`)
-        .and.to.contain('Restore the Cluster and its control plane');
+        .to.contain(
+          `records 123456789012/us-east-1/${eksName('lost')} (account/region/EKS cluster) as the place of its`,
+        )
+        .and.to.contain('Restore Cluster default/lost and its AWSManagedControlPlane');
     }
     expect(calls.all()).to.deep.equal([]);
 

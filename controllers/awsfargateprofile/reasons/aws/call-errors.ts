@@ -46,6 +46,13 @@ const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> 
 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
+/**
+ * `violation` names a field with a value that AWS cannot accept, and the right form. It is told unless AWS itself names
+ * another field.
+ */
+type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
+
+const SELECTORS = 'spec.selectors';
 const SUBNETS = /\bsubnets?\b/i;
 /**
  * For each pattern: the field of the spec that a user must correct if the error message of AWS matches the pattern. The
@@ -54,14 +61,17 @@ const SUBNETS = /\bsubnets?\b/i;
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
   [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
-  [/\bselectors?\b|\blabels?\b/i, 'spec.selectors'],
+  [/\bselectors?\b|\blabels?\b/i, SELECTORS],
   [/\btags?\b/i, 'spec.additionalTags'],
 ];
 
-const describeCorrection = (detail: string, subnets: SubnetSource): string =>
-  SUBNETS.test(detail)
-    ? describeSubnetCorrection(subnets)
-    : `Correct ${FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1] ?? 'the spec'}, or the AWS resource that it names`;
+function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): string {
+  if (SUBNETS.test(detail)) return describeSubnetCorrection(subnets);
+  const field = FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1];
+  return violation !== undefined && (field === undefined || field === SELECTORS)
+    ? `Correct ${violation}`
+    : `Correct ${field ?? 'the spec'}, or the AWS resource that it names`;
+}
 
 /** Condition reasons for errors that any call to AWS can have. */
 export const AWS_CALL_REASONS = {
@@ -83,12 +93,16 @@ export const AWS_CALL_REASONS = {
     describe: ({ detail }) => detail,
     remedy: ({ why = 'noAnswer' }) => [...UNAVAILABILITY_CURES[why], RETRIES].join('. '),
   }),
-  AWSError: defineReason<FailedCall>({
+  /** `missing` is the resource that does not exist, if AWS says that the resource of the call does not. */
+  AWSError: defineReason<FailedCall & { readonly missing?: string }>({
     nature: 'retry',
     poll: pollDoubling(5 * SECOND, 5 * MINUTE),
     // The time until `Stalled` becomes True. In this time the controller makes about five attempts.
     patience: 2 * MINUTE,
-    describe: ({ detail }) => `AWS answers a request of the controller with an error: ${detail}`,
+    describe: ({ detail, missing }) =>
+      missing === undefined
+        ? `AWS answers a request of the controller with an error: ${detail}`
+        : `AWS says that ${missing} does not exist: ${detail}`,
     remedy: () =>
       `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
   }),
@@ -109,10 +123,10 @@ export const AWS_CALL_REASONS = {
         'the region stays unusable',
       ),
   }),
-  Refused: defineReason<FailedCall & { readonly subnets?: SubnetSource }>({
+  Refused: defineReason<Refusal>({
     nature: 'human',
     poll: pollForUserAction,
     describe: ({ detail }) => `AWS rejects a request of the controller. AWS says: ${detail}`,
-    remedy: ({ detail, subnets = 'spec' }) => `${describeCorrection(detail, subnets)}. ${RETRIES}`,
+    remedy: (facts) => `${describeCorrection(facts)}. ${RETRIES}`,
   }),
 } as const;

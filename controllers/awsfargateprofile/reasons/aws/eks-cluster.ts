@@ -36,16 +36,17 @@ export const EKS_CLUSTER_REASONS = {
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
   }),
   /**
-   * `remaining` is the rest of the time in which the controller sends EKS no change of a Fargate profile of this
-   * cluster.
+   * `said` is EKS's answer to a change of a Fargate profile of this cluster, which may be the profile of another object.
+   * `remaining` is the rest of the time in which the controller sends EKS no such change.
    */
-  ClusterUpdating: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
+  ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
-    describe: ({ cluster }) =>
-      `EKS cluster ${quoted(cluster)} is not ACTIVE, so EKS accepts no change of its Fargate profiles. Usually the cluster is being updated`,
-    remedy: () => `If EKS shows the status FAILED for the cluster, repair the cluster. ${RETRIES}`,
+    describe: ({ cluster, said }) =>
+      `EKS accepts no change of the Fargate profiles of EKS cluster ${quoted(cluster)} at the moment. EKS says: ${said}`,
+    remedy: () =>
+      `DescribeCluster may show the status ACTIVE nevertheless. If it shows FAILED, repair the cluster. ${RETRIES}`,
   }),
   /** `detail` is the error message of AWS, and `denial` what it says. */
   SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({

@@ -27,6 +27,15 @@ const CHANGE_MODE =
 
 type Named = { readonly name: string };
 
+const ENTRY_STATES = {
+  outdated:
+    'The access entry of the role in the EKS cluster still belongs to the deleted role, so new pods of this Fargate profile cannot join the cluster',
+  missing:
+    'The EKS cluster has no access entry of the role, so new pods of this Fargate profile cannot join the cluster',
+  unknown:
+    'The access entry of the role in the EKS cluster may still belong to the deleted role; then new pods of this Fargate profile cannot join the cluster',
+} as const;
+
 /** Condition reasons about the pod execution role and its access entry. */
 export const ROLE_REASONS = {
   /**
@@ -106,23 +115,32 @@ export const ROLE_REASONS = {
     remedy: () =>
       `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
   }),
-  /** `refusal` is the error message of AWS if AWS does not let the controller recreate the access entry. */
+  /**
+   * `entry` is what the controller knows of the access entry of the role: it is older than the role, it is missing, or
+   * AWS does not show it. `refusal` is the error message of AWS if AWS refuses a request about the entry.
+   */
   RoleRecreated: defineReason<
-    Named & { readonly arn: string; readonly id: string; readonly cluster: string; readonly refusal?: string }
+    Named & {
+      readonly arn: string;
+      readonly id: string;
+      readonly cluster: string;
+      readonly entry: 'outdated' | 'missing' | 'unknown';
+      readonly refusal?: string;
+    }
   >({
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
-    describe: ({ name, id, refusal }) =>
-      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. The access entry of the role in the EKS cluster still belongs to the deleted role, so new pods of this Fargate profile cannot join the cluster` +
+    describe: ({ name, id, entry, refusal }) =>
+      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. ${ENTRY_STATES[entry]}` +
       (refusal === undefined
         ? ''
-        : `. AWS does not allow the controller to replace the access entry. AWS says: ${refusal}`),
-    remedy: ({ arn, id, cluster, refusal }) =>
-      `In EKS cluster ${quoted(cluster)}, delete the access entry of ${arn} and create it again with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
+        : `. AWS refuses a request of the controller about the access entry. AWS says: ${refusal}`),
+    remedy: ({ arn, id, cluster, entry, refusal }) =>
+      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `delete the access entry of ${arn} and create it again`} with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
       (refusal === undefined
         ? ''
-        : '. Or allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
+        : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
   }),
   /** `detail` is the error of the AWS call that has failed; undefined if no call has failed. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
@@ -131,7 +149,7 @@ export const ROLE_REASONS = {
     poll: pollDoubling(2 * SECOND, MINUTE),
     describe: ({ name, cluster, detail }) =>
       `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
-      (detail === undefined ? '' : `. AWS gives no usable answer: ${detail}`),
+      (detail === undefined ? '' : `. The controller could not read the access entry: ${detail}`),
     remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
   }),
   /**

@@ -13,7 +13,7 @@ export const QUOTA_REASONS = {
     ...eks,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     endedBySibling: 'gone',
-    describe: ({ detail }) => `EKS allows no more Fargate profiles in this EKS cluster. EKS says: ${detail}`,
+    describe: ({ detail }) => `EKS refuses another Fargate profile because of a quota. EKS says: ${detail}`,
     remedy: () =>
       `Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
   }),

@@ -44,7 +44,7 @@ export const ACCOUNT_REASONS = {
     // The first retries come soon, because AWS may have rejected credentials that a user was just replacing.
     poll: pollDoubling(2 * SECOND, 5 * MINUTE),
     describe: ({ region, acceptedIn, account, detail }) =>
-      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}, so region ${quoted(region)} is not enabled for account ${account ?? 'of these credentials'}. AWS says: ${detail}`,
+      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}. Usually region ${quoted(region)} is then not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}. AWS says: ${detail}`,
     remedy: ({ region, abandonment, ...target }) =>
       remedyFor(
         `Enable region ${quoted(region)} in the AWS account. Or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
@@ -60,7 +60,7 @@ export const ACCOUNT_REASONS = {
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ whose, recorded, found }) =>
-      `the credentials of ${whose} belong to account ${found}, but the Fargate profile of this object is in account ${recorded}. The controller reads and changes nothing in account ${found}`,
+      `the credentials of ${whose} belong to account ${found}, but this object records account ${recorded} for its Fargate profile. The controller reads and changes nothing in account ${found}`,
     remedy: ({ whose, recorded, abandonment, ...target }) =>
       remedyFor(
         `Name an identity of account ${recorded} in ${identityField(target)}, or change the credentials of ${whose}`,
@@ -68,15 +68,29 @@ export const ACCOUNT_REASONS = {
         abandonment,
       ),
   }),
+  /** `role` is the name of the IAM role that the controller may have created for the object. */
   AccountUncertain: defineReason<
-    OfTarget & { readonly cluster: string; readonly region: string; readonly account: string }
+    OfTarget & {
+      readonly cluster: string;
+      readonly region: string;
+      readonly account: string;
+      readonly profile: string;
+      readonly role: string | undefined;
+    }
   >({
     nature: 'human',
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
-    describe: ({ cluster, region, account }) =>
-      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile is`,
-    remedy: ({ cluster, ...target }) =>
-      `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS. A role that the controller created for this object stays: its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}". Delete it if no other Fargate profile uses it`,
+    describe: ({ cluster, region, account, profile }) =>
+      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile ${quoted(profile)} is`,
+    remedy: ({ cluster, role, ...target }) =>
+      [
+        `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS`,
+        ...(role === undefined
+          ? []
+          : [
+              `A role that the controller created for this object stays: ${quoted(role)}, whose tag ${EKS_CLUSTER_TAG} ends with "/${cluster}". Delete it if no other Fargate profile uses it`,
+            ]),
+      ].join('. '),
   }),
 } as const;

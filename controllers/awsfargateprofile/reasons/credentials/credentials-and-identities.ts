@@ -43,6 +43,18 @@ const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof n
   patience: MISSING_PATIENCE,
 });
 
+/** Returns the definition of a condition reason for a missing object. `missing` has its kind and name. */
+const absent = (
+  action: (missing: string) => string,
+): ReasonSpec<Description & Abandonable & { readonly missing: string }> => ({
+  nature: 'human',
+  ...credentials,
+  patience: MISSING_PATIENCE,
+  poll: pollUnusable,
+  describe: ({ detail }) => detail,
+  remedy: ({ missing: object, abandonment }) => remedyFor(action(object), CONTINUES, abandonment),
+});
+
 /** Condition reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
@@ -76,7 +88,7 @@ export const CREDENTIAL_REASONS = {
     remedy: () =>
       `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
   }),
-  IdentityNotFound: missing('Create the identity, or correct the reference to it', CONTINUES),
+  IdentityNotFound: absent((identity) => `Create ${identity}, or correct the reference to it`),
   IdentityNotAllowed: missing(
     'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
     CONTINUES,
@@ -89,9 +101,9 @@ export const CREDENTIAL_REASONS = {
     'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
     CONTINUES,
   ),
-  SecretNotFound: missing(
-    'Create the Secret with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity',
-    CONTINUES,
+  SecretNotFound: absent(
+    (secret) =>
+      `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
   ),
   SecretIncomplete: missing(
     'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',

@@ -22,7 +22,7 @@ export const FOREIGN_CRD_REASONS = {
     nature: 'human',
     poll: pollEvery(15 * SECOND),
     describe: ({ provider, missing, keeper }) =>
-      `the CRD ${PLURAL}.${GROUP} comes from ${provider === undefined ? 'another provider' : `provider ${provider}`} and lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
+      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
     remedy: ({ keeper }) => {
       switch (keeper?.kind) {
         case undefined:

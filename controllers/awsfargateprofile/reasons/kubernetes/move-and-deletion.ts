@@ -10,7 +10,7 @@ export const MOVE_AND_DELETION_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ cluster }) =>
-      `the annotation ${DELETE_FOR_MOVE_ANNOTATION} says that clusterctl is about to delete this object here, because it has moved the object. But ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so no move is running. The controller does nothing for this object`,
+      `the annotation ${DELETE_FOR_MOVE_ANNOTATION} says that clusterctl is about to delete this object here, because it has moved the object. But ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so clusterctl is probably not moving it. The controller does nothing for this object`,
     remedy: () =>
       `If the object exists in another management cluster, remove the finalizers of this object here and delete it here: then nothing changes in AWS. Otherwise remove the annotation: then the controller continues`,
   }),

@@ -5,8 +5,6 @@ import type { Abandonment } from '../wording/abandonment.ts';
 import { describeAbandonment } from '../wording/abandonment.ts';
 import { CONTINUES, quoted, REPLACE_OBJECT } from '../wording/phrases.ts';
 
-const IF_NOTHING_LEFT = ', if AWS has nothing of this object any more,';
-
 /**
  * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed. They are found in
  * Kubernetes objects. Only for UseClusterName, the controller may have to ask AWS for accounts.
@@ -21,7 +19,7 @@ export const TARGET_REASONS = {
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
-        : `Set name and region in spec.eksCluster again, and identityRef if it was set. The Fargate profile of this object is in ${provisionedIn} (account/region/name). ${CONTINUES}`,
+        : `Set name and region in spec.eksCluster again, and identityRef if it was set. This object records ${provisionedIn} (account/region/name) as the place of its Fargate profile. ${CONTINUES}`,
   }),
   /** `cluster` is the name of the Cluster whose spec names the control plane. */
   UseClusterName: defineReason<{
@@ -55,7 +53,7 @@ export const TARGET_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ field, recorded, found, isOfObject }) =>
-      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but it was ${quoted(recorded)} when the Fargate profile of this object was created. The controller changes nothing in AWS`,
+      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but this object records ${quoted(recorded)} for its Fargate profile. The controller changes nothing in AWS`,
     remedy: ({ field, recorded, saidBy, isOfObject }) =>
       isOfObject
         ? saidBy === 'status'
@@ -67,32 +65,34 @@ export const TARGET_REASONS = {
   }),
   /**
    * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
-   * `provisioned-in`; `undefined` if the object has no such annotation with an AWS location.
+   * `provisioned-in`; `undefined` if the object has no such annotation with an AWS location. `role` is the name of the
+   * IAM role that the controller may have created for the object.
    */
   TargetUnknown: defineReason<{
     readonly missing: string;
     readonly provisionedIn: string | undefined;
-    /**
-     * The action of a user after which the controller knows which credentials to use. By default, the user restores the
-     * Cluster and its control plane.
-     */
-    readonly cure?: string | undefined;
+    readonly profile: string;
+    readonly role: string | undefined;
+    /** The action of a user after which the controller knows which credentials to use. */
+    readonly cure: string;
     /** How a user can end the deletion of the object although its EKS cluster stays unknown. */
     readonly abandonment: Abandonment;
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ missing, provisionedIn }) =>
+    describe: ({ missing, provisionedIn, profile }) =>
       provisionedIn === undefined
-        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile is: the status does not name them, and ${missing}`
-        : `this object is being deleted, and its Fargate profile is in ${provisionedIn} (account/region/EKS cluster). The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
-    remedy: ({ cure = 'Restore the Cluster and its control plane', abandonment }) =>
-      [
+        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile ${quoted(profile)} is: the status does not name them, and ${missing}`
+        : `this object is being deleted, and records ${provisionedIn} (account/region/EKS cluster) as the place of its Fargate profile ${quoted(profile)}. The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
+    remedy: ({ cure, profile, role, abandonment }) => {
+      const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it,`;
+      return [
         cure,
         CONTINUES,
         abandonment === 'retain'
-          ? 'Or delete in AWS the profile, and the role that the controller created for this object, and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS'
-          : describeAbandonment(abandonment, IF_NOTHING_LEFT),
-      ].join('. '),
+          ? `Or delete Fargate profile ${quoted(profile)} in AWS${ownRole} and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS`
+          : describeAbandonment(abandonment, `, if AWS has Fargate profile ${quoted(profile)} no longer,`),
+      ].join('. ');
+    },
   }),
 } as const;

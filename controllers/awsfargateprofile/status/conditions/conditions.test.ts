@@ -51,7 +51,7 @@ describe('conditionsAfter', () => {
     ['a sibling', sibling],
     ['IAM', newReason('Propagating', { detail: 'IAM takes its time' })],
     ['the quota', newReason('QuotaExceeded', { detail: 'limit exceeded' })],
-    ['an update of the cluster', newReason('ClusterUpdating', { cluster: EKS_CLUSTER, remaining: 1 })],
+    ['an update of the cluster', newReason('ClusterUpdating', { cluster: EKS_CLUSTER, said: 'no', remaining: 1 })],
     ['creation', newReason('Creating', { name: PROFILE })],
   ];
   for (const [what, reason] of waits) {
@@ -135,8 +135,8 @@ describe('conditionsAfter', () => {
 
   const missing: readonly (readonly [string, Reason])[] = [
     ['credentials', newReason('CredentialsMissing', { detail: 'none' })],
-    ['an identity', newReason('IdentityNotFound', { detail: 'none' })],
-    ['a Secret', newReason('SecretNotFound', { detail: 'none' })],
+    ['an identity', newReason('IdentityNotFound', { detail: 'none', missing: 'it' })],
+    ['a Secret', newReason('SecretNotFound', { detail: 'none', missing: 'it' })],
     ['a permission of the namespace', newReason('IdentityNotAllowed', { detail: 'none' })],
     [
       'a permission in AWS',
