@@ -47,10 +47,10 @@ export const SELECTOR_RULES: readonly Rule[] = [
 ];
 
 /** The namespaces of a selector: names of Kubernetes namespaces, in which EKS also accepts the wildcards. */
-export const NAMESPACE_PATTERN = '^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$';
+export const NAMESPACE_PATTERN = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
 /** The label keys of a selector: Kubernetes label keys, in which EKS also accepts the wildcards. */
 export const LABEL_KEY_PATTERN =
-  '^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?/)?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$';
+  /^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?[/])?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$/;
 export const NAMESPACE_FORM =
   'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
 export const LABEL_KEY_FORM =
@@ -58,7 +58,7 @@ export const LABEL_KEY_FORM =
 
 export const NAMESPACE_RULES: readonly Rule[] = [
   {
-    rule: `self == '' || self.matches('${NAMESPACE_PATTERN}')`,
+    rule: `self == '' || self.matches('${NAMESPACE_PATTERN.source}')`,
     message: `The namespace provided is invalid: ${NAMESPACE_FORM}`,
   },
 ];
@@ -66,7 +66,7 @@ export const NAMESPACE_RULES: readonly Rule[] = [
 export const LABELS_RULES: readonly Rule[] = [
   noNullValue('label'),
   {
-    rule: `self.all(k, k.matches('${LABEL_KEY_PATTERN}'))`,
+    rule: `self.all(k, k.matches('${LABEL_KEY_PATTERN.source}'))`,
     message: `Selector label provided is invalid: ${LABEL_KEY_FORM}`,
   },
 ];

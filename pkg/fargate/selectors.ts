@@ -11,9 +11,6 @@ export function toSelectors(selectors: readonly SpecSelector[]): readonly Fargat
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
-const NAMESPACE = new RegExp(NAMESPACE_PATTERN);
-const LABEL_KEY = new RegExp(LABEL_KEY_PATTERN);
-
 /**
  * Names the first field of the selectors with a value that cannot be a namespace or a label key, and says which values
  * can; `undefined` if there is none. The CRD of another provider may admit such values.
@@ -21,8 +18,8 @@ const LABEL_KEY = new RegExp(LABEL_KEY_PATTERN);
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
     const field = `spec.selectors[${index}]`;
-    if (!NAMESPACE.test(namespace)) return `${field}.namespace "${namespace}": ${NAMESPACE_FORM}`;
-    const key = Object.keys(labels).find((each) => !LABEL_KEY.test(each));
+    if (!NAMESPACE_PATTERN.test(namespace)) return `${field}.namespace "${namespace}": ${NAMESPACE_FORM}`;
+    const key = Object.keys(labels).find((each) => !LABEL_KEY_PATTERN.test(each));
     if (key !== undefined) return `key "${key}" in ${field}.labels: ${LABEL_KEY_FORM}`;
   }
   return undefined;
