@@ -21,7 +21,7 @@ import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plan
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
 import { placementOf } from './priority/placement.ts';
-import { isClusterHead } from './priority/cluster-head.ts';
+import { newIsClusterHead } from './priority/cluster-head.ts';
 import { onlyUnderOurSchema } from './foreign-crd.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
@@ -87,7 +87,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     metrics: metrics.workqueue(NAME),
     workers: concurrency,
     placementOf: (key) => placementOf(caches, key),
-    isHead: (key) => isClusterHead(caches.profiles, key),
+    isHead: newIsClusterHead(caches.profiles),
   });
   const profileWriter = new ProfileWriter({
     client,

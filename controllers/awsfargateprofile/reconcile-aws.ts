@@ -18,6 +18,7 @@ import { completeObservation, observeProfiles, observeRolesEarly } from './aws/o
 import { openSession } from './aws/session.ts';
 import type { DesiredInputs } from './goal/desired/desired.ts';
 import { desiredFor, withProfileNameInUse } from './goal/desired/desired.ts';
+import { findRoleSharers } from './goal/desired/role-sharing.ts';
 import {
   queueEntryFor,
   queueNameOf,
@@ -77,12 +78,7 @@ export class AwsReconciler {
     this.options = options;
   }
 
-  async reconcile(
-    object: AWSFargateProfile,
-    goal: PursueGoal,
-    roleSharers: readonly AWSFargateProfile[],
-    context: ReconcileContext,
-  ): Promise<Requeue> {
+  async reconcile(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { sessions, roleLocks, controlPlaneFinalizer, mutationTimeLeft, retryStore, finisher } = this.options;
     const { signal, logger } = context;
     const end = (how: PassEnd | DroppedPass) => finisher.finish({ object, end: how }, context);
@@ -109,7 +105,7 @@ export class AwsReconciler {
       abandonment: goal.abandonment,
       account,
       limits,
-      roleSharers,
+      roleSharers: findRoleSharers(object, this.options.profiles),
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
     };
     const desired = desiredFor(object, inputs);

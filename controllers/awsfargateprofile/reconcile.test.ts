@@ -21,7 +21,8 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import { PROFILE_INDEXES, newTypedCaches } from '../shared/caches.ts';
+import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
 import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
@@ -95,7 +96,11 @@ describe('Reconciler', () => {
     const { client, clock, random } = api;
     const logger = new MemoryLogger();
     stores = {
-      profiles: new Store({ name: 'profiles', logger, indexes: PROFILE_INDEXES }),
+      profiles: new Store({
+        name: 'profiles',
+        logger,
+        indexes: { ...PROFILE_INDEXES, [BY_ROLE]: (object) => rolesOf(decodeAWSFargateProfile(object)) },
+      }),
       clusters: new Store({ name: 'clusters', logger }),
       controlPlanes: new Store({ name: 'control planes', logger }),
     };

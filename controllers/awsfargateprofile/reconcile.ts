@@ -147,7 +147,7 @@ export class Reconciler {
   }
 
   private async follow(inputs: ReconcileInputs, goal: Goal, context: ReconcileContext): Promise<Requeue> {
-    const { object, roleSharers } = inputs;
+    const { object } = inputs;
     switch (goal.kind) {
       case 'ignore':
         for (const event of abandonedEvents(object)) this.options.recordEvent(object, event);
@@ -161,7 +161,7 @@ export class Reconciler {
       case 'resumeDeletion':
         return this.resumeDeletion(object, context);
       case 'pursue':
-        return this.aws.reconcile(object, goal, roleSharers, context);
+        return this.aws.reconcile(object, goal, context);
     }
   }
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
-import { newCaches } from '../shared/caches.ts';
+import { BY_NAMESPACE, newCaches } from '../shared/caches.ts';
 import type { IdentityUsePredicate } from '../identities/identities.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { Api } from './testing/api.ts';
 import { newApi } from './testing/api.ts';
-import { isClusterHead } from './priority/cluster-head.ts';
+import { newIsClusterHead } from './priority/cluster-head.ts';
 import { connectWatches } from './watches.ts';
 
 const HOUR = 3_600_000;
@@ -72,7 +72,7 @@ describe('connectWatches', () => {
     api = newApi();
     const { client, clock, random } = api;
     caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
-    queue = new Workqueue({ clock, isHead: (key) => isClusterHead(caches.profiles, key) });
+    queue = new Workqueue({ clock, isHead: newIsClusterHead(caches.profiles) });
     profileWriter = new ProfileWriter({
       client,
       store: caches.profiles,
@@ -92,9 +92,11 @@ describe('connectWatches', () => {
       resync: HOUR,
       identities: { onChange: (handler) => void (identitiesChanged = handler) },
       retryStore: {
-        endSiblingWait: (key: ObjectKey, change: SiblingChange) => {
-          siblingChanges.push(`${keyText(key)} ${change}`);
-          return waitingSiblings.has(key.name);
+        endSiblingWaits: (namespace: string, change: SiblingChange, isSibling: (key: ObjectKey) => boolean) => {
+          const listing = caches.profiles.byIndex(BY_NAMESPACE, namespace);
+          const siblings = (listing.kind === 'listed' ? listing.objects : []).map(keyOf).filter(isSibling);
+          siblingChanges.push(...siblings.map((key) => `${keyText(key)} ${change}`));
+          return siblings.filter(({ name }) => waitingSiblings.has(name));
         },
       },
     });

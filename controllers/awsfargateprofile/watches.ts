@@ -17,6 +17,7 @@ import {
   controlPlaneOf,
   BY_EKS_CLUSTER,
   eksClusterOfControlPlane,
+  PROFILE_INDEXES,
   siblingIndexesOf,
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
@@ -31,7 +32,7 @@ export interface WatchesOptions {
   readonly identities: Pick<Identities, 'onChange'>;
   readonly queue: Workqueue;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
-  readonly retryStore: Pick<RetryStore, 'endSiblingWait'>;
+  readonly retryStore: Pick<RetryStore, 'endSiblingWaits'>;
   /** A function that is called with each AWSFargateProfile that no longer exists. */
   readonly forgetEvents: (object: KubeObject) => void;
   readonly clock: Clock;
@@ -47,8 +48,10 @@ export function connectWatches(options: WatchesOptions): void {
   const { caches, identities } = options;
   identities.onChange((affects, namespace) => {
     const { profiles } = caches;
-    for (const object of listed(namespace === undefined ? profiles.list() : profiles.byIndex(BY_NAMESPACE, namespace)))
+    const objects = listed(namespace === undefined ? profiles.list() : profiles.byIndex(BY_NAMESPACE, namespace));
+    inTurns(options.clock, objects, (object) => {
       if (isAffected(options.caches, object, affects)) enqueue(options, keyOf(object));
+    });
   });
   caches.profiles.onChange((change) => enqueueProfile(options, change));
   for (const store of [caches.clusters, caches.controlPlanes]) {
@@ -58,17 +61,29 @@ export function connectWatches(options: WatchesOptions): void {
     if (!isRelevant(change, clusterFields)) return;
     const isNewlyPaused = isPausedCluster(change.object);
     const cluster = keyText(keyOf(change.object));
-    for (const key of [...profilesOf(caches.profiles, cluster), ...joinedProfilesOf(caches, change.object)]) {
-      enqueueDependent(options, key, change, isNewlyPaused);
-    }
+    const keys = [...profilesOf(caches.profiles, cluster), ...joinedProfilesOf(caches, change.object)];
+    inTurns(options.clock, keys, (key) => enqueueDependent(options, key, change, isNewlyPaused));
   });
   caches.controlPlanes.onChange((change) => {
     if (!isRelevant(change, controlPlaneFields)) return;
-    for (const cluster of listed(caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object)))))
-      for (const key of profilesOf(caches.profiles, keyText(keyOf(cluster)))) enqueueDependent(options, key, change);
-    for (const key of profilesInEksClusterOf(caches, change.object)) enqueueDependent(options, key, change);
+    const clusters = listed(caches.clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(change.object))));
+    const named = clusters.flatMap((cluster) => profilesOf(caches.profiles, keyText(keyOf(cluster))));
+    const keys = [...named, ...profilesInEksClusterOf(caches, change.object)];
+    inTurns(options.clock, keys, (key) => enqueueDependent(options, key, change));
   });
 }
+
+/**
+ * Calls `work` for each item, for the first items at once, and for the others in later turns of the event loop: a change
+ * of one Cluster or identity may concern thousands of objects.
+ */
+function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void): void {
+  for (const item of items.slice(0, ITEMS_PER_TURN)) work(item);
+  if (items.length > ITEMS_PER_TURN) clock.after(0, () => inTurns(clock, items.slice(ITEMS_PER_TURN), work));
+}
+
+/** The work for so many items takes a few milliseconds. */
+const ITEMS_PER_TURN = 200;
 
 /**
  * Whether the object uses an identity that has changed. The control plane, spec.eksCluster and status of the object can
@@ -105,8 +120,10 @@ function isAffected(
  * its spec. A cache calls this function after it has listed all Clusters or control planes, because such an object may
  * have waited for that list.
  */
-function enqueueUnsettled({ caches, queue }: WatchesOptions): void {
-  for (const object of listed(caches.profiles.list())) if (!isAtRest(object)) queue.add(keyOf(object), 'low');
+function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
+  inTurns(clock, listed(caches.profiles.list()), (object) => {
+    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
+  });
 }
 
 function enqueueProfile(options: WatchesOptions, change: Change): void {
@@ -137,10 +154,16 @@ const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void
 
 function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
   const { caches, retryStore } = options;
-  const siblings = siblingIndexesOf(object).flatMap(({ index, value }) =>
-    listed(caches.profiles.byIndex(index, value)),
-  );
-  for (const sibling of siblings.map(keyOf)) if (retryStore.endSiblingWait(sibling, change)) enqueue(options, sibling);
+  const indexes = siblingIndexesOf(object);
+  const isSibling = (key: ObjectKey): boolean => {
+    const lookup = caches.profiles.lookup(key);
+    return (
+      lookup.kind === 'found' &&
+      indexes.some(({ index, value }) => PROFILE_INDEXES[index](lookup.object).includes(value))
+    );
+  };
+  for (const sibling of retryStore.endSiblingWaits(object.metadata.namespace ?? '', change, isSibling))
+    enqueue(options, sibling);
 }
 
 /**

@@ -1,9 +1,11 @@
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
+import { fieldAt } from '../../api/record.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
+import { jsonEqual } from '../../pkg/kube/patches.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
@@ -75,6 +77,15 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
+/** The fields of an AWSFargateProfile that matter to the teardown of its cluster. Most changes of status do not. */
+const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
+  ...metadata,
+  resourceVersion: undefined,
+  spec,
+  account: fieldAt(status, 'account'),
+  region: fieldAt(status, 'region'),
+});
+
 /**
  * Enqueues the Cluster after each change of an AWSFargateProfile, a Cluster or a control plane, because the deletion of
  * a cluster may wait for this change. A reconcile with nothing to do reads caches only.
@@ -87,7 +98,9 @@ function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }
       queue.add(keyOf(cluster));
     for (const owner of ownersOf(controlPlane)) queue.add(parseKeyText(owner));
   };
-  profiles.onChange(({ object }) => {
+  profiles.onChange((change) => {
+    const { object } = change;
+    if (change.type === 'updated' && jsonEqual(teardownFields(change.previous), teardownFields(object))) return;
     for (const cluster of clusterOf(object)) queue.add(parseKeyText(cluster));
     for (const key of eksClusterOf(object))
       for (const controlPlane of listed(controlPlanes.byIndex(BY_EKS_CLUSTER, key))) enqueueClustersOf(controlPlane);

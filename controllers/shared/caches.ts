@@ -1,3 +1,4 @@
+import { isRight, map } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import {
   CLUSTER_GROUP,
@@ -30,9 +31,11 @@ import type { ReflectorOptions } from '../../pkg/kube/cache/reflector.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import type { IndexFunc } from '../../pkg/kube/cache/store.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
+import type { Decoded } from '../../pkg/kube/cache/typed-store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { roleNameOf } from './profile-names.ts';
 
 /** The cache index that finds AWSFargateProfiles by the `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
@@ -47,6 +50,11 @@ export const BY_EKS_CLUSTER = 'eksCluster';
  * that status records.
  */
 export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
+/**
+ * The cache index that finds AWSFargateProfiles by their namespace and the IAM role that they ask for, in lower case. So
+ * the names of roles, some of which are hashes, are computed once for each version of an object.
+ */
+export const BY_ROLE = 'role';
 /** The cache index that finds AWSFargateProfiles by their namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** The cache index that finds Clusters by the `namespace/name` of their control plane. */
@@ -94,12 +102,16 @@ export interface Caches {
 /** Returns the caches from which the controllers read Kubernetes objects. A reflector keeps each of them up to date. */
 export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
-  const profiles = newStore(options, `${PLURAL}.${GROUP}`, PROFILE_INDEXES);
+  const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
+    ...PROFILE_INDEXES,
+    [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
+  });
   const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
   const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
     [BY_OWNER]: ownersOf,
     [BY_EKS_CLUSTER]: eksClusterOfControlPlane,
   });
+  const typed = newTypedCaches({ profiles, clusters, controlPlanes });
   let clusterResource: Resource | undefined;
   let controlPlaneResource: Resource | undefined;
   const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
@@ -111,7 +123,7 @@ export function newCaches(options: CachesOptions): Caches {
     profiles,
     clusters,
     controlPlanes,
-    typed: newTypedCaches({ profiles, clusters, controlPlanes }),
+    typed,
     hasAllProfiles: options.namespace === undefined && options.watchFilter === undefined,
     clusterResource: () => clusterResource,
     controlPlaneResource: () => controlPlaneResource,
@@ -140,8 +152,15 @@ export const newTypedCaches = ({
 }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>): TypedCaches => ({
   profiles: new TypedStore(profiles, decodeAWSFargateProfile),
   clusters: new TypedStore(clusters, decodeCluster),
-  controlPlanes: new TypedStore(controlPlanes, decodeAWSManagedControlPlane),
+  controlPlanes: new TypedStore(controlPlanes, decodeNamedControlPlane),
 });
+
+/** Decodes a control plane with the name of its EKS cluster, which may be a hash, so that it is computed once. */
+const decodeNamedControlPlane = (object: KubeObject): Decoded<AWSManagedControlPlane> =>
+  map((decoded: AWSManagedControlPlane): AWSManagedControlPlane => {
+    const { name, namespace } = decoded.metadata;
+    return { ...decoded, eksClusterName: decoded.eksClusterName ?? defaultEksClusterName(name, namespace) };
+  })(decodeAWSManagedControlPlane(object));
 
 function newStore({ logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexFunc>>): Store {
   return new Store({ name, logger, indexes });
@@ -193,13 +212,21 @@ const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
 const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
   name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 
-/** The indexes of the cache of AWSFargateProfiles. */
+/** The indexes of the cache of AWSFargateProfiles that need no decoded object. */
 export const PROFILE_INDEXES = {
   [BY_CLUSTER]: clusterOf,
   [BY_EKS_CLUSTER]: eksClusterOf,
   [BY_RECORDED_EKS_CLUSTER]: recordedEksClusterOf,
   [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
+
+/** Returns the value of an AWSFargateProfile in the index `BY_ROLE`; none if it asks for no role of the controller. */
+export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
+  const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
+  return name === undefined || !isRight(decoded)
+    ? []
+    : [keyText({ namespace: decoded.right.metadata.namespace, name })];
+}
 
 /**
  * Returns the value of a control plane in the index `BY_EKS_CLUSTER`: its namespace and the name of its EKS cluster.
@@ -232,13 +259,11 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 
 /**
  * Returns the indexes and values under which the cache finds the AWSFargateProfiles of the same EKS cluster, whether they
- * name a Cluster or an EKS cluster. `eksCluster` is the value of the AWSFargateProfile's control plane in the index
- * `BY_EKS_CLUSTER`; by default, status names the EKS cluster.
+ * name a Cluster or an EKS cluster.
  */
-export function siblingIndexesOf(object: NamingCluster, eksCluster?: string): readonly ClusterIndex[] {
+export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[] {
   const byClusterName = clusterOf(object);
-  const named = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);
-  const values = eksCluster === undefined ? named : [eksCluster];
+  const values = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);
   return [
     ...byClusterName.map((value) => ({ index: BY_CLUSTER, value }) as const),
     ...values.map((value) => ({ index: BY_EKS_CLUSTER, value }) as const),

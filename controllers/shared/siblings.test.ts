@@ -44,10 +44,9 @@ describe('listSiblings', () => {
     const byCluster = anObject({ metadata: { name: 'by-cluster', uid: 'by-cluster' }, status: { eksClusterName } });
     store.replaceAll([byEksCluster, { ...byCluster }, named('new')], '1');
     const profiles = new TypedStore<AWSFargateProfile>(store, decodeAWSFargateProfile);
-    const namesOf = (object: AWSFargateProfile, eksCluster?: string): readonly string[] =>
-      listSiblings(object, profiles, eksCluster).map(({ metadata }) => metadata.name);
+    const namesOf = (object: AWSFargateProfile): readonly string[] =>
+      listSiblings(object, profiles).map(({ metadata }) => metadata.name);
     expect(namesOf(byCluster)).to.have.members(['by-eks-cluster', 'new']);
-    expect(namesOf(anObject(), 'team-a/tools')).to.have.members(['by-eks-cluster', 'by-cluster', 'new']);
     expect(namesOf({ ...anObject(), spec: { ...spec, eksCluster: { name: eksClusterName } } })).to.have.members([
       'by-eks-cluster',
       'by-cluster',

@@ -5,15 +5,13 @@ import { siblingIndexesOf } from './caches.ts';
 
 /**
  * Returns the other AWSFargateProfiles of the object's EKS cluster that are in the cache and can be decoded, whether
- * they name a Cluster or an EKS cluster. `eksCluster` is the value of the object's control plane in the index
- * `BY_EKS_CLUSTER`, if it is known.
+ * they name a Cluster or an EKS cluster.
  */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,
-  eksCluster?: string,
 ): readonly AWSFargateProfile[] {
-  const found = siblingIndexesOf(object, eksCluster).flatMap(({ index, value }) => {
+  const found = siblingIndexesOf(object).flatMap(({ index, value }) => {
     const listing = profiles.byIndex(index, value);
     return listing.kind === 'unknown' ? [] : listing.entries;
   });

@@ -16,6 +16,9 @@ export interface Timer {
 export interface Clock {
   now(): Ms;
   monotonic(): Ms;
-  /** Calls `fire` once, after `delay` ms. Unlike with `setTimeout`, the delay may be longer than 2^31-1 ms. */
+  /**
+   * Calls `fire` once, after `delay` ms. Unlike with `setTimeout`, the delay may be longer than 2^31-1 ms. With a delay
+   * of 0, calls `fire` in the next turn of the event loop.
+   */
   after(delay: Ms, fire: () => void): Timer;
 }

@@ -14,6 +14,10 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(delay, fire): Timer {
     if (Number.isNaN(delay)) throw new RangeError('the delay of a timer is not a number');
+    if (delay <= 0) {
+      const immediate = setImmediate(fire);
+      return { cancel: () => clearImmediate(immediate) };
+    }
     const due = performance.now() + delay;
     let handle: NodeJS.Timeout | undefined;
     const arm = (): void => {

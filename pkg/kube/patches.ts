@@ -8,6 +8,7 @@ import type { UnknownRecord } from '../../api/record.ts';
  * API server accepts fields that are nested more deeply than the stack allows a recursion.
  */
 export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
   const unvisited: (readonly [unknown, unknown])[] = [[a, b]];
   for (let pair = unvisited.pop(); pair !== undefined; pair = unvisited.pop()) {
     const [one, other] = pair;

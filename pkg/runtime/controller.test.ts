@@ -102,7 +102,7 @@ describe('The controller', () => {
     });
     environment.queue.add(key('a'));
     environment.queue.add(key('b'));
-    await environment.clock.settle();
+    await environment.clock.advance(0);
     expect(seen.map((pass) => pass.key)).to.deep.equal([key('a'), key('b')]);
     const lines = environment.logger.linesWith('Inside').map(({ keys }) => keys);
     const ids = lines.map(({ reconcileID }) => reconcileID);

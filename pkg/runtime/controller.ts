@@ -1,3 +1,4 @@
+import { nextTurn } from '../async/next-turn.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
@@ -67,6 +68,8 @@ export class Controller implements Runnable {
   private readonly options: ControllerOptions;
   private readonly logger: Logger;
   private readonly maxConcurrentReconciles: number;
+  /** Resolves in the next turn of the event loop, if a reconcile has begun in this turn. */
+  private turn: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
     if (!Number.isInteger(options.concurrency) || options.concurrency < 1)
@@ -101,12 +104,22 @@ export class Controller implements Runnable {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       metrics?.addActiveWorkers(1);
       try {
+        await this.startInTurn(signal);
         if (!signal.aborted) await this.processKey(key, signal);
       } finally {
         queue.done(key);
         metrics?.addActiveWorkers(-1);
       }
     }
+  }
+
+  /**
+   * Waits until no other reconcile has begun in this turn of the event loop. Many reconciles that wait for nothing would
+   * otherwise follow each other while all requests, timers and health checks wait.
+   */
+  private async startInTurn(signal: AbortSignal): Promise<void> {
+    while (this.turn !== undefined) await this.turn;
+    this.turn = nextTurn(this.options.clock, signal).then(() => (this.turn = undefined));
   }
 
   private async processKey(key: ObjectKey, signal: AbortSignal): Promise<void> {

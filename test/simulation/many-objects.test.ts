@@ -1,6 +1,13 @@
 import { expect } from 'chai';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { API_VERSION, KIND, PLURAL } from '../../api/v1beta2/index.ts';
+import { newIsClusterHead } from '../../controllers/awsfargateprofile/priority/cluster-head.ts';
+import { BY_CLUSTER, clusterOf } from '../../controllers/shared/caches.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import type { TenantCluster } from './world/tenants.ts';
@@ -9,7 +16,7 @@ import { applyTo, createTenantCluster, isTenantReady } from './world/tenants.ts'
 const WEB: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
 
 const newWorld = (): SimulatedWorld =>
-  new SimulatedWorld({ aws: { eks: { createMs: 30 * SECOND, deleteMs: 30 * SECOND } } });
+  new SimulatedWorld({ aws: { eks: { createMs: 5 * SECOND, deleteMs: 5 * SECOND } } });
 
 /** Makes EKS in a region stop answering, and creates a Cluster of namespace team-a in this region. */
 function createDeadCluster(world: SimulatedWorld, region: string): TenantCluster {
@@ -61,5 +68,81 @@ describe('objects of one tenant in regions that do not answer', () => {
       return untilReady(world, others);
     };
     expect(await run(31)).to.be.at.most(1.3 * (await run(0)));
+  });
+});
+
+/** Creates objects of one tenant that the manager refuses without a call to AWS, and whose names are hashed. */
+function createRefused({ api }: SimulatedWorld, count: number, spec: object): void {
+  const longName = 'x'.repeat(100);
+  for (let index = 0; index < count; index++)
+    api.storage.create(api.kind(PLURAL), 'team-a', {
+      metadata: { name: `${longName}-${index}` },
+      spec: { selectors: [{ namespace: 'x' }], ...spec },
+    });
+}
+
+const KINDS_OF_REFUSED = [
+  {
+    what: 'of an EKS cluster that the operator does not allow',
+    spec: { eksCluster: { name: 'prod', region: 'us-east-1' } },
+  },
+  { what: 'that wait for a Cluster', spec: { clusterName: 'absent' } },
+];
+
+describe('thousands of objects of one tenant', () => {
+  for (const { what, spec } of KINDS_OF_REFUSED) {
+    it(`${what} are reconciled one in each turn of the event loop, also when they need no request`, async () => {
+      const world = newWorld();
+      createRefused(world, 200, spec);
+      const first = world.start();
+      await world.clock.advance(MINUTE);
+      first.kill();
+      const second = world.start('--awsfargateprofile-concurrency', '1');
+      const { lines } = second.logger;
+      let [most, total, ticking] = [0, 0, true];
+      const tick = (): void => {
+        const passes = lines.splice(0).filter(({ message }) => message === 'Reconcile done, requeueing').length;
+        most = Math.max(most, passes);
+        total += passes;
+        if (ticking) setImmediate(tick);
+      };
+      tick();
+      await world.clock.advance(MINUTE);
+      ticking = false;
+      expect(total).to.be.at.least(200);
+      // Four reconciles of one worker can begin in four turns, and end together when a request that all of them wait for
+      // is answered.
+      expect(most).to.be.at.most(4);
+    });
+  }
+
+  it('of one Cluster are compared once to find the first of them, when all of them are enqueued', async () => {
+    const run = async (count: number): Promise<number> => {
+      let comparisons = 0;
+      const store = new Store({ name: PLURAL, logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
+      const keys = Array.from({ length: count }, (_, index) => ({ namespace: 'team-a', name: `${index}` }));
+      const objects = keys.map((key): KubeObject => {
+        const metadata = {
+          ...key,
+          uid: key.name,
+          resourceVersion: '1',
+          get creationTimestamp() {
+            comparisons += 1;
+            return '2026-11-21T03:25:00Z';
+          },
+        };
+        return { apiVersion: API_VERSION, kind: KIND, metadata, spec: { clusterName: 'prod' } };
+      });
+      store.replaceAll(objects, '1');
+      comparisons = 0;
+      const queue = new Workqueue({ clock: new VirtualClock(), workers: 10, isHead: newIsClusterHead(store) });
+      for (const key of keys.toReversed()) queue.add(key, 'head');
+      while (queue.length > 0) {
+        const key = await queue.get();
+        if (key !== undefined) queue.done(key);
+      }
+      return comparisons;
+    };
+    expect(await run(2_000)).to.be.at.most(3 * (await run(1_000)));
   });
 });

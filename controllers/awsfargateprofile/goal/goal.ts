@@ -5,7 +5,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
-import { currentProfileNameOf, roleNameOf } from '../model/names.ts';
+import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isClusterLeaving } from './cluster-deletion.ts';

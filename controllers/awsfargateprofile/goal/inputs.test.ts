@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { EksClusterName, RoleName } from '../../../api/names.ts';
+import { EksClusterName } from '../../../api/names.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import type { IndexFunc } from '../../../pkg/kube/cache/store.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../shared/caches.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { readInputs } from './inputs.ts';
-import { aDeletedObject, anObject } from '../testing/builders.ts';
+import { anObject } from '../testing/builders.ts';
 
 const metadata = (name: string) => ({ name, namespace: 'team-a', uid: `uid-of-${name}`, resourceVersion: '1' });
 const CONTROL_PLANE = {
@@ -129,19 +129,5 @@ describe('readInputs', () => {
       { controlPlanes: [ready], clusters: [{ ...CLUSTER, spec: { ...CLUSTER.spec, paused: 'yes' } }] },
     ])
       expect(read({ object, ...caches }).cluster.kind, JSON.stringify(caches)).to.equal('unknown');
-  });
-
-  it('finds the other objects of the Cluster that name the same role in any case and are not being deleted', () => {
-    const named = (name: string, role: string, parts: Parameters<typeof anObject>[0] = {}): KubeObject => {
-      const spec = { ...parts.spec, roleName: RoleName.of(role) };
-      return { ...anObject({ ...parts, metadata: { ...parts.metadata, name, uid: name }, spec }) };
-    };
-    const object = anObject({ spec: { roleName: RoleName.of('Shared') } });
-    const deleted = { ...aDeletedObject({ metadata: { name: 'd', uid: 'd' }, spec: object.spec }) };
-    const { roleSharers } = read({
-      object,
-      profiles: [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
-    });
-    expect(roleSharers.map((each) => each.metadata.name)).to.deep.equal(['a']);
   });
 });

@@ -11,16 +11,10 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
 import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
-import {
-  eksClusterKeyOf,
-  joinsControlPlane,
-  needsAccountToJoin,
-} from '../../shared/control-plane/joined-control-plane.ts';
+import { joinsControlPlane, needsAccountToJoin } from '../../shared/control-plane/joined-control-plane.ts';
 import { controlPlaneReference } from '../../shared/control-plane/control-plane-reference.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { listSiblings } from '../../shared/siblings.ts';
 import { locationOf } from '../model/location.ts';
-import { roleNameOf } from '../model/names.ts';
 
 /**
  * The result of looking up an object in a cache. `unknown` means that the object may exist: the cache has not listed
@@ -58,11 +52,6 @@ export interface ReconcileInputs {
    * control plane that manages this EKS cluster.
    */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
-  /**
-   * Other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. Their EKS
-   * clusters may be in other accounts or regions.
-   */
-  readonly roleSharers: readonly AWSFargateProfile[];
   /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
   readonly eksCluster?: NamedEksCluster;
 }
@@ -109,18 +98,15 @@ export interface InputCaches extends JoinFacts {
 export function readInputs(object: AWSFargateProfile, caches: InputCaches): ReconcileInputs {
   const { metadata, spec } = object;
   if (spec.clusterName === undefined) {
-    return { object, ...withoutCluster(object, caches), roleSharers: roleSharersOf(object, caches) };
+    return { object, ...withoutCluster(object, caches) };
   }
   const lookup = caches.clusters.lookup({ namespace: metadata.namespace, name: spec.clusterName });
   const cluster = toInputLookup(lookup);
-  const controlPlane = readControlPlane(cluster, caches.controlPlanes);
-  const eksCluster = controlPlane.kind === 'found' ? eksClusterKeyOf(controlPlane.object) : undefined;
   return {
     object,
     cluster,
     clusterApiVersion: lookup.kind === 'found' ? lookup.object.apiVersion : '',
-    controlPlane,
-    roleSharers: roleSharersOf(object, caches, eksCluster),
+    controlPlane: readControlPlane(cluster, caches.controlPlanes),
   };
 }
 
@@ -252,22 +238,6 @@ function namedEksCluster(
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });
   return { name, region, identity: identityRef, excess };
-}
-
-/**
- * Returns the other AWSFargateProfiles that name the same cluster and the same IAM role, and are not being deleted. IAM
- * ignores upper and lower case in role names.
- */
-function roleSharersOf(
-  object: AWSFargateProfile,
-  { profiles }: InputCaches,
-  eksCluster?: string,
-): readonly AWSFargateProfile[] {
-  const role = roleNameOf(object)?.toLowerCase();
-  if (role === undefined) return [];
-  return listSiblings(object, profiles, eksCluster).filter(
-    (sibling) => !isDeleting(sibling) && roleNameOf(sibling)?.toLowerCase() === role,
-  );
 }
 
 function readControlPlane(

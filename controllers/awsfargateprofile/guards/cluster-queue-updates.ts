@@ -9,7 +9,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { locationOf } from '../model/location.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
-import { profileNameOf } from '../model/names.ts';
+import { profileNameOf } from '../../shared/profile-names.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';

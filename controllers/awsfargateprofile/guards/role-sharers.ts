@@ -12,7 +12,7 @@ import { findProfile, findRole } from '../decide/compare.ts';
 import { isInEksCluster } from '../goal/desired/role-sharing.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { isRoleRemoval } from '../model/mutation.ts';
-import { roleNameOf } from '../model/names.ts';
+import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { Check } from './guards.ts';
 import type { RoleInCluster } from './checks/other-role-users.ts';

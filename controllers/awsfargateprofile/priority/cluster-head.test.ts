@@ -3,7 +3,7 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { PROFILE_INDEXES } from '../../shared/caches.ts';
-import { isClusterHead } from './cluster-head.ts';
+import { newIsClusterHead } from './cluster-head.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -32,10 +32,11 @@ function headsOf(...profiles: readonly KubeObject[]): readonly string[] {
   const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
   store.replaceAll(profiles, '1');
   const names = profiles.map(({ metadata }) => metadata.name);
-  return names.filter((name) => isClusterHead(store, { namespace: 'team-a', name }));
+  const isClusterHead = newIsClusterHead(store);
+  return names.filter((name) => isClusterHead({ namespace: 'team-a', name }));
 }
 
-describe('isClusterHead', () => {
+describe('newIsClusterHead', () => {
   const rows: readonly (readonly [string, readonly KubeObject[], readonly string[]])[] = [
     ['the oldest object', [profile('a'), profile('b', { creationTimestamp: '2026-11-21T02:00:00Z' })], ['b']],
     ['the first by name of objects of the same second', [profile('b'), profile('a')], ['a']],
@@ -59,8 +60,18 @@ describe('isClusterHead', () => {
     });
   }
 
+  it('is the next object as soon as the first becomes Ready', () => {
+    const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
+    const isClusterHead = newIsClusterHead(store);
+    const areHeads = () => ['a', 'b'].map((name) => isClusterHead({ namespace: 'team-a', name }));
+    store.replaceAll([profile('a'), profile('b')], '1');
+    expect(areHeads()).to.deep.equal([true, false]);
+    store.upsert(profile('a', { resourceVersion: '2' }, { Ready: 'True' }));
+    expect(areHeads()).to.deep.equal([false, true]);
+  });
+
   it('is no object before the profiles are listed', () => {
     const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
-    expect(isClusterHead(store, { namespace: 'team-a', name: 'a' })).to.equal(false);
+    expect(newIsClusterHead(store)({ namespace: 'team-a', name: 'a' })).to.equal(false);
   });
 });

@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import { locationOf } from '../model/location.ts';
-import { profileNameOf } from '../model/names.ts';
+import { profileNameOf } from '../../shared/profile-names.ts';
 import type { PartiallyObserved } from '../model/pass.ts';
 import type { ReasonName, SiblingChange, UsualDuration } from '../reasons/reasons.ts';
 import { isEndedBySibling } from '../reasons/reasons.ts';
@@ -36,6 +36,8 @@ export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   /** For each object key: the uid and the retry state of the object. */
   private readonly entries = new Map<string, Entry>();
+  /** For each namespace: the names of the objects whose wait a change of another object may end. */
+  private readonly siblingWaits = new Map<string, Set<string>>();
   /**
    * For each object key: the uid of the AWSFargateProfile for which this process has read EKS. An object that was
    * created again under the same key has another uid, so EKS counts as not read for it.
@@ -61,8 +63,19 @@ export class RetryStore {
   /** Changes the retry state of an object and returns the changed state. */
   update({ metadata }: Pick<AWSFargateProfile, 'metadata'>, change: (state: RetryState) => RetryState): RetryState {
     const state = change(this.get({ metadata }));
-    this.entries.set(keyText(keyOf({ metadata })), { uid: metadata.uid, state });
+    this.set(keyOf({ metadata }), { uid: metadata.uid, state });
     return state;
+  }
+
+  private set(key: ObjectKey, entry: Entry | undefined): void {
+    if (entry === undefined) this.entries.delete(keyText(key));
+    else this.entries.set(keyText(key), entry);
+    const names = this.siblingWaits.get(key.namespace) ?? new Set<string>();
+    const { waiting } = entry?.state ?? {};
+    if (waiting !== undefined && isEndedBySibling(waiting.name, 'gone')) names.add(key.name);
+    else names.delete(key.name);
+    if (names.size > 0) this.siblingWaits.set(key.namespace, names);
+    else this.siblingWaits.delete(key.namespace);
   }
 
   /** Returns the retry state of one object, to be read and changed during a reconcile. */
@@ -79,7 +92,21 @@ export class RetryStore {
   forget(key: ObjectKey): void {
     this.clusterGoneSince.delete(keyText(key));
     this.observed.delete(keyText(key));
-    this.entries.delete(keyText(key));
+    this.set(key, undefined);
+  }
+
+  /**
+   * Ends the waits of those objects of the namespace for which `isSibling` returns true and whose problem the change of
+   * another AWSFargateProfile may solve. Returns their keys.
+   */
+  endSiblingWaits(
+    namespace: string,
+    change: SiblingChange,
+    isSibling: (key: ObjectKey) => boolean,
+  ): readonly ObjectKey[] {
+    return [...(this.siblingWaits.get(namespace) ?? [])]
+      .map((name) => ({ namespace, name }))
+      .filter((key) => isSibling(key) && this.endSiblingWait(key, change));
   }
 
   /**
@@ -89,7 +116,7 @@ export class RetryStore {
   endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
     if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
-    this.entries.set(keyText(key), { ...entry, state: withSuccess(entry.state) });
+    this.set(key, { ...entry, state: withSuccess(entry.state) });
     return true;
   }
 

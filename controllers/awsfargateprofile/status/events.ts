@@ -10,7 +10,7 @@ import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, locationOf } from '../model/location.ts';
-import { profileNameOf } from '../model/names.ts';
+import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import {
   describeReason,

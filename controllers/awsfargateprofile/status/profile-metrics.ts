@@ -50,8 +50,13 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     labelNames: ['phase', 'reason'],
     registers: [],
     collect() {
+      const counts = new Map<string, { readonly labels: PhaseLabels; readonly count: number }>();
+      for (const labels of sources.flatMap(phasesIn)) {
+        const key = `${labels.phase} ${labels.reason}`;
+        counts.set(key, { labels, count: (counts.get(key)?.count ?? 0) + 1 });
+      }
       this.reset();
-      for (const source of sources) for (const labels of phasesIn(source)) this.inc({ ...labels });
+      for (const { labels, count } of counts.values()) this.set({ ...labels }, count);
     },
   });
   registry.registerMetric(profiles);
@@ -73,8 +78,9 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
 }
 
 function phasesIn({ profiles, leadership }: ProfileMetricsSource): readonly PhaseLabels[] {
+  if (leadership.remaining() <= 0) return [];
   const listing = profiles.list();
-  if (listing.kind === 'unknown' || leadership.remaining() <= 0) return [];
+  if (listing.kind === 'unknown') return [];
   return listing.entries.map(({ decoded }) =>
     isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right),
   );

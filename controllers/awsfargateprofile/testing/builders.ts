@@ -149,7 +149,6 @@ export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {
     cluster: found(aCluster()),
     clusterApiVersion: 'cluster.x-k8s.io/v1beta2',
     controlPlane: found(aControlPlane()),
-    roleSharers: [],
     ...over,
   };
 }

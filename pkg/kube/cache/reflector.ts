@@ -1,5 +1,6 @@
 import type { Clock, Ms } from '../../env/clock.ts';
 import { deadline, isAborted, sleep, untilAborted } from '../../async/deadline.ts';
+import { nextTurn } from '../../async/next-turn.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
@@ -30,6 +31,9 @@ export interface ReflectorOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
+
+/** How many listed objects go into the store before other work gets its turn: they take some milliseconds. */
+const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
   readonly events: AsyncIterator<WatchEvent>;
@@ -116,7 +120,8 @@ export class Reflector {
         this.watchOutage.observe(this.current, input, state, clock.monotonic());
         this.logTransition(this.current, state, input);
         this.current = state;
-        if (effect !== undefined) this.applyEffect(effect);
+        if (effect?.kind === 'replaceAll') await this.replaceAll(effect, signal);
+        else if (effect !== undefined) this.applyEffect(effect);
         if (state.kind !== 'resolving' && state.kind !== 'listing') this.firstAttempt.resolve();
       }
     } finally {
@@ -207,12 +212,23 @@ export class Reflector {
     await sleep(this.options.clock, span, signal).catch(() => {});
   }
 
-  private applyEffect(effect: StoreEffect): void {
+  private async replaceAll(
+    { items, resourceVersion }: Extract<StoreEffect, { kind: 'replaceAll' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, clock } = this.options;
+    let count = 0;
+    for (const _ of store.replacing(items, resourceVersion)) {
+      if (++count % OBJECTS_PER_TURN === 0) await nextTurn(clock, signal);
+      if (isAborted(signal)) return;
+    }
+    this.firstSync.resolve();
+  }
+
+  private applyEffect(effect: Exclude<StoreEffect, { kind: 'replaceAll' }>): void {
     const { store } = this.options;
-    if (['replaceAll', 'markUnknown', 'markUnserved'].includes(effect.kind)) this.firstSync.resolve();
+    if (effect.kind === 'markUnknown' || effect.kind === 'markUnserved') this.firstSync.resolve();
     switch (effect.kind) {
-      case 'replaceAll':
-        return store.replaceAll(effect.items, effect.resourceVersion);
       case 'upsert':
         return store.upsert(effect.object);
       case 'remove':

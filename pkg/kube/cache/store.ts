@@ -34,7 +34,10 @@ export type IndexFunc = (object: KubeObject) => readonly string[];
 
 export interface StoreReader {
   lookup(key: ObjectKey): Lookup;
-  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
+  /**
+   * Lists the objects, sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of the
+   * objects changes, so a reader can remember what it has computed for the list.
+   */
   list(): Listing;
   byIndex(index: string, value: string): Listing;
   onChange(handler: ChangeHandler): Unsubscribe;
@@ -94,8 +97,11 @@ export class Store implements StoreReader {
   private readonly objects = new Map<string, KubeObject>();
   /** The keys of the objects that the store failed to store, with the text of the error. */
   private readonly failed = new Map<string, string>();
-  /** For each index name and each value of this index, the keys of the objects with the value. */
-  private readonly indexes = new Map<string, Map<string, Set<string>>>();
+  private readonly all = new Group();
+  /** For each index name and each value of this index, the objects with the value. */
+  private readonly indexes = new Map<string, Map<string, Group>>();
+  /** For each key of an object and each index name, the values of the object: an index function may be expensive. */
+  private readonly indexed = new Map<string, ReadonlyMap<string, readonly string[]>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
   /** The functions that the store calls at each new resourceVersion, for callers that wait for a resourceVersion. */
@@ -146,7 +152,7 @@ export class Store implements StoreReader {
   }
 
   list(): Listing {
-    return this.listing(this.objects.keys());
+    return this.listing(this.all);
   }
 
   /**
@@ -155,7 +161,7 @@ export class Store implements StoreReader {
   byIndex(index: string, value: string): Listing {
     const values = this.indexes.get(index);
     if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);
-    return this.listing(values.get(value) ?? []);
+    return this.listing(values.get(value) ?? new Group());
   }
 
   onChange(handler: ChangeHandler): Unsubscribe {
@@ -212,6 +218,11 @@ export class Store implements StoreReader {
    * from a backup, their contents can differ.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
+    for (const _ of this.replacing(items, resourceVersion));
+  }
+
+  /** Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process. */
+  *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
     // API server answers.
     const isHistoryRewound = this.newestVersion !== undefined && isOlder(resourceVersion, this.newestVersion);
@@ -229,6 +240,7 @@ export class Store implements StoreReader {
       const stored = this.objects.get(keyText(keyOf(item)));
       const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
       this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isListAsNewAsStored });
+      yield;
     }
     if (isHistoryRewound) this.newestVersion = undefined;
     this.advance(resourceVersion);
@@ -311,10 +323,18 @@ export class Store implements StoreReader {
     this.setUnknown(reason);
   }
 
-  private listing(keys: Iterable<string>): Listing {
+  private listing(group: Group): Listing {
     if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
-    const objects = [...keys].toSorted().flatMap((key) => this.objects.get(key) ?? []);
-    return { kind: 'listed', objects };
+    group.sorted ??= [...group.keys].toSorted();
+    if (group.listed === undefined) {
+      const objects: KubeObject[] = [];
+      for (const key of group.sorted) {
+        const object = group.keys.has(key) ? this.objects.get(key) : undefined;
+        if (object !== undefined) objects.push(object);
+      }
+      group.listed = objects;
+    }
+    return { kind: 'listed', objects: group.listed };
   }
 
   private setUnknown(reason: string | undefined): void {
@@ -326,7 +346,7 @@ export class Store implements StoreReader {
   private deleteObject(stored: KubeObject, last = stored): void {
     const text = keyText(keyOf(stored));
     this.objects.delete(text);
-    this.unindex(text, stored);
+    this.reindex(text, undefined);
     this.notify({ type: 'deleted', object: last });
   }
 
@@ -359,9 +379,8 @@ export class Store implements StoreReader {
       if (storedVersion === version && (!isListed || hasSameContent(previous, object))) return true;
     }
     const frozen = deepFreeze(withoutManagedFields(object));
-    if (previous !== undefined) this.unindex(text, previous);
     this.objects.set(text, frozen);
-    this.index(text, frozen);
+    this.reindex(text, frozen);
     this.notify(
       previous === undefined
         ? { type: 'added', object: frozen, isInInitialList }
@@ -370,24 +389,28 @@ export class Store implements StoreReader {
     return true;
   }
 
-  private index(text: string, object: KubeObject): void {
-    for (const [index, values] of this.indexes) {
-      for (const value of this.valuesOf(index, object)) {
-        const keys = values.get(value);
-        if (keys === undefined) values.set(value, new Set([text]));
-        else keys.add(text);
+  private reindex(text: string, after: KubeObject | undefined): void {
+    if (after === undefined) this.all.remove(text);
+    else this.all.add(text);
+    const before = this.indexed.get(text);
+    const now = new Map<string, readonly string[]>();
+    for (const [index, groups] of this.indexes) {
+      const values = after === undefined ? [] : this.valuesOf(index, after);
+      now.set(index, values);
+      for (const value of values) {
+        const group = groups.get(value) ?? new Group();
+        group.add(text);
+        groups.set(value, group);
+      }
+      for (const value of before?.get(index) ?? []) {
+        if (values.includes(value)) continue;
+        const group = groups.get(value);
+        group?.remove(text);
+        if (group?.keys.size === 0) groups.delete(value);
       }
     }
-  }
-
-  private unindex(text: string, object: KubeObject): void {
-    for (const [index, values] of this.indexes) {
-      for (const value of this.valuesOf(index, object)) {
-        const keys = values.get(value);
-        keys?.delete(text);
-        if (keys?.size === 0) values.delete(value);
-      }
-    }
+    if (after === undefined) this.indexed.delete(text);
+    else this.indexed.set(text, now);
   }
 
   private valuesOf(index: string, object: KubeObject): readonly string[] {
@@ -405,6 +428,25 @@ export class Store implements StoreReader {
       this.logger.error('A handler of the store failed', error, { store: this.name });
       return undefined;
     }
+  }
+}
+
+/** The keys of objects that are listed together. Readers get the same list until one of the objects changes. */
+class Group {
+  readonly keys = new Set<string>();
+  /** The keys in order, and removed keys, until a key is added. */
+  sorted: readonly string[] | undefined;
+  listed: readonly KubeObject[] | undefined;
+
+  /** Adds the key of an object that is new or has changed. */
+  add(key: string): void {
+    this.listed = undefined;
+    if (!this.keys.has(key)) this.sorted = undefined;
+    this.keys.add(key);
+  }
+
+  remove(key: string): void {
+    if (this.keys.delete(key)) this.listed = undefined;
   }
 }
 

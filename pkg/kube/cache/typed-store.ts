@@ -66,6 +66,7 @@ export class TypedStore<A> implements TypedStoreReader<A> {
   private readonly store: StoreReader;
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
+  private readonly typedLists = new WeakMap<readonly KubeObject[], readonly TypedEntry<A>[]>();
   /**
    * The key and resourceVersion of each object that could not be decoded. The store may have a newer version by now.
    */
@@ -136,7 +137,7 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     const { resourceVersion } = metadata;
     const key = keyText(keyOf({ metadata }));
     if (!isLeft(decoded)) this.undecodable.delete(key);
-    else if (this.isStored(key, resourceVersion)) this.undecodable.set(key, resourceVersion);
+    else if (!this.synced || this.isStored(key, resourceVersion)) this.undecodable.set(key, resourceVersion);
   }
 
   private isStored(key: string, resourceVersion: string): boolean {
@@ -146,7 +147,10 @@ export class TypedStore<A> implements TypedStoreReader<A> {
 
   private typed(listing: ReturnType<StoreReader['list']>): TypedListing<A> {
     if (listing.kind === 'unknown') return listing;
-    return { kind: 'listed', entries: listing.objects.map((object) => this.entryOf(object)) };
+    const { objects } = listing;
+    const entries = this.typedLists.get(objects) ?? objects.map((object) => this.entryOf(object));
+    this.typedLists.set(objects, entries);
+    return { kind: 'listed', entries };
   }
 
   private entryOf(object: KubeObject): TypedEntry<A> {

@@ -81,12 +81,16 @@ export class RoundRobin<Item extends RoundRobinItem> {
   *inTurn(now: Ms): Generator<Item> {
     for (const groups of this.namespaces.values()) {
       for (const items of groups.values()) {
-        let first: Item | undefined;
-        do {
-          const [longest] = items.values();
-          first = longest !== undefined && isOld(longest, now) ? longest : firstByOrder(items);
-          if (first !== undefined) yield first;
-        } while (first !== undefined && !items.has(first.id));
+        const [longest] = items.values();
+        const first = longest !== undefined && isOld(longest, now) ? longest : firstByOrder(items);
+        if (first === undefined) continue;
+        yield first;
+        if (items.has(first.id)) continue;
+        // The group may be large, and the caller may delete all of its items. So the others are sorted once.
+        for (const next of inOrder(items, now)) {
+          yield next;
+          if (items.has(next.id)) break;
+        }
       }
     }
   }
@@ -119,4 +123,10 @@ function firstByOrder<Item extends RoundRobinItem>(items: ReadonlyMap<string, It
   let first: Item | undefined;
   for (const item of items.values()) if (first === undefined || item.order < first.order) first = item;
   return first;
+}
+
+function inOrder<Item extends RoundRobinItem>(items: ReadonlyMap<string, Item>, now: Ms): readonly Item[] {
+  const [old, others]: [Item[], Item[]] = [[], []];
+  for (const item of items.values()) (isOld(item, now) ? old : others).push(item);
+  return [...old, ...others.toSorted((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0))];
 }

@@ -8,11 +8,9 @@ import { NO_LIMITS, findEksClusterExcess } from '../../../../pkg/fargate/operato
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
 import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
-import { roleTags, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../../model/desired-state.ts';
 import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../../model/goal-kinds.ts';
-import { currentProfileNameOf, profileNameOf } from '../../model/names.ts';
+import { currentProfileNameOf, profileNameOf } from '../../../shared/profile-names.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
 import type { Abandonment } from '../../reasons/wording/abandonment.ts';
 import type { Reason } from '../../reasons/reasons.ts';
@@ -119,13 +117,12 @@ function desiredUnderName(
   const role = wantedRole(object, controlPlaneFacts, { identity, place, limits: inputs.limits }, profileName);
   if (E.isLeft(role)) return role;
   const names = namesWithRecorded(profile.right.name, role.right.name, common.recorded);
-  const tagsOf = (sharer: AWSFargateProfile): Tags =>
-    E.getOrElse((): Tags => ({}))(roleTags(identity, tagSources(sharer, controlPlaneFacts, identity)));
+  const { controlPlaneTags } = controlPlaneFacts;
   const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
     requiredBoundary(inputs.limits, place) ?? spec.rolePermissionsBoundary;
   const location = { ...place, eksCluster: target.eksCluster };
   const roleSharers = inputs.roleSharers.filter((sharer) => isInEksCluster(sharer, object, location));
-  const roleConflict = roleSettingsConflict(object, roleSharers, { tagsOf, boundaryOf });
+  const roleConflict = roleSettingsConflict(object, roleSharers, { controlPlaneTags, boundaryOf });
   return E.right({
     ...common,
     names,

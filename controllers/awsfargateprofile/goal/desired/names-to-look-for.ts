@@ -13,7 +13,7 @@ import {
 import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
 import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
 import type { Target, TargetSource } from '../../model/goal-kinds.ts';
-import { profileNameOf, roleNameOf } from '../../model/names.ts';
+import { profileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 
 // The functions of this file compute the names under which the controller looks in AWS for the Fargate profile and the
 // IAM role of an object, and under which it may adopt them.

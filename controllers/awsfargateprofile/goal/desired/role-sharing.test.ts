@@ -3,8 +3,12 @@ import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../..
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
 import { PROVISIONED_IN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import type { RoleSettings } from './role-sharing.ts';
-import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
-import { anObject } from '../../testing/builders.ts';
+import { findRoleSharers, isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
+import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
+import { newCaches } from '../../../shared/caches.ts';
+import { newApi } from '../../testing/api.ts';
+import { aDeletedObject, anObject } from '../../testing/builders.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
@@ -18,13 +22,30 @@ const roleSharer = (name: string, createdAt: string, spec: Partial<AWSFargatePro
 const [OLD, YOUNG, YOUNGEST] = ['2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'];
 
 const SETTINGS: RoleSettings = {
-  tagsOf: ({ spec }) => spec.additionalTags ?? {},
+  controlPlaneTags: {},
   boundaryOf: ({ spec }) => spec.rolePermissionsBoundary,
 };
 const conflict = (object: AWSFargateProfile, ...roleSharers: readonly AWSFargateProfile[]) => {
   const found = roleSettingsConflict(object, roleSharers, SETTINGS);
   return found?.name === 'RoleSettingsConflict' ? found.facts : found;
 };
+
+describe('findRoleSharers', () => {
+  it('finds the other objects of the namespace that name the same role in any case and are not being deleted', () => {
+    const named = (name: string, role: string, parts: Parameters<typeof anObject>[0] = {}): KubeObject => {
+      const spec = { ...parts.spec, roleName: RoleName.of(role) };
+      return { ...anObject({ ...parts, metadata: { ...parts.metadata, name, uid: name }, spec }) };
+    };
+    const object = anObject({ spec: { roleName: RoleName.of('Shared') } });
+    const deleted = { ...aDeletedObject({ metadata: { name: 'd', uid: 'd' }, spec: object.spec }) };
+    const { profiles, typed } = newCaches({ ...newApi(), logger: new MemoryLogger() });
+    profiles.replaceAll(
+      [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
+      '100',
+    );
+    expect(findRoleSharers(object, typed.profiles).map((each) => each.metadata.name)).to.deep.equal(['a']);
+  });
+});
 
 describe('roleSettingsConflict', () => {
   it('is undefined for an object that shares its role with no other object', () => {

@@ -1,21 +1,41 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
-import { foldCase } from '../../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-map.ts';
+import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
-import { clusterIndexOf } from '../../../shared/caches.ts';
+import { BY_ROLE, clusterIndexOf, rolesOf } from '../../../shared/caches.ts';
+import { isDeleting } from '../../../shared/object-state.ts';
+import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 import type { KnownLocation } from '../../model/location.ts';
 import { locationOf } from '../../model/location.ts';
-import { currentProfileNameOf, roleNameOf } from '../../model/names.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
 
-/**
- * Functions that compute settings of an object's IAM role from more than its spec, for example from flags of the
- * manager.
- */
+/** The settings of an IAM role that do not come from the spec of the AWSFargateProfile alone. */
 export interface RoleSettings {
-  readonly tagsOf: (roleSharer: AWSFargateProfile) => Tags;
+  /** The `spec.additionalTags` of the control plane, which all objects with spec.clusterName ask for too. */
+  readonly controlPlaneTags: Tags;
+  /** Returns the permissions boundary of an object's role, which may come from the operator's limits. */
   readonly boundaryOf: (roleSharer: AWSFargateProfile) => string | undefined;
+}
+
+/**
+ * Returns the other AWSFargateProfiles of the namespace that name the same IAM role and are not being deleted. Their EKS
+ * clusters may be others.
+ */
+export function findRoleSharers(
+  object: AWSFargateProfile,
+  profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
+): readonly AWSFargateProfile[] {
+  const sharers: AWSFargateProfile[] = [];
+  for (const role of rolesOf(E.right(object))) {
+    const listing = profiles.byIndex(BY_ROLE, role);
+    for (const { decoded } of listing.kind === 'listed' ? listing.entries : [])
+      if (E.isRight(decoded) && decoded.right.metadata.uid !== object.metadata.uid && !isDeleting(decoded.right))
+        sharers.push(decoded.right);
+  }
+  return sharers;
 }
 
 /**
@@ -23,34 +43,31 @@ export interface RoleSettings {
  * settings of the role. Without this rule each of the two objects would undo the changes of the other.
  *
  * If the two objects also have the same profile name, the reason says that the profile belongs to the older object.
- *
- * `tagsOf` gives all tags that an object wants on its role, including those from the control plane. `boundaryOf` gives
- * the permissions boundary, which may come from the operator's limits.
  */
 export function roleSettingsConflict(
   object: AWSFargateProfile,
   roleSharers: readonly AWSFargateProfile[],
-  { tagsOf, boundaryOf }: RoleSettings,
+  { controlPlaneTags, boundaryOf }: RoleSettings,
 ): Reason | undefined {
   const name = roleNameOf(object);
   if (name === undefined) return undefined;
-  for (const other of roleSharers
-    .filter((each) => isOlder(each, object))
-    .toSorted((a, b) => (isOlder(a, b) ? -1 : 1))) {
-    const settings = [
-      ...differingSettings(object, other, boundaryOf),
-      ...conflictingTagKeys(tagsOf(object), tagsOf(other)).map((key) => `additionalTags["${key}"]`),
-    ];
-    if (settings.length > 0) {
-      const profile = currentProfileNameOf(object);
-      const isProvisioned = object.status?.initialization?.provisioned === true;
-      const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
-      return currentProfileNameOf(other) === profile
-        ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned })
-        : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned });
-    }
+  const tags = tagsByFoldedKey(object, controlPlaneTags);
+  // Many objects may share the role, so this is one pass over them, and the tags of each are compared as they are.
+  let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
+  for (const other of roleSharers) {
+    if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
+    const theirs = tagsByFoldedKey(other, controlPlaneTags);
+    const settings = [...differingSettings(object, other, boundaryOf), ...differingTags(tags, theirs)];
+    if (settings.length > 0) oldest = { other, settings };
   }
-  return undefined;
+  if (oldest === undefined) return undefined;
+  const { other, settings } = oldest;
+  const profile = currentProfileNameOf(object);
+  const isProvisioned = object.status?.initialization?.provisioned === true;
+  const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
+  return currentProfileNameOf(other) === profile
+    ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned })
+    : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned });
 }
 
 /**
@@ -95,14 +112,24 @@ function differingSettings(
   ];
 }
 
+type Tag = readonly [key: string, value: string];
+
 /**
- * Returns the tag keys that have different values in the two tag maps. IAM ignores upper and lower case in tag keys.
+ * Returns the tags that an object asks for on its role, by their keys in lower case: IAM ignores upper and lower case in
+ * tag keys. The first of equal keys counts, and the tags of the object count before those of the control plane.
  */
-function conflictingTagKeys(a: Tags, b: Tags): readonly string[] {
-  const values = new Map(Object.entries(b).map(([key, value]) => [foldCase(key), value]));
-  return Object.entries(a)
-    .filter(([key, value]) => (values.get(foldCase(key)) ?? value) !== value)
-    .map(([key]) => key);
+function tagsByFoldedKey({ spec }: AWSFargateProfile, controlPlaneTags: Tags): ReadonlyMap<string, Tag> {
+  const tags = new Map<string, Tag>();
+  const { additionalTags = {}, clusterName } = spec;
+  const inherited = clusterName === undefined ? {} : controlPlaneTags;
+  for (const tag of [...sortedEntries(additionalTags), ...sortedEntries(inherited)])
+    if (!tags.has(foldCase(tag[0]))) tags.set(foldCase(tag[0]), tag);
+  return tags;
 }
+
+const differingTags = (mine: ReadonlyMap<string, Tag>, theirs: ReadonlyMap<string, Tag>): readonly string[] =>
+  [...mine]
+    .filter(([folded, [, value]]) => (theirs.get(folded)?.[1] ?? value) !== value)
+    .map(([, [key]]) => `additionalTags["${key}"]`);
 
 const sorted = (list: readonly string[] = []): readonly string[] => [...new Set(list)].toSorted();

@@ -3,6 +3,7 @@ import type { ProfileName, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { DeadlineExceeded, withDeadline } from '../../../../pkg/async/deadline.ts';
+import { nextTurn } from '../../../../pkg/async/next-turn.ts';
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
@@ -16,8 +17,8 @@ import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { hasFinalizer } from '../../../shared/object-state.ts';
 import type { KnownLocation } from '../../model/location.ts';
+import { roleNameOf } from '../../../shared/profile-names.ts';
 import { locationOf } from '../../model/location.ts';
-import { roleNameOf } from '../../model/names.ts';
 
 /** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
 export interface RoleInCluster {
@@ -59,6 +60,9 @@ export interface RoleUserSources {
  * AWSFargateProfile changed and the watch therefore reported no newer resourceVersion.
  */
 const MAX_WATCH_LAG: Ms = 200;
+
+/** After so many objects that the manager has not compared before, other work gets its turn. */
+const USERS_PER_TURN = 200;
 
 /**
  * Returns a function that reads the other users of an IAM role. Its answer is never older than the call of the
@@ -125,12 +129,15 @@ function newCacheReader({
     }
     const listing = profiles.list();
     if (listing.kind === 'unknown') return undefined;
-    return listing.entries.flatMap(({ object, decoded }) => {
-      if (!hasFinalizer(object)) return [];
-      const user = users.get(object) ?? toRoleUser(object, decoded);
+    const found: RoleUser[] = [];
+    for (const { object, decoded } of listing.entries) {
+      if (!hasFinalizer(object)) continue;
+      const seen = users.get(object);
+      const user = seen ?? toRoleUser(object, decoded);
       users.set(object, user);
-      return [user];
-    });
+      if (found.push(user) % USERS_PER_TURN === 0 && seen === undefined) await nextTurn(clock, signal);
+    }
+    return found;
   };
 }
 

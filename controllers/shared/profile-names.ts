@@ -1,6 +1,6 @@
-import type { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { findProfileNameProblem, profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
+import type { ProfileName, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { findProfileNameProblem, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
 
 /** Returns the name that the spec gives to the object's Fargate profile: spec.profileName, or the computed name. */
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
