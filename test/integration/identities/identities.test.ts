@@ -372,8 +372,8 @@ describe('identities', () => {
       await world.delete('lost');
       await world.condition('lost', 'Deleting', { status: 'True', reason: 'IdentityNotFound' });
       const message =
-        'spec.identityRef of the control plane names AWSClusterStaticIdentity "lost", which does not exist. Create the ' +
-        'identity, or correct the reference to it. The controller then continues on its own. Or set spec.deletionPolicy ' +
+        'spec.identityRef of the control plane names AWSClusterStaticIdentity "lost", which does not exist. Create ' +
+        'AWSClusterStaticIdentity "lost", or correct the reference to it. The controller then continues on its own. Or set spec.deletionPolicy ' +
         'to Retain: then the deletion of this object ends, and its profile and role stay in AWS.';
       expect(await messageOf('lost', 'Deleting')).to.equal(message);
       expect(await messageOf('lost', 'Reconciling')).to.equal(message);

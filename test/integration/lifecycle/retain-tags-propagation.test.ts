@@ -302,7 +302,7 @@ describe('credentials of another account', () => {
       const object = await world.condition(name, 'CredentialsReady', { status: 'False', reason: 'WrongAccount' });
       expect(summaryOf(object).Stalled).to.equal('True WrongAccount');
       expect(messageOf(object, condition)).to.equal(
-        `The credentials of the manager itself belong to account ${OTHER_ACCOUNT}, but the Fargate profile of this object is in account ${ACCOUNT}. ` +
+        `The credentials of the manager itself belong to account ${OTHER_ACCOUNT}, but this object records account ${ACCOUNT} for its Fargate profile. ` +
           `The controller reads and changes nothing in account ${OTHER_ACCOUNT}. Name an identity of account ${ACCOUNT} in spec.identityRef of the control plane, or change the credentials of the manager itself. The controller retries on its own.${way}`,
       );
       await world.event(name, 'Warning WrongAccount');
