@@ -46,10 +46,10 @@ export class GroupReporter {
   async report(
     group: KubeObject,
     profile: TypedEntry<AWSFargateProfile> | undefined,
-    { state: currentState, reason, message }: GroupState,
+    found: GroupState,
     context: ReconcileContext,
   ): Promise<void> {
-    const state: GroupState = { state: currentState, reason, message: toPrintableLine(message) };
+    const state: GroupState = { ...found, message: toPrintableLine(found.message) };
     const before = currentStateOf(group);
     // The event is recorded before the status is written, because a write that the API server refuses ends this
     // function.
