@@ -54,7 +54,7 @@ export function connectWatches(options: WatchesOptions): void {
     });
   });
   caches.profiles.onChange((change) => enqueueProfile(options, change));
-  for (const store of [caches.clusters, caches.controlPlanes]) {
+  for (const store of [caches.profiles, caches.clusters, caches.controlPlanes]) {
     store.onSync((synced) => synced && enqueueUnsettled(options));
   }
   caches.clusters.onChange((change) => {
@@ -117,8 +117,9 @@ function isAffected(
 
 /**
  * Enqueues each AWSFargateProfile that is paused, being deleted, not Ready, or not reconciled since the last change of
- * its spec. A cache calls this function after it has listed all Clusters or control planes, because such an object may
- * have waited for that list.
+ * its spec. A cache calls this function after it has listed all its objects. Before the list of AWSFargateProfiles is
+ * complete, their places in the workqueue are unknown. After the lists of the Clusters and control planes, objects that
+ * have waited for these lists can go on.
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
