@@ -120,15 +120,16 @@ describe('thousands of objects of one tenant', () => {
     const run = async (count: number): Promise<number> => {
       let comparisons = 0;
       const store = new Store({ name: PLURAL, logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
-      const keys = Array.from({ length: count }, (_, index) => ({ namespace: 'team-a', name: `${index}` }));
-      const objects = keys.map((key): KubeObject => {
+      const keys = Array.from({ length: count }, (_, index) => ({ namespace: 'team-a', name: `${count + index}` }));
+      // The first object of the Cluster, the oldest, is the last one by name.
+      const objects = keys.map((key, index): KubeObject => {
         const metadata = {
           ...key,
           uid: key.name,
           resourceVersion: '1',
           get creationTimestamp() {
             comparisons += 1;
-            return '2026-11-21T03:25:00Z';
+            return `${2 * count - index}`;
           },
         };
         return { apiVersion: API_VERSION, kind: KIND, metadata, spec: { clusterName: 'prod' } };

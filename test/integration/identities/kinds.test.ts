@@ -27,7 +27,7 @@ describe('identities whose CRDs are installed later', () => {
     });
     expect(messageOf(object, 'CredentialsReady')).to.equal(
       'spec.identityRef of the control plane names AWSClusterStaticIdentity "late", which the controller cannot read: the API server ' +
-        'does not serve awsclusterstaticidentities.infrastructure.cluster.x-k8s.io. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
+        'does not serve awsclusterstaticidentities.infrastructure.cluster.x-k8s.io. If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. The controller retries on its own.',
     );
     await applyCrds(world.controlPlane.api, STAND_IN_CRDS);
     await createStaticIdentity(world, 'late', OTHER);

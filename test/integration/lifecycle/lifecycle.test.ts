@@ -68,6 +68,7 @@ describe('the lifecycle of an AWSFargateProfile', () => {
         selectors: [{ namespace: 'default', labels: {} }],
         tags: {
           'kubernetes.io/cluster/prod': 'owned',
+          'sigs.k8s.io/cluster-api-provider-aws-fargate/added': 'WCcjporduQjUpypRy2BLxZp8',
           'sigs.k8s.io/cluster-api-provider-aws-fargate/owner': 'default/web',
           stage: 'production',
           team: 'shop',
@@ -83,6 +84,7 @@ describe('the lifecycle of an AWSFargateProfile', () => {
         inlinePolicies: [],
         tags: {
           'kubernetes.io/cluster/prod': 'owned',
+          'sigs.k8s.io/cluster-api-provider-aws-fargate/added': 'WCcjporduQjUpypRy2BLxZp8',
           'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster': `arn:aws:eks:us-east-1:${ACCOUNT}:cluster/default_prod-control-plane`,
           'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace': 'default',
           stage: 'production',
