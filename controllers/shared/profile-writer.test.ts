@@ -56,6 +56,14 @@ describe('ProfileWriter', () => {
     expect(writes()).to.deep.equal([]);
   });
 
+  it('returns the whole answer when the watch delivered the same version without the fields that another CRD lacks', async () => {
+    const object = api.put({ status: { ready: true, account: '123456789012' } });
+    const pruned = { ...object, status: { ready: true } };
+    store.replaceAll([pruned], object.metadata.resourceVersion);
+    const written = await writer.patchStatus(pruned, { ready: true, account: '123456789012' }, signal);
+    expect(written?.status).to.deep.include({ account: '123456789012' });
+  });
+
   it('removes a field that the new status leaves out', async () => {
     const object = api.put({ status: { ready: true, profileStatus: 'CREATING' } });
     const written = await writer.patchStatus(object, { ready: true }, signal);

@@ -84,6 +84,24 @@ describe('a failure that lasts', () => {
     await world.deleteAndFinish('a');
   });
 
+  it('a create that failed does not block the other objects of its cluster until its next attempt', async () => {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: 4 * SECOND, deleteMs: 4 * SECOND } } });
+    world.aws.admin.planFailure({ operation: 'create', issues: [ISSUE] });
+    world.start();
+    world.apply('a');
+    await world.until('the create of a', () => callsOf(world, 'CreateFargateProfile').length === 1);
+    world.apply('b', 'c');
+    await world.until('the failure of a', () => world.condition('a')?.reason === 'CreateFailed');
+    world.aws.admin.clearPlannedFailures();
+    await world.ready('b', 'c');
+    expect(
+      callsOf(world, 'CreateFargateProfile').map(({ identifiers }) => identifiers['fargateProfileName']),
+    ).to.deep.equal(['default_a', 'default_b', 'default_c']);
+    expect(callsOf(world, 'DeleteFargateProfile')).to.deep.equal([]);
+    await world.ready('a');
+    await world.deleteAndFinish('a', 'b', 'c');
+  });
+
   for (const [what, spec] of [
     ['of the profile', { selectors: [{ namespace: 'other' }] }],
     ['of the role alone', { rolePath: '/other/' }],

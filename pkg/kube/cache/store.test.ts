@@ -289,6 +289,17 @@ describe('Store', () => {
       expect(store.lookup(keyFor('a')).kind).to.equal('absent');
     });
 
+    it('prefers the answer to a write to the same version from the watch, which can lack fields', () => {
+      const { store, changes } = newSynced();
+      store.upsert(widget('a', '101'));
+      changes.length = 0;
+      store.replaceWith({ ...widget('a', '101'), spec: { size: 2 } });
+      store.replaceWith({ ...widget('a', '101'), spec: { size: 2 } });
+      store.upsert(widget('a', '101'));
+      expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 2);
+      expect(changes).to.have.length(1);
+    });
+
     it('ignores the answer to a write that ended the object when the watch reported the deletion first', () => {
       const { store, changes } = newSynced();
       store.upsert(widget('a', '101'));

@@ -73,7 +73,8 @@ export type ChangeHandler = (change: Change) => void;
 
 interface PutOptions {
   readonly isInInitialList?: boolean;
-  readonly isListed?: boolean;
+  /** Whether the object replaces a stored object of the same resourceVersion whose content differs. */
+  readonly evenIfSameVersion?: boolean;
   readonly evenIfOlder?: boolean;
 }
 
@@ -199,7 +200,8 @@ export class Store implements StoreReader {
 
   /**
    * Stores the object that the API server returned for a write. The store then ignores watch events with an older
-   * version of this object.
+   * version of this object. The answer also replaces a stored object of the same resourceVersion: a watch that began
+   * under another CRD goes on for up to two minutes, and lacks the fields that the other CRD does not have.
    *
    * The answer to the write that removes the last finalizer shows the object with its resourceVersion from before the
    * deletion. If the watch has sent the deletion before that answer arrives, the object stays deleted.
@@ -208,7 +210,7 @@ export class Store implements StoreReader {
     const isKnown = this.objects.has(keyText(keyOf(object)));
     const isDeleted =
       !isKnown && this.newestVersion !== undefined && !isOlder(this.newestVersion, object.metadata.resourceVersion);
-    if (!isDeleted) this.tryPut(object);
+    if (!isDeleted) this.tryPut(object, { evenIfSameVersion: true });
   }
 
   /**
@@ -239,7 +241,7 @@ export class Store implements StoreReader {
       // stored version is lost in etcd, so the older version replaces it.
       const stored = this.objects.get(keyText(keyOf(item)));
       const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
-      this.tryPut(item, { isInInitialList, isListed: true, evenIfOlder: isHistoryRewound || isListAsNewAsStored });
+      this.tryPut(item, { isInInitialList, evenIfSameVersion: true, evenIfOlder: isHistoryRewound || isListAsNewAsStored });
       yield;
     }
     if (isHistoryRewound) this.newestVersion = undefined;
@@ -368,7 +370,7 @@ export class Store implements StoreReader {
   /** Stores an object. Without `evenIfOlder`, keeps a newer version that the store has, and returns false. */
   private putObject(
     object: KubeObject,
-    { isInInitialList = false, isListed = false, evenIfOlder = false }: PutOptions = {},
+    { isInInitialList = false, evenIfSameVersion = false, evenIfOlder = false }: PutOptions = {},
   ): boolean {
     const text = keyText(keyOf(object));
     const previous = this.objects.get(text);
@@ -376,7 +378,7 @@ export class Store implements StoreReader {
     if (previous !== undefined) {
       const storedVersion = previous.metadata.resourceVersion;
       if (isOlder(version, storedVersion) && !evenIfOlder) return false;
-      if (storedVersion === version && (!isListed || hasSameContent(previous, object))) return true;
+      if (storedVersion === version && (!evenIfSameVersion || hasSameContent(previous, object))) return true;
     }
     const frozen = deepFreeze(withoutManagedFields(object));
     this.objects.set(text, frozen);

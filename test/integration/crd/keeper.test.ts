@@ -64,7 +64,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
 
   /**
    * Waits until the manager has restored the CRD: the API server has the CRD of this provider and no webhook of Cluster
-   * API Provider AWS for AWSFargateProfiles, and the manager has recorded which objects lost fields.
+   * API Provider AWS for AWSFargateProfiles, and the manager has recorded which objects lost fields. The API server calls
+   * a webhook for a moment after its removal, so the function also waits until a dry run of a write succeeds.
    */
   const restored = (): Promise<unknown> =>
     eventually(
@@ -72,6 +73,7 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
         expect(providerOf(await get(PROFILE_CRD))).to.equal('infrastructure-aws-fargate');
         expect(await capa.webhooks()).to.deep.equal(others());
         expect((await restorations()).at(-1)?.dropped).to.equal(undefined);
+        await world.controlPlane.api.post(`${pathOf('', 'default')}?dryRun=All`, fargateProfile('dry-run'));
         return true;
       },
       { what: 'the restoration' },

@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { sideBySide } from '../../support/side-by-side.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { triggerReconcile } from '../../world/trigger-reconcile.ts';
-import { HELD_MS, holdChange } from '../../world/aws/operations.ts';
+import { HELD_MS } from '../../world/aws/operations.ts';
 import { profileMutations, profileQueueOf } from '../../world/aws/queue.ts';
 import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
@@ -111,26 +111,6 @@ describe('the cluster queue: EKS changes one profile of a cluster at a time', ()
       }
     },
   );
-
-  alongside('is not blocked by a failed object that waits for its next attempt', async () => {
-    await world.createEksCluster('backoff');
-    const calls = callsFromNow(world.aws, 'backoff');
-    // The creation of `backoff-a` fails only after `backoff-b` and `backoff-c` wait for it.
-    const held = holdChange(world.aws, 'Create', 'default_backoff-a');
-    await start('backoff', 'backoff-a');
-    const first = await held;
-    await start('backoff', 'backoff-b', 'backoff-c');
-    await waitUntilQueued('backoff-b', 'backoff-c');
-    world.aws.admin.setProfile({ ...first, status: 'CREATE_FAILED' });
-    await waitUntilReady(['backoff-b', 'backoff-c']);
-    expect(profileMutations(calls)).to.deep.equal([
-      'Create default_backoff-a',
-      'Create default_backoff-b',
-      'Create default_backoff-c',
-    ]);
-    await waitUntilReady(['backoff-a']);
-    expect(calls.failures()).to.deep.equal([]);
-  });
 
   describe('with changes by other clients', () => {
     const ahead = (name: string, who: string): Promise<RawObject> =>
