@@ -91,6 +91,25 @@ const KINDS_OF_REFUSED = [
 
 describe('thousands of objects of one tenant', () => {
   for (const { what, spec } of KINDS_OF_REFUSED) {
+    it(`${what} take processor time in proportion to their number`, async () => {
+      const run = async (count: number): Promise<number> => {
+        const before = process.threadCpuUsage();
+        const world = newWorld();
+        createRefused(world, count, spec);
+        const first = world.start();
+        await world.clock.advance(MINUTE);
+        first.kill();
+        world.start();
+        await world.clock.advance(MINUTE);
+        const { user, system } = process.threadCpuUsage(before);
+        return user + system;
+      };
+      // The first run also compiles the code.
+      await run(200);
+      const once = await run(200);
+      expect(await run(800)).to.be.at.most(8 * once);
+    });
+
     it(`${what} are reconciled one in each turn of the event loop, also when they need no request`, async () => {
       const world = newWorld();
       createRefused(world, 200, spec);
