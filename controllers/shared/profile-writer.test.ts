@@ -57,11 +57,11 @@ describe('ProfileWriter', () => {
   });
 
   it('returns the whole answer when the watch delivered the same version without the fields that another CRD lacks', async () => {
-    const object = api.put({ status: { ready: true, account: '123456789012' } });
+    const object = api.put({ status: { ready: true, profileStatus: 'ACTIVE' } });
     const pruned = { ...object, status: { ready: true } };
     store.replaceAll([pruned], object.metadata.resourceVersion);
-    const written = await writer.patchStatus(pruned, { ready: true, account: '123456789012' }, signal);
-    expect(written?.status).to.deep.include({ account: '123456789012' });
+    const written = await writer.patchStatus(pruned, { ready: true, profileStatus: 'ACTIVE' }, signal);
+    expect(written?.status).to.deep.include({ profileStatus: 'ACTIVE' });
   });
 
   it('removes a field that the new status leaves out', async () => {
