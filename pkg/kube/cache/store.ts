@@ -241,7 +241,11 @@ export class Store implements StoreReader {
       // stored version is lost in etcd, so the older version replaces it.
       const stored = this.objects.get(keyText(keyOf(item)));
       const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
-      this.tryPut(item, { isInInitialList, evenIfSameVersion: true, evenIfOlder: isHistoryRewound || isListAsNewAsStored });
+      this.tryPut(item, {
+        isInInitialList,
+        evenIfSameVersion: true,
+        evenIfOlder: isHistoryRewound || isListAsNewAsStored,
+      });
       yield;
     }
     if (isHistoryRewound) this.newestVersion = undefined;
