@@ -123,6 +123,8 @@ export async function startProcess(
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   closeSync(log);
+  // The watchdog learns the id before any await, because a signal can end the test process during an await.
+  if (child.pid !== undefined) watchdog.track(child.pid);
   try {
     await once(child, 'spawn');
   } catch (error) {
@@ -130,7 +132,6 @@ export async function startProcess(
   }
   const pid = child.pid;
   if (pid === undefined) throw new Error(`starting ${name}: no process id`);
-  watchdog.track(pid);
 
   let ended: Exit | undefined;
   const exited = new Promise<Exit>((resolve) => {
