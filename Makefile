@@ -10,7 +10,7 @@ SHELL := /bin/bash
 ifndef MACHINE_PATH
 MACHINE_PATH := $(PATH)
 endif
-# hack/image.ts runs npm too.
+# hack/image.sh and hack/release.ts run npm too.
 export MACHINE_PATH
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
@@ -114,8 +114,8 @@ build: $(INSTALLED) ## Build dist/manager.mjs, the manager in one file, with sou
 	node hack/build.ts
 
 .PHONY: image
-image: $(INSTALLED) ## Build the image for amd64 and arm64 as an OCI archive in dist/ (needs dpkg-deb and apt-get)
-	@node hack/image.ts --image '$(IMAGE)' --out dist/image.oci.tar
+image: $(INSTALLED) ## Build the image for amd64 and arm64 as an OCI archive in dist/ (needs buildah and apt-get)
+	@hack/image.sh '$(IMAGE)' dist/image.oci.tar '$(VERSION)'
 
 .PHONY: release
 release: $(INSTALLED) ## Write the files of a release to out/ (VERSION=v0.1.0, IMAGE=<repository of the image>)

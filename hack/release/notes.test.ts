@@ -46,7 +46,8 @@ describe('the release notes', () => {
   });
 
   it('name the image, and have the changes', () => {
-    const notes = releaseNotes({ version: 'v0.1.1', image: 'example.com/manager:v0.1.1', changes: '- a mistake' });
-    expect(notes).to.contain('`example.com/manager:v0.1.1`').and.to.contain('\n- a mistake\n');
+    const notes = releaseNotes('v0.1.1', 'example.com/manager:v0.1.1', 'sha256:1', '- a mistake');
+    expect(notes).to.contain('`example.com/manager:v0.1.1`, with the digest `sha256:1`.');
+    expect(notes).to.contain('\n- a mistake\n');
   });
 });

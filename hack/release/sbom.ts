@@ -1,65 +1,35 @@
-import type { Notice } from '../build/notices.ts';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
-/** A component of the product that is not in the bundle of the manager, such as Node.js or a Debian package. */
-export interface OtherComponent {
-  readonly name: string;
-  readonly version: string;
-  /** The package URL: https://github.com/package-url/purl-spec */
-  readonly purl: string;
-  readonly licence?: string;
+/** The largest output of npm that this program accepts, in bytes. It has about 150 kB. */
+const MAX_OUTPUT_BYTES = 10e6;
+
+/** Returns the Debian packages of the image as components of CycloneDX: https://cyclonedx.org/docs/1.5/json/#components */
+function debianComponents(root: string): readonly object[] {
+  const lines = readFileSync(join(root, 'hack/debian-packages.sha256'), 'utf8').trim().split('\n');
+  return lines.map((line) => {
+    const [content = '', path = ''] = line.split('  ');
+    const [name = '', version = '', architecture = ''] = basename(path, '.deb').split('_');
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-13`;
+    return { type: 'library', 'bom-ref': purl, name, version, purl, hashes: [{ alg: 'SHA-256', content }] };
+  });
 }
-
-/** A CycloneDX component: https://cyclonedx.org/docs/1.6/json/#components */
-interface Component {
-  readonly type: 'library';
-  readonly 'bom-ref': string;
-  readonly name: string;
-  readonly version: string;
-  readonly purl: string;
-  readonly licenses?: readonly { readonly expression: string }[];
-}
-
-const npmUrl = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
-
-const componentOf = ({ name, version, purl, licence }: OtherComponent): Component => ({
-  type: 'library',
-  'bom-ref': purl,
-  name,
-  version,
-  purl,
-  ...(licence !== undefined && { licenses: [{ expression: licence }] }),
-});
 
 /**
- * Returns the software bill of materials of a version in the format CycloneDX 1.6: the npm packages whose code is in
- * the bundle, and other components. There is no serial number and no time, so the same inputs give the same bytes.
+ * Returns the software bill of materials of a version in the format CycloneDX: the npm packages of package-lock.json
+ * without those for development, and the Debian packages of the image. It has no serial number, no time and no version
+ * of npm, so the same sources give the same bytes.
  */
-export function softwareBillOfMaterials(
-  product: { readonly name: string; readonly version: string; readonly licence: string },
-  notices: readonly Notice[],
-  others: readonly OtherComponent[],
-): string {
-  const { name, version, licence } = product;
-  const ref = `${name}@${version}`;
-  const all = [
-    ...notices.map((notice) => componentOf({ ...notice, purl: npmUrl(notice.name, notice.version) })),
-    ...others.map(componentOf),
-  ];
-  // The bundle can contain two copies of the same version of a package. The software bill of materials lists the copies
-  // as one component.
-  const components = [...new Map(all.map((component) => [component.purl, component])).values()].toSorted((a, b) =>
-    a.purl < b.purl ? -1 : 1,
-  );
-  const bom = {
-    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    version: 1,
-    metadata: {
-      component: { type: 'application', 'bom-ref': ref, name, version, licenses: [{ expression: licence }] },
-    },
-    components,
-    dependencies: [{ ref, dependsOn: components.map((component) => component['bom-ref']) }],
+export function softwareBillOfMaterials(root: string, product: { readonly name: string; readonly version: string }) {
+  const edit = (key: string, value: unknown): unknown => {
+    if (key === 'serialNumber' || key === 'timestamp' || key === 'tools') return undefined;
+    // npm names the product after its folder.
+    if (key === 'component' && typeof value === 'object') return { ...value, ...product };
+    return key === 'components' && Array.isArray(value) ? [...value.map(Object), ...debianComponents(root)] : value;
   };
-  return `${JSON.stringify(bom, null, 2)}\n`;
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
+  const env = { ...process.env, PATH: process.env['MACHINE_PATH'] ?? process.env['PATH'] };
+  const bom = execFileSync('npm', args, { cwd: root, env, encoding: 'utf8', maxBuffer: MAX_OUTPUT_BYTES });
+  return `${JSON.stringify(JSON.parse(bom, edit), null, 2)}\n`;
 }

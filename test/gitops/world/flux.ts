@@ -1,11 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
 import { stringify } from 'yaml';
-import { tar } from '../../../hack/image/tar.ts';
 import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
 import { cachedFromModule } from '../../envtest/binaries/module-files.ts';
 import { KUSTOMIZE_CONTROLLER_VERSION, SOURCE_CONTROLLER_VERSION } from '../../envtest/binaries/versions.ts';
@@ -155,8 +156,7 @@ async function startSource(): Promise<{ publish(objects: readonly object[]): Art
   return {
     publish: (objects) => {
       revisions += 1;
-      const content = Buffer.from(objects.map((object) => `---\n${stringify(object)}`).join(''));
-      const archive = gzipSync(tar([{ kind: 'file', path: `${FOLDER}/objects.yaml`, mode: 0o644, content }]));
+      const archive = archiveOf(objects.map((object) => `---\n${stringify(object)}`).join(''));
       const commit = createHash('sha1').update(`${revisions}`).update(archive).digest('hex');
       archives.set(`/${commit}.tar.gz`, archive);
       return {
@@ -173,4 +173,16 @@ async function startSource(): Promise<{ publish(objects: readonly object[]): Art
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Returns a compressed tar archive with the manifests in the folder of the repository. */
+function archiveOf(manifests: string): Buffer {
+  const directory = mkdtempSync(join(tmpdir(), 'capaf-flux-'));
+  try {
+    mkdirSync(join(directory, FOLDER));
+    writeFileSync(join(directory, FOLDER, 'objects.yaml'), manifests);
+    return execFileSync('tar', ['--create', '--gzip', '--directory', directory, FOLDER]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 }
