@@ -1,174 +1,11 @@
 import { expect } from 'chai';
-import type { Facts, ReasonName, Reason } from './reasons.ts';
+import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
+import type { ReasonName, Reason } from './reasons.ts';
 import type { UsualDuration } from './reasons.ts';
 import { REASONS, isEndedBySibling, messageOf, natureOf, conditionTypeOf, pollOf, newReason } from './reasons.ts';
 
-const FACTS: Facts = {
-  WaitingForCluster: { cluster: 'team-a/prod' },
-  WaitingForAPI: { kind: 'Cluster', reason: 'the kind is not served' },
-  APIServerRefused: {
-    message: 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web: forbidden',
-    remedy: 'Apply the roles and role bindings of the manager again (config/rbac)',
-  },
-  ClusterDeleting: { what: 'Cluster team-a/prod' },
-  WaitingForEKSControlPlane: { detail: 'AWSManagedControlPlane team-a/prod-control-plane is not ready yet' },
-  GuardRefused: {
-    controlPlane: 'team-a/prod-control-plane',
-    reason: 'another client changes the control plane again and again',
-  },
-  ClusterVanished: { cluster: 'team-a/prod', remaining: 20_000 },
-  MoveAbandoned: { cluster: 'default/prod' },
-  RetainBlocksClusterDeletion: { name: 'team-a_web', cluster: 'prod' },
-  ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
-  CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },
-  ControlPlaneElsewhere: { cluster: 'team-a/prod', namespace: 'team-a', named: 'team-b' },
-  ControlPlaneUnsupported: { cluster: 'team-a/prod', kind: 'KubeadmControlPlane' },
-  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-north-1', saidBy: 'status' },
-  TargetUnknown: {
-    missing: 'Cluster team-a/prod does not exist',
-    cure: 'Restore Cluster team-a/prod and its AWSManagedControlPlane',
-    provisionedIn: undefined,
-    profile: 'team-a_web',
-    role: 'web-pods',
-    abandonment: 'retain',
-  },
-  ClusterNotNamed: { provisionedIn: undefined },
-  UseClusterName: { eksCluster: 'tools', controlPlane: 'team-a/prod-control-plane', cluster: undefined },
-  RegionUnknown: { cluster: 'tools' },
-  WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
-  SubnetChoiceDenied: { detail: 'Missing permissions for ec2:DescribeSubnets', denial: {} },
-  InvalidSpec: { detail: 'spec.roleARN "x" is not the ARN of an IAM role' },
-  TagsInvalid: { detail: 'tag "aws:x" of the AWSFargateProfile: AWS reserves keys that begin with "aws:"' },
-  NoPrivateSubnets: { controlPlane: 'team-a/prod-control-plane' },
-  CredentialsMissing: { detail: 'the controller has no AWS credentials: the AWS SDK looked in the environment' },
-  CredentialsInvalid: {
-    detail: 'AWS rejects the credentials of the manager itself. AWS says: The security token has expired',
-    whose: 'the manager itself',
-  },
-  IdentityUnreadable: {
-    detail:
-      'spec.identityRef of the control plane names AWSClusterStaticIdentity "tenant", which the controller cannot read: the kind is not served',
-  },
-  IdentityNotFound: {
-    detail: 'spec.identityRef of the control plane names AWSClusterRoleIdentity "tenant", which does not exist',
-    missing: 'AWSClusterRoleIdentity "tenant"',
-  },
-  IdentityNotAllowed: { detail: 'AWSClusterRoleIdentity "tenant" does not allow namespace "team-a"' },
-  IdentityLoop: {
-    detail: 'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "a"',
-  },
-  IdentityInvalid: {
-    detail:
-      'AWSClusterRoleIdentity "tenant" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
-  },
-  SecretNotFound: {
-    detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" does not exist',
-    missing: 'Secret capaf-system/tenant',
-  },
-  SecretIncomplete: { detail: 'Secret capaf-system/tenant of AWSClusterStaticIdentity "tenant" has no AccessKeyID' },
-  AssumeRoleDenied: {
-    detail:
-      'the credentials of the manager itself cannot assume role arn:aws:iam::444455556666:role/tenant. AWS says: no',
-    denial: {},
-  },
-  AssumeRoleRefused: {
-    detail:
-      'the credentials of the manager itself cannot assume role arn:aws:iam::444455556666:role/tenant. AWS says: The requested DurationSeconds exceeds the limit',
-  },
-  RegionInvalid: { region: 'us_east_1' },
-  RegionNotEnabled: {
-    detail: 'The security token is invalid. (EKS ListFargateProfiles: UnrecognizedClientException)',
-    region: 'af-south-1',
-    acceptedIn: 'eu-west-1',
-  },
-  WrongAccount: { whose: 'the manager itself', recorded: '111122223333', found: '444455556666' },
-  AccountUncertain: {
-    cluster: 'prod',
-    region: 'eu-west-1',
-    account: '444455556666',
-    profile: 'team-a_web',
-    role: 'web-pods',
-  },
-  AccessDenied: {
-    detail: 'no (EKS CreateFargateProfile: AccessDeniedException)',
-    denial: {},
-    called: 'eks:CreateFargateProfile',
-    region: 'eu-west-1',
-    about: 'EKSFargateProfileReady',
-  },
-  AWSUnavailable: {
-    detail:
-      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
-    about: 'EKSFargateProfileReady',
-  },
-  AWSError: { detail: 'I am a teapot (IAM GetRole: Teapot)', about: 'IAMFargateRolesReady' },
-  SDKRefused: { detail: 'Invalid Configuration: FIPS and custom endpoint are not supported', region: 'eu-west-1' },
-  Refused: { detail: 'Subnet subnet-0a provided in Fargate Profile is not a private subnet' },
-  AWSQuotaExceeded: { detail: 'Cannot exceed quota for RolesPerAccount: 1000', about: 'IAMFargateRolesReady' },
-  EKSClusterNotFound: { cluster: 'prod', region: 'eu-west-1' },
-  OwnershipTagMissing: {
-    resource: 'IAM role',
-    name: 'web-pods',
-    tags: [
-      {
-        key: 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster',
-        value: 'arn:aws:eks:eu-west-1:1:cluster/prod',
-      },
-    ],
-    abandonment: 'removeFinalizer',
-    about: 'IAMFargateRolesReady',
-  },
-  RoleNotOwned: { name: 'shared', whose: 'an unknown owner (no tag names the owner)', isTrusted: true },
-  RoleNotFound: { name: 'theirs', isProvisioned: false },
-  RoleTrustInvalid: {
-    name: 'theirs',
-    problem: 'the trust policy is not a JSON policy document',
-    mistake: 'notAllowed',
-    ours: false,
-  },
-  RolePathNotMapped: { name: 'pods', path: '/team-a/', field: 'spec.rolePath', cluster: 'prod' },
-  RoleSettingsConflict: {
-    name: 'shared',
-    other: 'AWSFargateProfile team-a/api',
-    settings: ['rolePath', 'additionalTags["team"]'],
-  },
-  WaitingForRoleDeletion: { name: 'shared', other: 'AWSFargateProfile team-a/api' },
-  RoleRecreated: {
-    name: 'pods',
-    arn: 'arn:aws:iam::111122223333:role/pods',
-    id: 'AROANEW',
-    cluster: 'prod',
-    entry: 'outdated',
-  },
-  NotAllowedByOperator: {
-    about: 'IAMFargateRolesReady',
-    excess: [
-      { field: 'spec.roleARN', value: 'arn:aws:iam::111122223333:role/x', allowed: ['arn:aws:iam::*:role/pods/*'] },
-      { field: 'spec.roleAdditionalPolicies[0]', value: 'arn:aws:iam::aws:policy/A', allowed: ['none'] },
-      { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
-    ],
-  },
-  RestoringRole: { name: 'pods', cluster: 'prod', detail: 'no answer within 10 s (EKS DescribeAccessEntry)' },
-  RoleBlocked: { name: 'pods', blockers: ['the inline policy "theirs"', 'the instance profile "nodes"'] },
-  Propagating: { detail: 'AWS gives contradictory answers about "pods"' },
-  ProfileNotOwned: { name: 'team-a_web', whose: 'AWSFargateProfile team-b/web' },
-  SpecDiffers: { name: 'team-a_web', fields: ['subnets are subnet-0a instead of subnet-0b'], isProvisioned: false },
-  WaitingForSibling: { ahead: 'team-a_api', doing: 'being created', isUnverified: false },
-  ClusterUpdating: { cluster: 'prod', said: 'no', remaining: 15_000 },
-  QuotaExceeded: { detail: 'Fargate Profile limit exceeded for cluster.' },
-  Creating: { name: 'team-a_web' },
-  DeletingProfile: { name: 'team-a_web' },
-  WaitingForCreate: { name: 'team-a_web' },
-  CreateFailed: {
-    name: 'team-a_web',
-    issues: [{ code: 'AccessDenied', message: 'the role may not be used', resourceIds: ['pods'] }],
-  },
-  DeleteFailed: { name: 'team-a_web', issues: [] },
-  UnknownProfileStatus: { name: 'team-a_web', status: 'PAUSED' },
-};
-
 const isReason = (name: string): name is ReasonName => name in REASONS;
-const reasonNamed = (name: ReasonName): Reason => ({ name, facts: FACTS[name] }) as Reason;
+const reasonNamed = (name: ReasonName): Reason => ({ name, facts: REASON_EXAMPLES[name] }) as Reason;
 const all = Object.keys(REASONS).filter(isReason).map(reasonNamed);
 
 const SECOND = 1_000;
@@ -190,7 +27,7 @@ describe('REASONS', () => {
   for (const name of OF_TARGET)
     it(`has a message of ${name} that names a field of spec.eksCluster if the object has one`, () => {
       const messageFor = (isOfObject: boolean): string =>
-        messageOf({ name, facts: { ...FACTS[name], isOfObject } } as Reason);
+        messageOf({ name, facts: { ...REASON_EXAMPLES[name], isOfObject } } as Reason);
       expect(messageFor(false)).to.include('control plane').and.not.to.include('spec.eksCluster.');
       expect(messageFor(true)).to.include('spec.eksCluster.').and.not.to.include('control plane');
     });
@@ -235,8 +72,8 @@ describe('REASONS', () => {
     });
   }
 
-  it('has facts in this test for each reason', () =>
-    expect(Object.keys(FACTS).toSorted()).to.deep.equal(Object.keys(REASONS).toSorted()));
+  it('has an example for each reason', () =>
+    expect(Object.keys(REASON_EXAMPLES).toSorted()).to.deep.equal(Object.keys(REASONS).toSorted()));
 });
 
 describe('pollOf', () => {
@@ -318,24 +155,30 @@ describe('pollOf', () => {
 
 describe('messageOf', () => {
   it('says what is wrong, what the user can do and what the controller does', () => {
-    expect(messageOf(reasonNamed('RoleBlocked'))).to.equal(
+    const blockers = ['the inline policy "theirs"', 'the instance profile "nodes"'];
+    expect(messageOf(newReason('RoleBlocked', { name: 'pods', blockers }))).to.equal(
       'The controller cannot delete IAM role "pods", because it still has the inline policy "theirs", the instance profile "nodes". Remove the inline policy "theirs", the instance profile "nodes" from the role. The controller then deletes the role on its own.',
     );
-    expect(messageOf(reasonNamed('NotAllowedByOperator'))).to.equal(
+    const excess = [
+      { field: 'spec.roleARN', value: 'arn:aws:iam::111122223333:role/x', allowed: ['arn:aws:iam::*:role/pods/*'] },
+      { field: 'spec.roleAdditionalPolicies[0]', value: 'arn:aws:iam::aws:policy/A', allowed: ['none'] },
+      { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
+    ];
+    expect(messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess }))).to.equal(
       'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues on its own.',
     );
     const boundary = { field: 'spec.rolePermissionsBoundary', value: 'arn:x', allowed: ['arn:y'] };
     expect(
       messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess: [boundary] })),
     ).to.include('Or ask the operator to allow this value with --require-permissions-boundary of the manager');
-    expect(messageOf(reasonNamed('CreateFailed'))).to.equal(
+    const issues = [{ code: 'AccessDenied', message: 'the role may not be used', resourceIds: ['pods'] }];
+    expect(messageOf(newReason('CreateFailed', { name: 'team-a_web', issues }))).to.equal(
       'EKS failed to create Fargate profile "team-a_web". EKS says: AccessDenied: the role may not be used (resources: pods). Correct the problem that EKS names. The controller retries on its own: it deletes the failed profile and creates it again.',
     );
-    expect(messageOf(reasonNamed('DeleteFailed'))).to.match(/\. EKS gives no reason\. /);
     expect(messageOf(reasonNamed('RoleRecreated'))).to.include(
-      'Otherwise set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROANEW on this object',
+      'Otherwise set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROAEXAMPLE on this object',
     );
-    expect(messageOf(reasonNamed('Creating'))).to.equal('EKS is creating Fargate profile "team-a_web"');
+    expect(messageOf(reasonNamed('Creating'))).to.equal('EKS is creating Fargate profile "default_web"');
   });
 
   it('says after 30 minutes that EKS takes longer than usual', () => {
@@ -344,7 +187,7 @@ describe('messageOf', () => {
       expect(early).to.equal(messageOf(reasonNamed(reason)));
       const late = messageOf(reasonNamed(reason), 30 * MINUTE);
       expect(late).to.match(
-        /^EKS has been (creating|deleting) Fargate profile "team-a_web" for more than 30 minutes\. /,
+        /^EKS has been (creating|deleting) Fargate profile "default_web" for more than 30 minutes\. /,
       );
       expect(late).to.contain('AWS Support');
       expect(messageOf(reasonNamed(reason), 24 * 60 * MINUTE), 'once').to.equal(late);
@@ -373,13 +216,13 @@ describe('messageOf', () => {
   });
 
   it('does not refer to a problem that EKS does not name', () => {
-    expect(messageOf(reasonNamed('DeleteFailed'))).to.equal(
+    expect(messageOf(newReason('DeleteFailed', { name: 'team-a_web', issues: [] }))).to.equal(
       'EKS failed to delete Fargate profile "team-a_web". EKS gives no reason. Ask AWS Support for the reason. The controller retries the deletion on its own.',
     );
   });
 
   it('does not double the full stop at the end of the words of AWS', () => {
-    expect(messageOf(reasonNamed('QuotaExceeded'))).to.match(
+    expect(messageOf(newReason('QuotaExceeded', { detail: 'Fargate Profile limit exceeded for cluster.' }))).to.match(
       /: Fargate Profile limit exceeded for cluster\. Delete a Fargate profile /,
     );
   });
@@ -422,7 +265,8 @@ describe('messageOf', () => {
   });
 
   it('keeps the case of a field path at the beginning', () => {
-    expect(messageOf(reasonNamed('InvalidSpec'))).to.match(/^spec\.roleARN "x" is not the ARN of an IAM role\. /);
+    const facts = { detail: 'spec.roleARN "x" is not the ARN of an IAM role' };
+    expect(messageOf(newReason('InvalidSpec', facts))).to.match(/^spec\.roleARN "x" is not the ARN of an IAM role\. /);
   });
 
   it('says why the controller did not adopt a profile although spec.adoptionPolicy is Always', () => {

@@ -1,0 +1,203 @@
+import type { Facts } from '../reasons/reasons.ts';
+
+const ISSUE = {
+  code: 'PodExecutionRoleAlreadyInUse',
+  message: 'The role is used by a node group',
+  resourceIds: ['my-role'],
+};
+const ROLE = 'my-cluster-default_web_fargate';
+
+/** Example values for the message of each reason: docs/conditions.md shows the messages, and a test reads them. */
+export const REASON_EXAMPLES: Facts = {
+  WaitingForCluster: { cluster: 'default/my-cluster' },
+  WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },
+  APIServerRefused: {
+    message:
+      'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
+    remedy: 'Restore the service of the webhook "…", or remove the webhook from its webhook configuration',
+  },
+  ClusterDeleting: { what: 'Cluster default/my-cluster' },
+  WaitingForEKSControlPlane: { detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
+  GuardRefused: {
+    controlPlane: 'default/my-control-plane',
+    reason:
+      'patching awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io default/my-control-plane: failed calling webhook "…": …',
+  },
+  ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
+  MoveAbandoned: { cluster: 'default/my-cluster' },
+  RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
+  ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
+  CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },
+  ControlPlaneElsewhere: { cluster: 'default/my-cluster', namespace: 'default', named: 'other' },
+  ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
+  TargetUnknown: {
+    missing: 'Cluster default/my-cluster does not exist',
+    cure: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
+    profile: 'default_web',
+    role: ROLE,
+    provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
+    abandonment: 'retain',
+  },
+  ClusterNotNamed: { provisionedIn: '123456789012/eu-west-1/tools' },
+  UseClusterName: { eksCluster: 'tools', controlPlane: 'default/my-control-plane', cluster: 'my-cluster' },
+  RegionUnknown: { cluster: 'tools' },
+  WaitingForEKSCluster: { cluster: 'tools', status: 'CREATING' },
+  SubnetChoiceDenied: {
+    detail: 'Missing permissions for ec2:DescribeSubnets (EKS CreateFargateProfile: InvalidRequestException)',
+    denial: { action: 'ec2:DescribeSubnets' },
+  },
+  InvalidSpec: { detail: 'spec.selectors is empty, but a Fargate profile requires at least one selector' },
+  TagsInvalid: { detail: 'tag "aws:team" of the control plane: AWS reserves keys that begin with "aws:"' },
+  NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
+  CredentialsMissing: {
+    detail:
+      'the controller has no AWS credentials: the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
+  },
+  CredentialsInvalid: {
+    detail:
+      'AWS rejects the credentials of the manager itself. AWS says: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+    whose: 'the manager itself',
+  },
+  IdentityUnreadable: {
+    detail:
+      'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which the controller cannot read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+  },
+  IdentityNotFound: {
+    detail: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
+    missing: 'AWSClusterStaticIdentity "team-a"',
+  },
+  IdentityNotAllowed: {
+    detail:
+      'AWSClusterStaticIdentity "team-a" does not allow namespace "default": spec.allowedNamespaces of the identity does not list or select this namespace',
+  },
+  IdentityLoop: {
+    detail:
+      'the source identities form a loop: AWSClusterRoleIdentity "a", then AWSClusterRoleIdentity "b", then AWSClusterRoleIdentity "a"',
+  },
+  IdentityInvalid: {
+    detail:
+      'AWSClusterRoleIdentity "team-a" is not valid: spec.roleARN is missing: set spec.roleARN to the ARN of an IAM role',
+  },
+  SecretNotFound: {
+    detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" does not exist',
+    missing: 'Secret capaf-system/team-a',
+  },
+  SecretIncomplete: {
+    detail: 'Secret capaf-system/team-a of AWSClusterStaticIdentity "team-a" has no SecretAccessKey',
+  },
+  AssumeRoleDenied: {
+    detail:
+      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
+    denial: { action: 'sts:AssumeRole' },
+  },
+  AssumeRoleRefused: {
+    detail:
+      'the credentials of the manager itself cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
+  },
+  RegionInvalid: { region: 'us_east_1' },
+  RegionNotEnabled: {
+    detail:
+      'The security token included in the request is invalid. (EKS ListFargateProfiles: UnrecognizedClientException)',
+    region: 'af-south-1',
+    acceptedIn: 'eu-west-1',
+    account: '123456789012',
+  },
+  WrongAccount: { whose: 'AWSClusterStaticIdentity "team-a"', recorded: '123456789012', found: '210987654321' },
+  AccountUncertain: {
+    cluster: 'tools',
+    region: 'eu-west-1',
+    account: '210987654321',
+    profile: 'default_web',
+    role: 'my-role',
+  },
+  AccessDenied: {
+    detail:
+      'User: arn:aws:sts::123456789012:assumed-role/capaf/x is not authorized to perform: iam:CreateRole on resource: … with an explicit deny in a service control policy (IAM CreateRole: AccessDenied)',
+    denial: { action: 'iam:CreateRole', policy: { kind: 'service control policy', isExplicit: true } },
+    called: 'iam:CreateRole',
+    region: 'eu-west-1',
+    about: 'IAMFargateRolesReady',
+  },
+  AWSUnavailable: {
+    detail:
+      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+  },
+  AWSError: {
+    detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)',
+    missing: 'Fargate profile "default_web"',
+  },
+  SDKRefused: {
+    detail: 'Invalid Configuration: FIPS and custom endpoint are not supported (EKS DescribeFargateProfile)',
+    region: 'eu-west-1',
+    about: 'EKSFargateProfileReady',
+  },
+  Refused: {
+    detail:
+      'Subnet subnet-1 provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: InvalidParameterException)',
+    about: 'EKSFargateProfileReady',
+  },
+  AWSQuotaExceeded: {
+    detail: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
+    about: 'IAMFargateRolesReady',
+  },
+  EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '123456789012' },
+  OwnershipTagMissing: {
+    resource: 'Fargate profile',
+    name: 'default_web',
+    tags: [{ key: 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner', value: 'default/web' }],
+    abandonment: 'retain',
+    about: 'EKSFargateProfileReady',
+  },
+  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (no tag names the owner)', isTrusted: true },
+  RoleNotFound: { name: 'my-role', isProvisioned: false },
+  RoleTrustInvalid: {
+    name: 'my-role',
+    problem: 'the trust policy is not a JSON policy document',
+    mistake: 'notAllowed',
+    ours: false,
+  },
+  RolePathNotMapped: { name: 'pods', path: '/team-a/', field: 'spec.rolePath', cluster: 'default_my-control-plane' },
+  RoleSettingsConflict: { name: 'my-role', other: 'AWSFargateProfile default/older', settings: ['rolePath'] },
+  WaitingForRoleDeletion: { name: 'my-role', other: 'AWSFargateProfile default/older' },
+  RoleRecreated: {
+    name: 'my-role',
+    arn: 'arn:aws:iam::123456789012:role/my-role',
+    id: 'AROAEXAMPLE',
+    cluster: 'tools',
+    entry: 'outdated',
+  },
+  RestoringRole: { name: ROLE, cluster: 'default_my-control-plane' },
+  NotAllowedByOperator: {
+    about: 'IAMFargateRolesReady',
+    excess: [
+      {
+        field: 'spec.roleAdditionalPolicies[0]',
+        value: 'arn:aws:iam::aws:policy/AdministratorAccess',
+        allowed: ['arn:aws:iam::123456789012:policy/pods/*'],
+      },
+    ],
+  },
+  RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
+  Propagating: {
+    detail:
+      'AWS gives contradictory answers about IAM role "my-role". Usually a recent change has not reached all parts of AWS yet',
+  },
+  ProfileNotOwned: { name: 'default_web', whose: 'AWSFargateProfile other/web' },
+  SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1 instead of subnet-2'], isProvisioned: false },
+  WaitingForSibling: { ahead: 'default_api', doing: 'being created', isUnverified: false },
+  ClusterUpdating: {
+    cluster: 'default_my-control-plane',
+    said: 'Cannot Delete Fargate Profile default_web because cluster default_my-control-plane currently has an update in progress (EKS DeleteFargateProfile: ResourceInUseException)',
+    remaining: 15_000,
+  },
+  QuotaExceeded: {
+    detail: 'Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)',
+  },
+  Creating: { name: 'default_web' },
+  DeletingProfile: { name: 'default_web', successor: 'default_web' },
+  WaitingForCreate: { name: 'default_web' },
+  CreateFailed: { name: 'default_web', issues: [ISSUE] },
+  DeleteFailed: { name: 'default_web', issues: [ISSUE] },
+  UnknownProfileStatus: { name: 'default_web', status: 'HIBERNATING' },
+};
