@@ -1,4 +1,4 @@
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,26 +21,20 @@ export interface Bundle {
 }
 
 /**
- * Code at the start of the bundle that refuses an old Node.js. Without this code, an older Node.js fails inside a
- * library, with an error that does not name the cause.
+ * Code at the start of the bundle. It defines require(), which ES modules do not have, for CommonJS packages in the
+ * bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library with an error that
+ * does not name the cause.
  */
-const refuseOldNode = `const [__major, __minor] = process.versions.node.split('.').map(Number);
+const BANNER = `${HASHBANG}
+import { createRequire as __createRequire } from 'node:module';
+const require = __createRequire(import.meta.url);
+const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
   console.error('The manager needs Node.js 22.19 or newer; this is ' + process.version + '.');
   process.exit(1);
 }`;
 
-/**
- * Code at the start of the bundle that defines require(). CommonJS packages in the bundle load modules of Node.js with
- * require(), which ES modules such as the bundle do not have.
- */
-const makeRequire = `import { createRequire as __createRequire } from 'node:module';
-const require = __createRequire(import.meta.url);`;
-
-/**
- * Matches the path of @kubernetes/client-node, whose modules have no side effects, although its package.json does not
- * say so.
- */
+/** The modules of @kubernetes/client-node have no side effects, although its package.json does not say so. */
 const WITHOUT_SIDE_EFFECTS = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
 
 /**
@@ -80,7 +74,6 @@ const dropUnusedUndici: Plugin = {
   },
 };
 
-/** The names of all modules of Node.js, with and without the prefix `node:`. */
 const NODE_MODULE = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
 
 /**
@@ -110,14 +103,14 @@ const options: BuildOptions = {
   target: 'node22.19',
   // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
   mainFields: ['module', 'main'],
-  // Bundles only one build of fp-ts and of io-ts, their ES modules, because types of two builds would not be compatible
-  // at run time. Without the aliases, the bundle would also contain the CommonJS build of fp-ts: the sources of the
-  // manager import this build, because Node.js can run it without a bundler.
+  // The sources import the CommonJS builds of fp-ts and io-ts, which Node.js can run without a bundler. The bundle has
+  // the ES modules, and these only: the types of two builds would not be compatible at run time.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
-  banner: { js: `${HASHBANG}\n${makeRequire}\n${refuseOldNode}` },
+  banner: { js: BANNER },
   // Removes indentation and comments, which are a third of the bundle, because Node.js keeps the text of the bundle in
   // memory. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
+  // With one character beyond ASCII, Node.js would keep the text with two bytes per character, which takes 3 MiB more.
   charset: 'ascii',
   lineLimit: 120,
   sourcemap: 'linked',
@@ -126,16 +119,6 @@ const options: BuildOptions = {
   metafile: true,
   plugins: [dropUnusedModels, dropUnusedUndici, readNodeModulesLazily],
 };
-
-/**
- * Throws if the bundle has a character beyond ASCII, although esbuild escapes all such characters. With one such
- * character, Node.js keeps the text of the bundle with two bytes per character, which takes 3 MiB more.
- */
-function assertAscii(code: string): string {
-  const at = code.search(/[^\0-\x7f]/);
-  if (at !== -1) throw new Error(`a character beyond ASCII in the bundle: ${code.slice(at - 40, at + 40)}`);
-  return code;
-}
 
 /**
  * Writes the bundle to `outfile`, and its source map to `outfile`.map. If a source does not build, throws esbuild's own
@@ -156,8 +139,7 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
     // A rename is atomic: a program that starts during the build finds either the complete old file or the complete new
     // file.
     const temporary = `${path}.${process.pid}`;
-    await writeFile(temporary, path.endsWith('.map') ? text : assertAscii(text));
-    if (!path.endsWith('.map')) await chmod(temporary, 0o755);
+    await writeFile(temporary, text, { mode: path.endsWith('.map') ? 0o644 : 0o755 });
     await rename(temporary, path);
   }
   const written = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);

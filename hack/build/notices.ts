@@ -39,24 +39,15 @@ export function isPermissive(expression: string): boolean {
  * `root`.
  */
 export function packageDirectories(root: string, inputs: readonly string[]): readonly string[] {
-  const directories = inputs
-    .map((input) => input.replaceAll('\\', '/'))
-    .filter((input) => input.includes('node_modules/'))
-    .map((input) => {
-      const from = input.lastIndexOf('node_modules/') + 'node_modules/'.length;
-      const [scopeOrName = '', name = ''] = input.slice(from).split('/');
-      return join(root, input.slice(0, from), scopeOrName.startsWith('@') ? join(scopeOrName, name) : scopeOrName);
-    });
-  return [...new Set(directories)].toSorted();
+  const found = inputs.flatMap(
+    (input) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(input.replaceAll('\\', '/'))?.[0] ?? [],
+  );
+  return [...new Set(found)].map((directory) => join(root, directory)).toSorted();
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function readManifest(directory: string): {
-  readonly name: string;
-  readonly version: string;
-  readonly licence: string;
-} {
+function readManifest(directory: string): Omit<Notice, 'texts'> {
   const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
   const fields = new Map<string, unknown>(Object.entries(manifest ?? {}));
   return { name: text(fields.get('name')), version: text(fields.get('version')), licence: text(fields.get('license')) };
@@ -100,11 +91,7 @@ const RULE = '-'.repeat(80);
 
 /** Formats the notices as text, with one entry for all packages that have the same licence texts. */
 export function renderNotices(notices: readonly Notice[]): string {
-  const byText = new Map<string, Notice[]>();
-  for (const notice of notices) {
-    const key = notice.texts.join('\n\n');
-    byText.set(key, [...(byText.get(key) ?? []), notice]);
-  }
+  const byText = Map.groupBy(notices, ({ texts }) => texts.join('\n\n'));
   const entries = [...byText].map(([words, same]) => {
     const packages = same.map(({ name, version, licence }) => `${name} ${version} (${licence})`).join('\n');
     return `${RULE}\n${packages}\n\n${words}\n`;
