@@ -4,7 +4,6 @@ import type { KubeClient } from '../../pkg/kube/types.ts';
 import { AccessAuthorizer } from '../../pkg/runtime/diagnostics/access-review.ts';
 import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
 import { DIAGNOSTICS_METHODS, diagnosticsHandler } from '../../pkg/runtime/diagnostics/diagnostics-handler.ts';
-import { selfSignedHosts } from '../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import { ServingCertificate } from '../../pkg/runtime/diagnostics/serving-certificate.ts';
 import { TokenAuthenticator } from '../../pkg/runtime/diagnostics/token-review.ts';
 import type { HealthCheck } from '../../pkg/runtime/http/health.ts';
@@ -72,6 +71,5 @@ function servingCertificate(
   { files, settings }: DiagnosticsTls,
   onExpiryKnown: (at: Ms) => void,
 ): ServingCertificate {
-  const hosts = selfSignedHosts(hostname);
-  return new ServingCertificate({ files, hosts, settings, clock, random, logger, onExpiryKnown });
+  return new ServingCertificate({ files, hostname, settings, clock, random, logger, onExpiryKnown });
 }

@@ -1,9 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { Ms } from '../../env/clock.ts';
 import { formatTimestamp } from '../../env/timestamp.ts';
 import type { Random } from '../../env/random.ts';
-import * as der from './der.ts';
 
 const DAY: Ms = 24 * 3_600_000;
 /** How long a self-signed certificate is valid, as in client-go's cert package. */
@@ -22,105 +20,71 @@ export interface KeyPair {
 }
 
 export interface CertificateRequest {
-  readonly commonName: string;
-  /** The DNS names and IP addresses of the server. */
-  readonly hosts: readonly string[];
+  /** The name of the server's host. The certificate also names localhost and the addresses of the loopback. */
+  readonly hostname: string;
   readonly notBefore: Ms;
   readonly notAfter: Ms;
 }
 
-/** The object identifiers in a certificate, each as the hexadecimal digits of its DER content. */
-const OIDS = {
-  ecdsaWithSha256: '2a8648ce3d040302',
-  commonName: '550403',
-  keyUsage: '551d0f',
-  subjectAltName: '551d11',
-  basicConstraints: '551d13',
-  extendedKeyUsage: '551d25',
-  serverAuth: '2b06010505070301',
-} as const;
+/** Encodes a value of ASN.1 in DER (ITU-T X.690): its tag, its length below 64 KiB, and its content. */
+function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(contents);
+  const { length } = content;
+  const head = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.of(tag, ...head), content]);
+}
 
-/** In a certificate, X.509 version 3 has the number 2. */
-const VERSION_3 = der.explicit(0, der.integer(Buffer.of(2)));
-const SIGNATURE_ALGORITHM = der.sequence(der.oid(OIDS.ecdsaWithSha256));
-/** The bit 0 of the key usage: digitalSignature. */
-const DIGITAL_SIGNATURE = der.bitString(Buffer.of(0x80), 7);
-/** Tags of a GeneralName (RFC 5280, 4.2.1.6). */
-const DNS_NAME = 2;
-const IP_ADDRESS = 7;
+const hex = (digits: string): Buffer => Buffer.from(digits.replaceAll(' ', ''), 'hex');
+const sequence = (...items: readonly Uint8Array[]): Buffer => der(0x30, ...items);
+const bitString = (bytes: Uint8Array): Buffer => der(0x03, Buffer.of(0), bytes);
 
-/** Returns the DNS names and IP addresses in the self-signed certificate of a pod with this host name. */
-export const selfSignedHosts = (hostname: string): readonly string[] => [
-  ...new Set([hostname, 'localhost', '127.0.0.1', '::1']),
-];
+/** The parts of every certificate, in DER. In a certificate, X.509 version 3 has the number 2. */
+const VERSION_3 = hex('a0 03 02 01 02');
+const ECDSA_WITH_SHA256 = hex('30 0a 06 08 2a8648ce3d040302');
+const COMMON_NAME = hex('06 03 550403');
+const NO_AUTHORITY = hex('30 0c 06 03 551d13 01 01 ff 04 02 3000'); // basicConstraints, critical
+const DIGITAL_SIGNATURE = hex('30 0e 06 03 551d0f 01 01 ff 04 04 03020780'); // keyUsage, critical
+const SERVER_AUTH = hex('30 13 06 03 551d25 04 0c 300a 06 08 2b06010505070301'); // extendedKeyUsage
+const SUBJECT_ALT_NAME = hex('06 03 551d11');
+/** The IP addresses 127.0.0.1 and ::1 as a GeneralName (RFC 5280, 4.2.1.6). */
+const LOOPBACK = hex('87 04 7f000001 87 10 00000000000000000000000000000001');
 
 /**
- * Creates a P-256 key and a self-signed certificate of a TLS server. Node.js has no function that builds a certificate,
- * and the libraries for it would be a quarter of the manager's bundle. So this code encodes the certificate itself;
+ * Creates a P-256 key and a self-signed certificate of a TLS server. Node.js has no function that builds a certificate.
  * OpenSSL makes the key and the signature.
  */
-export function selfSignedCertificate(request: CertificateRequest, random: Random): KeyPair {
+export function selfSignedCertificate({ hostname, notBefore, notAfter }: CertificateRequest, random: Random): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = nameOf(request.commonName);
-  const content = der.sequence(
+  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(hostname)))));
+  const names = [...new Set([hostname, 'localhost'])].map((each) => der(0x82, Buffer.from(each)));
+  const altNames = sequence(SUBJECT_ALT_NAME, der(0x04, sequence(...names, LOOPBACK)));
+  const content = sequence(
     VERSION_3,
-    der.integer(newSerial(random)),
-    SIGNATURE_ALGORITHM,
+    serialNumber(random),
+    ECDSA_WITH_SHA256,
     name,
-    der.sequence(der.time(formatTimestamp(request.notBefore)), der.time(formatTimestamp(request.notAfter))),
+    sequence(time(notBefore), time(notAfter)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der.explicit(3, extensions(request.hosts)),
+    der(0xa3, sequence(NO_AUTHORITY, DIGITAL_SIGNATURE, SERVER_AUTH, altNames)),
   );
-  const signature = der.bitString(sign('sha256', content, privateKey));
+  const certificate = sequence(content, ECDSA_WITH_SHA256, bitString(sign('sha256', content, privateKey)));
+  const lines = certificate.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n');
   return {
-    cert: toPem(der.sequence(content, SIGNATURE_ALGORITHM, signature)),
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
 }
 
-const nameOf = (commonName: string): Buffer =>
-  der.sequence(der.set(der.sequence(der.oid(OIDS.commonName), der.utf8String(commonName))));
-
-/**
- * Returns a serial number of 16 bytes. Its first byte is from 64 to 127, so that the number is positive and has no
- * leading 0.
- */
-function newSerial(random: Random): Buffer {
-  const bytes = Buffer.from(random.uuid().replaceAll('-', ''), 'hex');
+/** A serial number of 16 bytes. Its first byte is from 64 to 127: the number is positive and has no leading 0. */
+function serialNumber(random: Random): Buffer {
+  const bytes = hex(random.uuid().replaceAll('-', ''));
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
-  return bytes;
+  return der(0x02, bytes);
 }
 
-const extensions = (hosts: readonly string[]): Buffer =>
-  der.sequence(
-    critical(OIDS.basicConstraints, der.sequence()),
-    critical(OIDS.keyUsage, DIGITAL_SIGNATURE),
-    extension(OIDS.extendedKeyUsage, der.sequence(der.oid(OIDS.serverAuth))),
-    extension(OIDS.subjectAltName, der.sequence(...hosts.map(generalName))),
-  );
-
-const extension = (id: string, value: Buffer): Buffer => der.sequence(der.oid(id), der.octetString(value));
-const critical = (id: string, value: Buffer): Buffer => der.sequence(der.oid(id), der.isTrue, der.octetString(value));
-
-function generalName(host: string): Buffer {
-  switch (isIP(host)) {
-    case 4:
-      return der.implicit(IP_ADDRESS, Buffer.from(host.split('.').map(Number)));
-    case 6:
-      return der.implicit(IP_ADDRESS, ipv6Bytes(host));
-    default:
-      return der.implicit(DNS_NAME, Buffer.from(host));
-  }
+/** RFC 5280 requires the type UTCTime, whose year has two digits, until 2049, and GeneralizedTime after that. */
+function time(at: Ms): Buffer {
+  const digits = formatTimestamp(at).replaceAll(/[-:T]/g, '');
+  return digits < '2050' ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));
 }
-
-/** Returns the 16 bytes of an IPv6 address. The address must not have the form with an embedded IPv4 address. */
-function ipv6Bytes(address: string): Buffer {
-  const [head = [], tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
-  const missing = tail === undefined ? 0 : 8 - head.length - tail.length;
-  const groups = [...head, ...Array<string>(missing).fill('0'), ...(tail ?? [])];
-  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex');
-}
-
-const toPem = (bytes: Buffer): string =>
-  `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;

@@ -25,9 +25,9 @@ describe('ServingCertificate', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  const newPair = (commonName: string, seed: number) => {
+  const newPair = (hostname: string, seed: number) => {
     const validity = { notBefore: systemClock.now() - DAY, notAfter: systemClock.now() + seed * DAY };
-    return selfSignedCertificate({ commonName, hosts: ['localhost'], ...validity }, new SeededRandom(seed));
+    return selfSignedCertificate({ hostname, ...validity }, new SeededRandom(seed));
   };
   const write = (content: { readonly cert?: string; readonly key?: string }): void => {
     for (const [name, text] of Object.entries(content)) writeFileSync(join(directory, `tls.${name}`), text);
@@ -41,10 +41,10 @@ describe('ServingCertificate', () => {
     const logger = new MemoryLogger();
     const expiries: number[] = [];
     const files = isFile ? { cert: join(directory, 'tls.cert'), key: join(directory, 'tls.key') } : undefined;
-    const hosts = ['localhost', '127.0.0.1'];
+    const hostname = 'localhost';
     const onExpiryKnown = (at: number): void => void expiries.push(at);
     const random = new SeededRandom(1);
-    const tls = new ServingCertificate({ files, hosts, settings, clock, random, logger, onExpiryKnown });
+    const tls = new ServingCertificate({ files, hostname, settings, clock, random, logger, onExpiryKnown });
     const address = { host: '127.0.0.1', port: 0 };
     const server = new HttpServer({ name: 'x', address, handler: () => ({ status: 200, body: 'ok' }), logger, tls });
     const stopping = new AbortController();

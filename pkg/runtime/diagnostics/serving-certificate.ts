@@ -21,8 +21,8 @@ export interface CertificateFiles {
 export interface ServingCertificateOptions {
   /** The PEM files of the certificate and its key; undefined: the certificate is self-signed. */
   readonly files: CertificateFiles | undefined;
-  /** The DNS names and IP addresses in a self-signed certificate. */
-  readonly hosts: readonly string[];
+  /** The name of this host in a self-signed certificate. */
+  readonly hostname: string;
   /** The TLS settings beside key and certificate. */
   readonly settings: SecureContextOptions;
   readonly clock: Clock;
@@ -95,7 +95,7 @@ export class ServingCertificate implements TlsSource {
   }
 
   private async read(signal: AbortSignal): Promise<KeyPair> {
-    const { files, hosts, clock, random } = this.options;
+    const { files, hostname, clock, random } = this.options;
     if (files !== undefined) {
       const [cert, key] = await Promise.all(
         [files.cert, files.key].map((file) => readFile(file, { encoding: 'utf8', signal })),
@@ -105,6 +105,6 @@ export class ServingCertificate implements TlsSource {
     const now = clock.now();
     if (this.current !== undefined && this.current.expiresAt - now > RENEW_BEFORE) return this.current;
     const validity = { notBefore: now - CLOCK_SKEW, notAfter: now + VALID_FOR };
-    return selfSignedCertificate({ commonName: hosts[0] ?? 'manager', hosts, ...validity }, random);
+    return selfSignedCertificate({ hostname, ...validity }, random);
   }
 }

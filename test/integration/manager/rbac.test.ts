@@ -16,10 +16,10 @@ import type { RunningManager } from '../../world/manager/manager.ts';
 import type { World } from '../../world/world.ts';
 import { clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
-const newCertificate = (commonName: string): KeyPair => {
+const newCertificate = (hostname: string): KeyPair => {
   const day = 24 * 3_600_000;
   const validity = { notBefore: Date.now() - day, notAfter: Date.now() + day };
-  return selfSignedCertificate({ commonName, hosts: ['localhost'], ...validity }, systemRandom);
+  return selfSignedCertificate({ hostname, ...validity }, systemRandom);
 };
 
 describe('the manager with only the permissions of config/rbac', () => {
