@@ -9,7 +9,8 @@ repository=$1 file=$(realpath --canonicalize-missing "$2") version=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 3>&1 1>&2 # Only the last line of this script goes to stdout.
 work=$(mktemp --directory)
-trap 'rm -rf "$work"' EXIT
+# The folders of buildah's layers are read-only also for their owner.
+trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 context=$work/context
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/image
 mkdir -p "$cache" "$(dirname "$file")"
