@@ -28,6 +28,7 @@ const argocdConfigMap = (): object => ({
   },
 });
 
+const alerts: unknown = parse(read('config/observability/alerts.yaml'));
 /** The alert rules as an object of the Prometheus Operator. */
 const prometheusRule = (): object => ({
   apiVersion: 'monitoring.coreos.com/v1',
@@ -37,7 +38,7 @@ const prometheusRule = (): object => ({
     namespace: 'capaf-system',
     labels: { 'cluster.x-k8s.io/provider': 'infrastructure-aws-fargate' },
   },
-  spec: parse(read('config/observability/alerts.yaml')),
+  spec: alerts,
 });
 
 /** Returns the text of a document with new content in the section between the comments with this name. */

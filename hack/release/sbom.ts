@@ -26,7 +26,9 @@ export function softwareBillOfMaterials(root: string, product: { readonly name: 
     if (key === 'serialNumber' || key === 'timestamp' || key === 'tools') return undefined;
     // npm names the product after its folder.
     if (key === 'component' && typeof value === 'object') return { ...value, ...product };
-    return key === 'components' && Array.isArray(value) ? [...value.map(Object), ...debianComponents(root)] : value;
+    if (key !== 'components' || !Array.isArray(value)) return value;
+    const packages: readonly unknown[] = value;
+    return [...packages, ...debianComponents(root)];
   };
   const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev', '--package-lock-only'];
   const env = { ...process.env, PATH: process.env['MACHINE_PATH'] ?? process.env['PATH'] };
