@@ -152,7 +152,7 @@ const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec
  */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {
   if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
-    const words = withFieldsOfGroup(error.message.replace(/^.* is invalid: /s, ''));
+    const words = withFieldsOfGroup(error.message.replace(/^.*? is invalid: /s, ''));
     return action.kind === 'createProfile'
       ? errorState('InvalidSpec', `The API server refuses the AWSFargateProfile of this InstanceGroup: ${words}`)
       : errorState('ChangeRefused', `${words}. ${AFTER_REFUSED_CHANGE}`);
