@@ -265,6 +265,15 @@ describe('connectWatches', () => {
     });
   });
 
+  it('enqueues an object when the answer to a write of this process has fields of spec that the watch lacked', async () => {
+    await fillCaches();
+    const stored = api.put({ metadata: { name: 'web' } });
+    caches.profiles.replaceAll([{ ...stored, spec: {} }], stored.metadata.resourceVersion);
+    await takeQueued();
+    await profileWriter.patchStatus(stored, { ready: false }, new AbortController().signal);
+    expect(await takeQueued()).to.deep.equal(['web']);
+  });
+
   it('puts the objects that their clusters wait for before the objects that wait for them', async () => {
     await fillCaches();
     const created = (name: string, second: number, clusterName: string): KubeObject =>

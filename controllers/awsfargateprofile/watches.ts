@@ -144,7 +144,11 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     } else queue.add(key, 'low');
     return;
   }
-  if (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)) enqueue(options, key);
+  // This process never writes spec. If the answer to its write shows another spec than the watch did, the watch began under
+  // another CRD, which lacks fields.
+  const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
+  if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
+    enqueue(options, key);
 }
 
 /**
