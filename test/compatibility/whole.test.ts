@@ -15,7 +15,7 @@ const VERSION = VERSIONS[process.env['KUBERNETES'] ?? 'newest'] ?? '';
  * Matches the part of an error message that shows an invalid value. Kubernetes 1.30 shows the type of the value, e.g.
  * `"string"`, and Kubernetes 1.36 shows the value itself.
  */
-const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|[^:"]+): /;
+const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|null|true|false|-?\d+(?:\.\d+)?): /;
 
 const withoutValue = (cause: string): string => cause.replace(INVALID_VALUE, 'Invalid value: ');
 
