@@ -1,4 +1,4 @@
-import type { Nature, ReasonName, Reason } from '../controllers/awsfargateprofile/reasons/reasons.ts';
+import type { Nature, Reason, ReportedFacts } from '../controllers/awsfargateprofile/reasons/reasons.ts';
 import {
   REASONS,
   messageOf,
@@ -15,12 +15,14 @@ const NATURES: Readonly<Record<Nature, string>> = {
   human: '**needs you**',
 };
 
-const isReason = (text: string): text is ReasonName => text in REASONS;
-const example = <R extends ReasonName>(reason: R): Reason<R> => newReason(reason, REASON_EXAMPLES[reason]);
+type ReportedName = keyof ReportedFacts;
+const isReason = (text: string): text is ReportedName => text in REASONS;
+const ALL_EXAMPLES: { readonly [R in ReportedName]: Reason<R>['facts'] } = REASON_EXAMPLES;
+const example = (reason: ReportedName): Reason => newReason<ReportedName>(reason, ALL_EXAMPLES[reason]);
 const plain = (text: string): string => text.replaceAll('*', '\\*').replaceAll('<', '&lt;');
 
 /** Returns the Markdown section of a reason, to which runbooks can link. */
-const section = (reason: ReasonName): string => {
+const section = (reason: ReportedName): string => {
   const shown: Reason = example(reason);
   const conditionType = conditionTypeOf(shown);
   const about = conditionType === undefined ? '' : ` It is about \`${conditionType}\`.`;

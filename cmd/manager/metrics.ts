@@ -13,8 +13,8 @@ import type { CountRequest } from '../../pkg/kube/transport/transport.ts';
 import type { CacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
 import { cacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
 import { Metrics } from '../../pkg/runtime/metrics.ts';
-import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
-import { clusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue-metrics.ts';
+import type { LaneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
+import { laneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
 import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 
@@ -25,7 +25,7 @@ export interface ManagerMetrics {
   readonly aws: AwsMetrics;
   readonly schema: SchemaMetrics;
   readonly profiles: ProfileMetrics;
-  readonly clusterQueue: ClusterQueueMetrics;
+  readonly lane: LaneMetrics;
   readonly caches: CacheMetrics;
   readonly unreadableObjects: UnreadableObjectMetrics;
   /**
@@ -54,7 +54,7 @@ export function newManagerMetrics(registry: Registry): ManagerMetrics {
     aws: awsMetrics(registry),
     schema: schemaMetrics(registry),
     profiles: profileMetrics(registry),
-    clusterQueue: clusterQueueMetrics(registry),
+    lane: laneMetrics(registry),
     caches: cacheMetrics(registry),
     unreadableObjects: unreadableObjectMetrics(registry),
     recordCertificateExpiry: (at) => certificate.set(at / 1_000),

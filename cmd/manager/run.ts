@@ -107,7 +107,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     accounts,
     concurrency,
     resync,
-    clusterQueueMetrics: metrics.clusterQueue,
+    laneMetrics: metrics.lane,
     profileMetrics: metrics.profiles,
   });
 

@@ -10,8 +10,6 @@ import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
-import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
-import type { ClusterQueueMetrics } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
@@ -20,8 +18,9 @@ import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
-import { placementOf } from './priority/placement.ts';
-import { newIsClusterHead } from './priority/cluster-head.ts';
+import type { LaneMetrics } from './lane-metrics.ts';
+import { Lanes } from './lane.ts';
+import { groupOf } from './queue-group.ts';
 import { onlyUnderOurSchema } from './foreign-crd.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
@@ -55,12 +54,12 @@ export interface AWSFargateProfileControllerOptions {
   readonly leadership: Leadership;
   readonly recorder: Pick<EventWriter, 'record' | 'forget'>;
   readonly metrics: Metrics;
-  readonly clusterQueueMetrics: ClusterQueueMetrics;
+  readonly laneMetrics: LaneMetrics;
   readonly profileMetrics: ProfileMetrics;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The number of workers. More reconciles can run for a moment: see `concurrency` in pkg/runtime/controller.ts. */
+  /** How many objects of one namespace, region and identity are reconciled at the same time. */
   readonly concurrency: number;
   /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
@@ -72,22 +71,15 @@ export interface AWSFargateProfileControllerOptions {
  */
 export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const {
-    controlPlaneFinalizer,
-    identities,
-    limits,
-    managerRegion,
-    accounts,
-    concurrency,
-    resync,
-    clusterQueueMetrics,
-  } = options;
+  const { controlPlaneFinalizer, identities, limits, managerRegion, accounts, concurrency, resync, laneMetrics } =
+    options;
+  // One region, account or tenant that hangs holds the slots of its groups and of its namespace, and nothing else.
+  const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
   const queue = new Workqueue({
     clock,
     metrics: metrics.workqueue(NAME),
-    workers: concurrency,
-    placementOf: (key) => placementOf(caches, key),
-    isHead: newIsClusterHead(caches.profiles),
+    slots,
+    groupOf: (key) => groupOf(caches, key),
   });
   const profileWriter = new ProfileWriter({
     client,
@@ -95,15 +87,16 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     profiles: caches.typed.profiles,
     onForeignChange: (key) => queue.add(key),
   });
-  // The queue of profile changes of an EKS cluster wakes an object that has to ask for its turn again. The object is
-  // enqueued with high priority, because other objects of the cluster may wait for it.
-  const clusterQueue = new ClusterQueue({
-    clock,
-    wake: (id) => queue.add(parseKeyText(id), 'high'),
-    metrics: clusterQueueMetrics,
-  });
   options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
   const retryStore = new RetryStore(clock);
+  // An object whose turn may have come is urgent, because the other objects of its cluster wait for it.
+  const lanes = new Lanes({
+    clock,
+    profiles: caches.typed.profiles,
+    isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+    wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
+  });
+  laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
   const reconcilerOptions: ReconcilerOptions = {
     ...caches.typed,
     clock,
@@ -127,9 +120,10 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     limits,
     managerRegion,
     accounts,
-    clusterQueue,
+    lanes,
+    recordTurnWait: (span) => laneMetrics.recordWait(span),
     controlPlaneFinalizer,
-    roleLocks: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'high') }),
+    roleLocks: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'urgent') }),
     retryStore,
     leadership,
     recordEvent: ({ metadata }, { type, reason, message }) =>
@@ -139,11 +133,11 @@ export function awsFargateProfileController(options: AWSFargateProfileController
   const { reconcile } = new Reconciler(reconcilerOptions);
   const forgetEvents = ({ metadata }: KubeObject): void =>
     recorder.forget({ metadata, apiVersion: API_VERSION, kind: KIND });
-  connectWatches({ caches, identities, queue, profileWriter, retryStore, forgetEvents, clock, random, resync });
+  connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, forgetEvents, clock, random, resync });
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
-    concurrency,
+    concurrency: slots.total,
     queue,
     reconcile: onlyUnderOurSchema(reconcile, reconcilerOptions),
     clock,

@@ -12,7 +12,6 @@ import { goalFor } from './goal/goal.ts';
 import type { InputCaches } from './goal/inputs.ts';
 import { readInputs } from './goal/inputs.ts';
 import type { CompletedPass } from './model/pass.ts';
-import { stoppedBy } from './model/pass.ts';
 import type { Reason } from './reasons/reasons.ts';
 import { messageOf, pollOf } from './reasons/reasons.ts';
 import { reasonForSchema } from './reasons/reason-for-crd.ts';
@@ -67,8 +66,7 @@ async function report(
   if (goal.kind === 'paused') return requeueFor(reason);
   const pass: CompletedPass = {
     object,
-    end: stoppedBy(reason),
-    steps: [],
+    end: reason,
     now: options.clock.now(),
     waited: 0,
     attempts: 0,

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
-import { AccountId } from '../../api/names.ts';
+import { AccountId, ProfileName } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import {
@@ -18,7 +18,6 @@ import { Store } from '../../pkg/kube/cache/store.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
@@ -28,6 +27,7 @@ import type { FinalizerResult } from '../shared/control-plane/control-plane-fina
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
+import { Lanes } from './lane.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
@@ -45,7 +45,7 @@ import {
   anObject,
   desiredOf,
 } from './testing/builders.ts';
-import { aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
+import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import type { SimulatedSession } from './testing/simulated-session.ts';
 import { sessionOn } from './testing/simulated-session.ts';
@@ -59,13 +59,15 @@ const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, nam
 const changeIn = (body: string): string =>
   ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `decide`, `findObstacle` and `runSteps` have tests of their own. The tests of this file cover the order of the
+// `plan`, `findObstacle` and `execute` have tests of their own. The tests of this file cover the order of the
 // requests of a reconcile, and reconciles that end before they read or change AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
   let session: SimulatedSession;
   let stores: { readonly profiles: Store; readonly clusters: Store; readonly controlPlanes: Store };
+  let retryStore: RetryStore;
+  let lanes: Lanes;
   let roleLocks: LockQueue;
   let recordedEvents: string[];
   let reconciler: Reconciler;
@@ -104,6 +106,13 @@ describe('Reconciler', () => {
       clusters: new Store({ name: 'clusters', logger }),
       controlPlanes: new Store({ name: 'control planes', logger }),
     };
+    retryStore = new RetryStore(clock);
+    lanes = new Lanes({
+      clock,
+      profiles: newTypedCaches(stores).profiles,
+      isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+      wake: ({ name }, place) => requests.push(`wake ${name} as ${place}`),
+    });
     roleLocks = new LockQueue({ clock, wake: (id) => requests.push(`wake ${id}`) });
     reconciler = new Reconciler({
       ...newTypedCaches(stores),
@@ -134,7 +143,8 @@ describe('Reconciler', () => {
             : TE.left(credentialsProblem);
         },
       },
-      clusterQueue: new ClusterQueue({ clock, wake: () => {} }),
+      lanes,
+      recordTurnWait: () => {},
       controlPlaneFinalizer: {
         add: async () => {
           requests.push('add the control plane finalizer');
@@ -145,7 +155,7 @@ describe('Reconciler', () => {
           return finalizerResult;
         },
       },
-      retryStore: new RetryStore(clock),
+      retryStore,
       roleLocks,
       leadership: { remaining: () => 15_000 },
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
@@ -201,13 +211,13 @@ describe('Reconciler', () => {
       'open a session',
       'DescribeFargateProfile',
       'GetRole',
+      'DescribeCluster',
+      'DescribeAccessEntry',
       'PATCH provisioned-in',
       'confirm the control plane finalizer',
       'PATCH status',
       'CreateRole',
       'AttachRolePolicy',
-      'DescribeCluster',
-      'DescribeAccessEntry',
       'confirm the control plane finalizer',
       'PATCH status',
       'CreateFargateProfile',
@@ -326,7 +336,7 @@ describe('Reconciler', () => {
     it('reports no problem when the manager only stops', async () => {
       given();
       credentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
-      expect(await pass()).to.include({ kind: 'after', reason: 'the manager stops' });
+      expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
 
@@ -416,7 +426,7 @@ describe('Reconciler', () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${ROLE.toLowerCase()}`], () => held);
-    expect(await pass()).to.include({ kind: 'after', reason: 'another profile decides about the same role' });
+    expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
     expect(session.calls).to.deep.equal([]);
     release();
     await other;
@@ -430,14 +440,14 @@ describe('Reconciler', () => {
     given();
     const [, formerName = ''] = desiredOf(anObject()).identity.capaRoleNames;
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${formerName.toLowerCase()}`], async () => {
-      expect(await pass()).to.include({ reason: 'another profile decides about the same role' });
+      expect(await pass()).to.include({ reason: 'NotNow' });
     });
   });
 
   it('reports why a read of AWS failed, but reports no call that this manager has stopped', async () => {
     given();
     session.onCall = () => aFailure({ code: 'NotDispatched', message: 'the lease runs out' });
-    expect(await pass()).to.include({ kind: 'after', reason: 'the lease runs out' });
+    expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
     expect(reasonOf('Ready')).to.equal(undefined);
     session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
     sync();
@@ -459,6 +469,74 @@ describe('Reconciler', () => {
       expect(reasonOf('Ready')).to.equal('AWSUnavailable');
       expect(recordedEvents.filter((reason) => reason.startsWith('Failed'))).to.deep.equal([]);
     });
+
+  for (const [id, reason] of [
+    ['AROAEXAMPLE', 'AWSUnavailable'],
+    ['AROAFORMER', 'RestoringRole'],
+  ] as const)
+    it(`reports ${reason} when the access entry of role ${id} cannot be read, because a recreated role ends Ready`, async () => {
+      aws.profiles.set(PROFILE, aSimulatedProfile());
+      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+      given({ status: { ...RECORDED, profileName: PROFILE, role: { name: ROLE, id, managed: true } } });
+      session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
+      await pass();
+      expect(reasonOf('Ready')).to.equal(reason);
+      expect(session.calls.filter((call) => call.includes('AccessEntry '))).to.have.length(1);
+    });
+
+  describe('in the lane of its EKS cluster', () => {
+    const other = anObject({ metadata: { name: 'other', uid: 'uid-of-other' } });
+    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other');
+    const tooMany = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`tag-${index}`, 'x']));
+    const reads = () => requests.filter((each) => each.startsWith('Describe') || each.startsWith('Get'));
+
+    for (const [situation, spec, reason] of [
+      ['waits, and is told so', {}, 'WaitingForSibling'],
+      ['is told at once what is wrong with its spec', { additionalTags: tooMany }, 'TagsInvalid'],
+    ] as const)
+      it(`a third object ${situation}, before AWS is read`, async () => {
+        for (const name of ['a', 'b']) api.put({ metadata: { name } });
+        given({ spec });
+        await pass();
+        expect(requests).to.include('open a session');
+        expect(reads()).to.deep.equal([]);
+        expect(reasonOf('Ready')).to.equal(reason);
+      });
+
+    it('an object tells what EKS is changing, until EKS has changed it', async () => {
+      given();
+      await pass();
+      expect(turnOfOther()).to.include({ ahead: PROFILE, doing: 'being created', isOfStranger: false });
+      aws.tick();
+      sync();
+      await pass();
+      expect(turnOfOther()).to.equal(undefined);
+    });
+
+    it('an object that is gone leaves its change to strangers', async () => {
+      given();
+      await pass();
+      stores.profiles.replaceAll([], '900');
+      await pass();
+      expect(turnOfOther()).to.include({ ahead: PROFILE, isOfStranger: true });
+    });
+
+    for (const [status, created] of [
+      ['CREATING', false],
+      ['ACTIVE', true],
+    ] as const)
+      it(`an object asks EKS after a start about the change on record of a sibling, which is ${status} by now`, async () => {
+        const name = ProfileName.of('team-a_z');
+        aws.profiles.set(name, aSimulatedProfile({ name, status }));
+        const recorded = { ...RECORDED, profileName: name, profileStatus: 'CREATING' };
+        api.put({ metadata: { name: 'z' }, status: recorded });
+        given();
+        await pass();
+        expect(session.calls).to.include(`DescribeFargateProfile ${name}`);
+        expect(aws.profiles.has(PROFILE)).to.equal(created);
+        expect(reasonOf('Ready')).to.equal(created ? 'Creating' : 'WaitingForSibling');
+      });
+  });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
     given({ metadata: { finalizers: [FINALIZER] }, status: { ...RECORDED, profileName: PROFILE } });
@@ -492,7 +570,7 @@ describe('Reconciler', () => {
       given();
       atWrite(2, '/status', forbidden());
       await pass();
-      expect(session.calls.at(-1), 'no call follows the write').to.contain('DescribeAccessEntry');
+      expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
@@ -501,7 +579,7 @@ describe('Reconciler', () => {
       given();
       atWrite(2, '/status', new Error('socket hang up'));
       expect(await pass().catch(() => 'thrown')).to.equal('thrown');
-      expect(session.calls.at(-1), 'no call follows the write').to.contain('DescribeAccessEntry');
+      expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });
   });

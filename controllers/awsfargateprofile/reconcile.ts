@@ -2,14 +2,15 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import type { Sessions } from '../../pkg/cloud/session.ts';
+import { describeFailure } from '../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { Session, Sessions } from '../../pkg/cloud/session.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { ClusterQueue } from '../../pkg/runtime/queue/cluster-queue.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
@@ -20,25 +21,45 @@ import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { listSiblings } from '../shared/siblings.ts';
+import { completeEksClusterFacts } from './aws/eks-cluster.ts';
+import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import type { ObservedProfiles } from './aws/observe.ts';
+import { observeProfiles, observeRoles } from './aws/observe.ts';
 import { AccessEntryReader } from './aws/read-access-entry.ts';
+import { openSession } from './aws/session.ts';
+import { foundRoles, isRecreated } from './decide/compare.ts';
+import { entriesToRead, modeNeededBefore } from './decide/further-reads.ts';
+import { plan } from './decide/plan.ts';
+import { execute } from './execute.ts';
+import type { DesiredInputs } from './goal/desired/desired.ts';
+import { candidateNames, desiredFor } from './goal/desired/desired.ts';
+import { findRoleSharers } from './goal/desired/role-sharing.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { readInputs } from './goal/inputs.ts';
 import { learnAccounts } from './goal/learn-accounts.ts';
 import { metadataPatch } from './goal/metadata.ts';
 import { newChecks } from './guards/checks/checks.ts';
-import { unobservedProfiles } from './guards/cluster-queue-updates.ts';
 import { mutationTimeLeft } from './guards/checks/mutation-time-in-lease.ts';
 import type { LiveChecks } from './guards/checks/live-checks.ts';
 import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
 import type { ReadRoleSharers } from './guards/role-sharers.ts';
-import { newPreparations } from './guards/preparations.ts';
 import { Claims } from './guards/claims.ts';
-import type { Goal } from './model/goal-kinds.ts';
-import { stoppedBy } from './model/pass.ts';
-import { newReason } from './reasons/reasons.ts';
-import { AwsReconciler } from './reconcile-aws.ts';
-import { Comparisons } from './retry/comparisons.ts';
+import type { Guards } from './guards/guards.ts';
+import { holdControlPlane } from './guards/hold-control-plane.ts';
+import type { PassState } from './guards/pass-state.ts';
+import { newPreparations, reasonForWait } from './guards/preparations.ts';
+import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
+import type { Lanes } from './lane.ts';
+import type { Desired } from './model/desired-state.ts';
+import { describeTransit } from './model/eks-change-in-progress.ts';
+import type { Goal, Target } from './model/goal-kinds.ts';
+import { isNeverBegun } from './model/location.ts';
+import type { Observed, ObservedAccessEntry } from './model/observed-state.ts';
+import type { Execution, PassResult } from './model/pass.ts';
+import type { Reason } from './reasons/reasons.ts';
+import { conditionTypeOf, isSilent, natureOf, newReason } from './reasons/reasons.ts';
+import type { RetryState } from './retry/retry-state.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
 import { abandonedEvents, warningFor } from './status/events.ts';
@@ -63,7 +84,9 @@ export interface ReconcilerOptions {
   /** The AWS region in which the manager runs; `undefined` if the manager does not know it. */
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
-  readonly clusterQueue: ClusterQueue;
+  readonly lanes: Lanes;
+  /** Records how long an object has waited for its turn in the lane, for the metrics. */
+  readonly recordTurnWait: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
@@ -86,28 +109,27 @@ export interface ReconcilerOptions {
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
-  private readonly comparisons = new Comparisons();
   private readonly finisher: PassFinisher;
-  private readonly aws: AwsReconciler;
+  private readonly guards: Guards;
+  private readonly claims = new Claims();
+  private readonly accessEntries: AccessEntryReader;
 
   constructor(options: ReconcilerOptions) {
-    const { profiles, retryStore, leadership, live } = options;
+    const { retryStore, leadership, live } = options;
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
     this.finisher = new PassFinisher({
       ...options,
       findLiveBlocker: (object, signal) => live.findBlocker(object, signal),
     });
+    this.accessEntries = new AccessEntryReader(options.clock);
     const services = {
       ...options,
-      accessEntryReader: new AccessEntryReader(options.clock),
-      claims: new Claims(),
       mutationTimeLeft: () => mutationTimeLeft(leadership),
-      unobservedProfiles: (queue: string, object: AWSFargateProfile) =>
-        unobservedProfiles(queue, listSiblings(object, profiles), (sibling) => retryStore.hasObserved(sibling)),
+      recordTurnWait: (object: AWSFargateProfile) =>
+        options.recordTurnWait(turnWait(retryStore.get(object), options.clock.monotonic())),
     };
-    const guards = { checks: newChecks(services), preparations: newPreparations(services) };
-    this.aws = new AwsReconciler({ ...services, guards, finisher: this.finisher, comparisons: this.comparisons });
+    this.guards = { checks: newChecks(services), preparations: newPreparations(services) };
   }
 
   /**
@@ -155,14 +177,181 @@ export class Reconciler {
       case 'paused':
         return this.finisher.pause(object, goal.by, context);
       case 'hold':
-        return this.finisher.finish({ object, end: stoppedBy(goal.reason) }, context);
+        return this.finisher.finish({ object, end: goal.reason }, context);
       case 'release':
         return this.release(inputs, context);
       case 'resumeDeletion':
         return this.resumeDeletion(object, context);
       case 'pursue':
-        return this.aws.reconcile(object, goal, context);
+        return this.pursue(object, goal, context);
     }
+  }
+
+  /**
+   * Brings AWS to what the object asks for: session, names, then facts of AWS, a plan, its changes, and the report.
+   * Another pass never decides about the same roles meanwhile. A deletion keeps their locks until the finalizer is off,
+   * because until then other objects count this object as a user of the role.
+   */
+  private async pursue(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+    const { sessions, profiles, roleLocks, controlPlaneFinalizer, limits, retryStore, lanes, leadership } =
+      this.options;
+    const { signal, logger } = context;
+    const { target } = goal;
+    const end = (reason: Reason): Promise<Requeue> => this.finish({ object, end: reason }, goal, context);
+
+    const held =
+      goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
+    const mutationBudget = (): Ms => mutationTimeLeft(leadership);
+    const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget });
+    if (E.isLeft(opened)) return end(opened.left);
+    const session = opened.right;
+    const facts = held && (await completeEksClusterFacts(session, object, target, held, limits));
+    if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
+
+    const inputs: DesiredInputs = {
+      ...goal,
+      controlPlaneFacts: facts?.right,
+      account: session.account,
+      limits,
+      roleSharers: findRoleSharers(object, profiles),
+      isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
+    };
+    const wish = desiredFor(object, inputs);
+    if (E.isLeft(wish)) return end(wish.left);
+    const lane = laneOf(session.account, target.region, target.eksCluster);
+    lanes.seed(lane, () => this.changesOnRecord(lane, object));
+    const ahead = lanes.findAhead(lane, object);
+    if (ahead !== undefined) return end(reasonForWait(ahead, target.eksCluster));
+
+    try {
+      const names = candidateNames(object, inputs, wish.right);
+      const { namespace } = object.metadata;
+      const locks = names.roles.map((name) => `${session.account}/${namespace}/${name.toLowerCase()}`);
+      const pass = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
+        this.finish(await this.changeAws(object, goal, { session, inputs, names, lane }, context), goal, context),
+      );
+      return await (pass ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
+    } finally {
+      lanes.leave(object);
+    }
+  }
+
+  /** Observes AWS, plans the changes and executes them. */
+  private async changeAws(
+    before: AWSFargateProfile,
+    { target }: PursueGoal,
+    { session, inputs, names, lane }: AwsWork,
+    context: ReconcileContext,
+  ): Promise<PassResult> {
+    const { retryStore } = this.options;
+    const { signal } = context;
+    const stop = (reason: Reason): PassResult => ({ object: before, end: reason, isAuthenticated: true });
+    const fail = (failure: AwsFailure): PassResult =>
+      stop(reasonForFailure(failure, callContext(target, { session, abandonment: inputs.abandonment })));
+
+    const profiles = await observeProfiles(session, target.eksCluster, names.profiles);
+    if (E.isLeft(profiles)) return fail(profiles.left);
+    this.noteProfiles(before, lane, profiles.right);
+    const wanted = desiredFor(before, inputs, profiles.right.profiles);
+    if (E.isLeft(wanted)) return stop(wanted.left);
+    const desired = wanted.right;
+    const roles = await observeRoles(session, desired, profiles.right.profiles);
+    if (E.isLeft(roles)) return fail(roles.left);
+    const read = await this.readAccess(session, target, desired, { ...profiles.right, roles: roles.right }, signal);
+    if (E.isLeft(read)) return stop(read.left);
+    const observed = read.right;
+
+    const facts = { desired, observed, plan: plan(desired, observed) };
+    const object = isLocationNeeded(before, facts)
+      ? await recordLocation(this.options, before, facts, { ...desired.place, eksCluster: target.eksCluster }, signal)
+      : before;
+    if (object === undefined) return stop(newReason('Conflict', {}));
+    const pass: PassState = {
+      object,
+      observed,
+      desired,
+      target,
+      controlPlane: inputs.controlPlaneFacts?.controlPlane,
+      session,
+      retry: retryStore.handleFor(object),
+      lane,
+      roleUsage: new Map(),
+      roleConflictWith: (roleSharers) => {
+        const shared = desiredFor(object, { ...inputs, roleSharers }, observed.profiles);
+        return E.isRight(shared) ? shared.right.roleConflict : undefined;
+      },
+      signal,
+    };
+    const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+    try {
+      await execute(facts.plan, pass, execution, { ...this.options, claims: this.claims, guards: this.guards });
+    } catch (error) {
+      this.finisher.recordStepEvents(pass.object, execution.steps, context);
+      throw error;
+    } finally {
+      this.claims.release(pass);
+    }
+    return { object: pass.object, end: execution.end, facts, execution };
+  }
+
+  /** Completes the observed state by the access entries and the authentication mode that the plan depends on. */
+  private async readAccess(
+    session: Session,
+    target: Target,
+    desired: Desired,
+    observed: Observed,
+    signal: AbortSignal,
+  ): Promise<E.Either<Reason, Observed>> {
+    const context = callContext(target, { session, abandonment: desired.abandonment });
+    const accessEntries: ObservedAccessEntry[] = [];
+    for (const principal of entriesToRead(desired, observed)) {
+      // If the role was recreated, EKS is asked again for the authentication mode of the cluster, because once status
+      // records that the access entry is right, no later pass checks the entry.
+      const role = foundRoles(observed.roles).find(({ arn, id }) => arn === principal && id !== '');
+      const asksModeAgain = role !== undefined && isRecreated(desired, role);
+      const read = await this.accessEntries.read(session, target, principal, signal, { asksModeAgain });
+      if (E.isLeft(read)) {
+        const reason = reasonForFailure(read.left, context);
+        const detail = describeFailure(read.left);
+        const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
+        return E.left(asksModeAgain && !isSilent(reason) ? newReason('RestoringRole', facts) : reason);
+      }
+      accessEntries.push(read.right);
+    }
+    const before = modeNeededBefore(desired, observed);
+    if (before === undefined) return E.right({ ...observed, accessEntries });
+    const mode = await this.accessEntries.readMode(session, target, signal, before);
+    return E.isLeft(mode)
+      ? E.left(reasonForFailure(mode.left, context))
+      : E.right({ ...observed, accessEntries, authenticationMode: mode.right });
+  }
+
+  /** Tells lane and memory what EKS has said about the profiles of the object. */
+  private noteProfiles(object: AWSFargateProfile, lane: string, observed: ObservedProfiles): void {
+    const { retryStore, lanes } = this.options;
+    retryStore.recordObservation(object, observed);
+    for (const { name, found } of observed.profiles) {
+      const doing = describeTransit(found?.status);
+      if (doing === undefined) lanes.settle(lane, name, object);
+      else lanes.saw(lane, name, doing, object);
+    }
+  }
+
+  /** Returns the changes that EKS may be making in the lane, as the status of the object's siblings tells. */
+  private changesOnRecord(lane: string, object: AWSFargateProfile) {
+    return listSiblings(object, this.options.profiles).flatMap(({ status = {} }) => {
+      const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = status;
+      const doing = describeTransit(profileStatus);
+      const isHere = laneOf(account, region, eksClusterName) === lane;
+      return isHere && profileName !== undefined && doing !== undefined ? [{ profile: profileName, doing }] : [];
+    });
+  }
+
+  private finish(result: PassResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+    const { object, end, facts } = result;
+    return facts === undefined && end !== 'inOrder' && canReleaseUnasked(object, goal, end)
+      ? this.finisher.releaseWithoutCredentials(object, end, context)
+      : this.finisher.finish(result, context);
   }
 
   /**
@@ -181,13 +370,12 @@ export class Reconciler {
     const because = await resumeDeletion(this.options, object, context);
     return because === undefined
       ? DONE
-      : this.finisher.finish({ object, end: { kind: 'quit', because, until: 'later' } }, context);
+      : this.finisher.finish({ object, end: newReason('NotNow', { because }) }, context);
   }
 
   private forget(key: ObjectKey): Requeue {
     this.options.retryStore.forget(key);
-    this.comparisons.forget(key);
-    this.options.clusterQueue.removeEntry(keyText(key));
+    this.options.lanes.abandon(key);
     this.options.profileWriter.forget(key);
     return DONE;
   }
@@ -205,3 +393,31 @@ export class Reconciler {
     return this.finisher.finishRejected(lookup.decoded.right, reason, isPaused, context);
   }
 }
+
+type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
+
+interface AwsWork {
+  readonly session: Session;
+  readonly inputs: DesiredInputs;
+  readonly names: Desired['names'];
+  readonly lane: string;
+}
+
+/** The name of the lane of an EKS cluster, once AWS has confirmed the account. */
+const laneOf = (account: string, region: string, eksCluster: string): string => `${account}/${region}/${eksCluster}`;
+
+/** How long the object has waited for its turn. */
+const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
+  waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
+
+/**
+ * Whether the controller may end the deletion of an object, or delete a retained object of a cluster that is being
+ * deleted, before it has read AWS. This is allowed under two conditions: the controller has created nothing in AWS for
+ * the object, and only a user can make the credentials, the region or the endpoints usable. In an outage of AWS the
+ * object waits, because AWS answers again without a user.
+ */
+const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
+  controlPlaneFacts === undefined &&
+  isNeverBegun(object) &&
+  natureOf(reason) === 'human' &&
+  (conditionTypeOf(reason) === 'CredentialsReady' || reason.name === 'SDKRefused');

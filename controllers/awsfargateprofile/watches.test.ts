@@ -10,7 +10,6 @@ import { ProfileWriter } from '../shared/profile-writer.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { Api } from './testing/api.ts';
 import { newApi } from './testing/api.ts';
-import { newIsClusterHead } from './priority/cluster-head.ts';
 import { connectWatches } from './watches.ts';
 
 const HOUR = 3_600_000;
@@ -66,13 +65,14 @@ describe('connectWatches', () => {
   let identitiesChanged: (affects: IdentityUsePredicate, namespace?: string) => void;
   let siblingChanges: string[];
   let forgotten: string[];
+  let refreshed: string[];
   let waitingSiblings: ReadonlySet<string>;
 
   beforeEach(() => {
     api = newApi();
     const { client, clock, random } = api;
     caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
-    queue = new Workqueue({ clock, isHead: newIsClusterHead(caches.profiles) });
+    queue = new Workqueue({ clock });
     profileWriter = new ProfileWriter({
       client,
       store: caches.profiles,
@@ -81,13 +81,15 @@ describe('connectWatches', () => {
     });
     siblingChanges = [];
     forgotten = [];
+    refreshed = [];
     waitingSiblings = new Set();
     connectWatches({
       caches,
       queue,
+      lanes: { refresh: ({ metadata }) => void refreshed.push(metadata.name) },
+      clock,
       profileWriter,
       forgetEvents: ({ metadata }) => void forgotten.push(metadata.name),
-      clock,
       random: { next: () => 0.5, uuid: () => random.uuid() },
       resync: HOUR,
       identities: { onChange: (handler) => void (identitiesChanged = handler) },
@@ -265,28 +267,16 @@ describe('connectWatches', () => {
     });
   });
 
-  it('enqueues an object when the answer to a write of this process has fields of spec that the watch lacked', async () => {
+  it('places an object in its lane anew at each change, of status too and of its own writes, and when it is gone', async () => {
     await fillCaches();
-    const stored = api.put({ metadata: { name: 'web' } });
-    caches.profiles.replaceAll([{ ...stored, spec: {} }], stored.metadata.resourceVersion);
-    await takeQueued();
-    await profileWriter.patchStatus(stored, { ready: false }, new AbortController().signal);
-    expect(await takeQueued()).to.deep.equal(['web']);
-  });
-
-  it('puts the objects that their clusters wait for before the objects that wait for them', async () => {
-    await fillCaches();
-    const created = (name: string, second: number, clusterName: string): KubeObject =>
-      profile(name, { creationTimestamp: `2026-11-21T03:00:0${second}Z` }, {}, { clusterName });
-    for (const one of [
-      created('prod-1', 1, 'prod'),
-      created('prod-2', 2, 'prod'),
-      created('prod-3', 3, 'prod'),
-      created('staging-1', 4, 'staging'),
-      created('staging-2', 5, 'staging'),
-    ])
-      caches.profiles.upsert(one);
-    expect(await takeQueued()).to.deep.equal(['prod-1', 'staging-1', 'prod-2', 'prod-3', 'staging-2']);
+    refreshed.length = 0;
+    const web = profile('web');
+    for (const change of [web, profile('web', {}, { ready: false }), profile('web', { deletionTimestamp: DELETED_AT })])
+      caches.profiles.upsert(change);
+    caches.profiles.upsert(profile('undecodable', {}, {}, { clusterName: 7 }));
+    caches.profiles.replaceWith(profile('web', { finalizers: [] }));
+    caches.profiles.remove(profile('web'));
+    expect(refreshed).to.deep.equal(['web', 'web', 'web', 'web', 'web']);
   });
 
   describe('for a Cluster', () => {

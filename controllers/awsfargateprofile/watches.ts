@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { fieldAt } from '../../api/record.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -22,15 +23,16 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest } from './priority/cluster-head.ts';
+import { isAtRest } from './at-rest.ts';
+import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
-import { resyncDelay } from './retry/resync-delay.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 
 export interface WatchesOptions {
-  readonly caches: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>;
+  readonly caches: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'>;
   readonly identities: Pick<Identities, 'onChange'>;
   readonly queue: Workqueue;
+  readonly lanes: Pick<Lanes, 'refresh'>;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWaits'>;
   /** A function that is called with each AWSFargateProfile that no longer exists. */
@@ -128,8 +130,10 @@ function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
 }
 
 function enqueueProfile(options: WatchesOptions, change: Change): void {
-  const { queue, profileWriter, clock, random, resync } = options;
+  const { caches, queue, lanes, profileWriter, random, resync } = options;
   const key = keyOf(change.object);
+  const decoded = caches.typed.profiles.decode(change.object);
+  if (E.isRight(decoded)) lanes.refresh(decoded.right);
   if (change.type === 'deleted') {
     options.forgetEvents(change.object);
     enqueueWaitingSiblings(options, change.object, 'gone');
@@ -140,7 +144,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     // After a start, the manager does not read all of AWS at once: an object that is Ready waits for its resync. A
     // paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
-      queue.addAfter(key, resyncDelay(clock, random.next() * resync, resync), 'low');
+      queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
@@ -151,11 +155,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueue(options, key);
 }
 
-/**
- * Enqueues an object after a change. If it is the first object in the queue of profile changes of its EKS cluster, the
- * workqueue serves it before other objects, because the other objects of the cluster wait for it.
- */
-const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void => queue.add(key, 'head');
+const enqueue = ({ queue }: Pick<WatchesOptions, 'queue'>, key: ObjectKey): void => queue.add(key);
 
 function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, change: SiblingChange): void {
   const { caches, retryStore } = options;

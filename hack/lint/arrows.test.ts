@@ -4,13 +4,13 @@ import { wrongArrow } from './arrows.ts';
 describe('wrongArrow', () => {
   const allowed: readonly (readonly [importer: string, specifier: string])[] = [
     ['cmd/manager/main.ts', '../../controllers/awsfargateprofile/controller.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', '../../../pkg/fargate/names.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', '../../../api/names.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', '../model/mutation.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', './ensure-role.ts'],
-    ['controllers/awsfargateprofile/decide/decide.ts', 'fp-ts/lib/Either.js'],
-    ['controllers/awsfargateprofile/decide/decide.test.ts', '../testing/builders.ts'],
-    ['controllers/awsfargateprofile/steps.ts', './guards/guards.ts'],
+    ['controllers/awsfargateprofile/decide/plan.ts', '../../../pkg/fargate/names.ts'],
+    ['controllers/awsfargateprofile/decide/plan.ts', '../../../api/names.ts'],
+    ['controllers/awsfargateprofile/decide/plan.ts', '../model/mutation.ts'],
+    ['controllers/awsfargateprofile/decide/plan.ts', './ensure-role.ts'],
+    ['controllers/awsfargateprofile/decide/plan.ts', 'fp-ts/lib/Either.js'],
+    ['controllers/awsfargateprofile/decide/plan.test.ts', '../testing/builders.ts'],
+    ['controllers/awsfargateprofile/execute.ts', './guards/guards.ts'],
     ['controllers/clusterteardown/controller.ts', '../shared/caches.ts'],
     ['pkg/runtime/manager.ts', '../kube/types.ts'],
     ['pkg/kube/reflector.ts', '../env/clock.ts'],
@@ -38,13 +38,13 @@ describe('wrongArrow', () => {
     ['pkg/cloud/session.ts', '../fargate/names.ts', 'pkg/cloud may not import pkg/fargate'],
     ['controllers/a/b.ts', '../../cmd/manager/main.ts', 'controllers may not import cmd'],
     [
-      'controllers/awsfargateprofile/decide/decide.ts',
+      'controllers/awsfargateprofile/decide/plan.ts',
       '../guards/checks/checks.ts',
       'awsfargateprofile/decide may not import controllers/awsfargateprofile/guards',
     ],
     [
       'controllers/awsfargateprofile/guards/checks/checks.ts',
-      '../../steps.ts',
+      '../../execute.ts',
       'awsfargateprofile/guards may not import controllers/awsfargateprofile',
     ],
     [

@@ -1,8 +1,10 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 
 const PROFILE = 'controllers/awsfargateprofile';
-/** The folders of the profile controller, in an order in which each folder imports only from the folders before it. */
-const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'status', 'guards'].map((s) => `${PROFILE}/${s}`);
+/** The folders of the profile controller and the lane, in an order in which each imports only from those before it. */
+const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'lane.ts', 'status', 'guards'].map(
+  (step) => `${PROFILE}/${step}`,
+);
 const SHARED = ['api', 'pkg', 'controllers/shared'];
 
 /**
@@ -32,8 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'controllers/crdkeeper': SHARED,
   'controllers/instancegroups': SHARED,
   ...Object.fromEntries(STEPS.map((step, index) => [step, [...SHARED, ...STEPS.slice(0, index)]])),
-  [`${PROFILE}/priority`]: SHARED,
-  [PROFILE]: [...SHARED, 'controllers/identities', `${PROFILE}/priority`, ...STEPS],
+  [PROFILE]: [...SHARED, 'controllers/identities', ...STEPS],
   controllers: SHARED,
   cmd: ['api', 'pkg', 'controllers'],
   hack: ['api', 'pkg', 'controllers', 'cmd'],

@@ -27,13 +27,11 @@ class World {
     reconcile: (environment: World) => Reconcile,
     concurrency = 1,
     beforeStart: (stopping: AbortController) => void = () => {},
-    workersOfQueue?: number,
   ) {
     const metrics = new Metrics(this.registry);
     this.queue = new Workqueue({
       clock: this.clock,
       metrics: metrics.workqueue('awsfargateprofile'),
-      ...(workersOfQueue !== undefined && { workers: workersOfQueue }),
     });
     const controller = new Controller({
       name: 'awsfargateprofile',
@@ -219,13 +217,6 @@ describe('The controller', () => {
     await environment.stop();
   });
 
-  it('reports the workers of a workqueue that hands out more keys than its share', async () => {
-    const environment = new World(() => async () => done, 2, undefined, 2);
-    expect(await environment.count('max_concurrent_reconciles')).to.equal(8);
-    environment.stopping.abort();
-    await environment.running;
-  });
-
   it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {
     let most = 0;
     const inWork: string[] = [];
@@ -266,7 +257,7 @@ describe('The controller', () => {
     const environment = new World(({ clock }) => async ({ name }) => {
       begun.push(name);
       await sleep(clock, 100, new AbortController().signal);
-      return begun.length > 1 ? done : { kind: 'after', delay: 20, reason: 'polling', priority: 'high' };
+      return begun.length > 1 ? done : { kind: 'after', delay: 20, reason: 'polling', priority: 'urgent' };
     });
     environment.queue.add(key('polled'));
     await environment.clock.advance(50);

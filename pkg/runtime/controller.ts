@@ -27,12 +27,7 @@ export interface ControllerOptions {
    */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
-  /**
-   * The number of workers, i.e. how many keys are reconciled at the same time. If the workqueue divides the workers
-   * between AWS regions and identities, more keys may be reconciled for a moment: while one region or identity occupies
-   * more workers than its share, the others get additional workers. Keys with priority `high` also get additional
-   * workers.
-   */
+  /** The number of workers: how many keys are reconciled at the same time, if the workqueue has as many slots. */
   readonly concurrency: number;
   readonly queue: Workqueue;
   readonly reconcile: Reconcile;
@@ -78,9 +73,7 @@ export class Controller implements Runnable {
       );
     this.options = options;
     this.name = options.name;
-    // The workqueue may hand out more keys at the same time than `concurrency`. Its property `mostWorkers` is the
-    // maximum.
-    this.maxConcurrentReconciles = options.queue.mostWorkers ?? options.concurrency;
+    this.maxConcurrentReconciles = Math.min(options.queue.mostWorkers, options.concurrency);
     options.metrics?.setMaxConcurrentReconciles(this.maxConcurrentReconciles);
     this.logger = options.logger.with({
       controller: options.name,

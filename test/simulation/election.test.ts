@@ -116,7 +116,11 @@ describe('leader election', () => {
     // arrives just before the lease expires. So the leader does not make the call, and first renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();
-    await world.until('the end of the pass', () => leader.logger.linesWith('Pass dropped').length > 0, SECOND);
+    await world.until(
+      'the end of the pass',
+      () => leader.logger.linesWith('Pass ended without a result').length > 0,
+      SECOND,
+    );
     world.delete('a');
     const deleted = world.elapsed;
     await world.gone('a');

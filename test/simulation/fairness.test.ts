@@ -95,8 +95,8 @@ describe('500 objects of one tenant in a region that does not answer', () => {
     world.start();
     applyDeadObjects(world);
     const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
-    // The manager's ten workers reconcile at the same time, and each reconcile waits ten seconds for an answer of AWS.
-    // So 500 AWSFargateProfiles take 500 seconds.
-    expect(told).to.be.at.most(600 * SECOND);
+    // The group of the region has ten slots, and each reconcile waits ten seconds for an answer of AWS. So 500
+    // AWSFargateProfiles take 500 seconds. Every fourth reconcile may be the retry of an object that was told already.
+    expect(told).to.be.at.most((4 / 3) * 500 * SECOND);
   });
 });

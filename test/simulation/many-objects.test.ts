@@ -1,13 +1,6 @@
 import { expect } from 'chai';
-import { API_VERSION, KIND, PLURAL } from '../../api/v1beta2/index.ts';
-import { newIsClusterHead } from '../../controllers/awsfargateprofile/priority/cluster-head.ts';
-import { BY_CLUSTER, clusterOf } from '../../controllers/shared/caches.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import type { TenantCluster } from './world/tenants.ts';
@@ -135,35 +128,4 @@ describe('thousands of objects of one tenant', () => {
         expect(most).to.be.at.most(4);
       });
     });
-
-  it('of one Cluster are compared once to find the first of them, when all of them are enqueued', async () => {
-    const run = async (count: number): Promise<number> => {
-      let comparisons = 0;
-      const store = new Store({ name: PLURAL, logger: new MemoryLogger(), indexes: { [BY_CLUSTER]: clusterOf } });
-      const keys = Array.from({ length: count }, (_, index) => ({ namespace: 'team-a', name: `${count + index}` }));
-      // The first object of the Cluster, the oldest, is the last one by name.
-      const objects = keys.map((key, index): KubeObject => {
-        const metadata = {
-          ...key,
-          uid: key.name,
-          resourceVersion: '1',
-          get creationTimestamp() {
-            comparisons += 1;
-            return `${2 * count - index}`;
-          },
-        };
-        return { apiVersion: API_VERSION, kind: KIND, metadata, spec: { clusterName: 'prod' } };
-      });
-      store.replaceAll(objects, '1');
-      comparisons = 0;
-      const queue = new Workqueue({ clock: new VirtualClock(), workers: 10, isHead: newIsClusterHead(store) });
-      for (const key of keys.toReversed()) queue.add(key, 'head');
-      while (queue.length > 0) {
-        const key = await queue.get();
-        if (key !== undefined) queue.done(key);
-      }
-      return comparisons;
-    };
-    expect(await run(2_000)).to.be.at.most(3 * (await run(1_000)));
-  });
 });

@@ -6,46 +6,58 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
+const isAbout = (name: string | undefined, { identifiers }: CallRecord): boolean =>
+  identifiers['fargateProfileName'] === name;
+
+/** Starts a manager, and has EKS take the given time for each of its creations and deletions. */
+function start(span: Ms): SimulatedWorld {
+  const world = new SimulatedWorld({ aws: { eks: { createMs: span, deleteMs: span }, latencyMs: [20, 20] } });
+  world.start();
+  return world;
+}
+
 describe('profiles that wait for other profiles of their EKS cluster', () => {
-  it('are read from AWS when they are created and when their turn comes, and not meanwhile', async () => {
-    const world = new SimulatedWorld({
-      aws: { eks: { createMs: 4 * SECOND, deleteMs: 4 * SECOND }, latencyMs: [20, 20] },
-    });
-    world.start();
+  it('are read from AWS when they become second and first, and when their turn comes', async () => {
+    const world = start(4 * SECOND);
     world.apply(...NAMES);
     await world.ready(...NAMES);
     const calls = world.aws.admin.calls().filter(({ operation }) => operation.endsWith('FargateProfile'));
-    const readsBeforeCreate = NAMES.map((name) => {
-      const about = calls.filter(({ identifiers }) => identifiers['fargateProfileName'] === `default_${name}`);
-      return about.findIndex(({ operation }) => operation === 'CreateFargateProfile');
-    });
-    expect(readsBeforeCreate).to.have.members([1, 2, 2, 2, 2]);
+    const readsBeforeCreate = NAMES.map((name) =>
+      calls
+        .filter((call) => isAbout(`default_${name}`, call))
+        .findIndex(({ operation }) => operation === 'CreateFargateProfile'),
+    );
+    expect(readsBeforeCreate).to.have.members([1, 3, 3, 3, 3]);
     await world.deleteAndFinish(...NAMES);
   });
 
-  it('begin soon after EKS has finished the profile before, with at most two polls for each change', async () => {
-    const span = 4 * SECOND;
-    const world = new SimulatedWorld({ aws: { eks: { createMs: span, deleteMs: span }, latencyMs: [20, 20] } });
-    world.start();
-    world.apply(...NAMES);
-    await world.ready(...NAMES);
-    const created = pollsAndPauses(world, 'CreateFargateProfile', span);
-    world.delete(...NAMES);
-    await world.gone(...NAMES);
-    const deleted = pollsAndPauses(world, 'DeleteFargateProfile', span);
-    for (const { polls, pauses } of [created, deleted]) {
-      // The manager does not know yet how long EKS takes, so it polls the first creation or deletion more often.
-      const others = polls.slice(1);
-      expect(others.reduce((sum, each) => sum + each, 0) / others.length, `polls: ${polls.join(', ')}`).to.be.at.most(
-        2,
-      );
-      // The manager's poll notices the end of a creation or deletion in EKS late by at most 1/32 of its duration. The
-      // manager then has 100 ms to begin the next one.
-      expect(Math.max(...pauses.slice(1)), `pauses: ${pauses.join(', ')}`).to.be.at.most(span / 32 + 100);
-    }
-    await world.finish();
-  });
+  for (const span of [2 * SECOND, 20 * SECOND, 60 * SECOND])
+    it(`begin at the first poll after EKS has finished the profile before, if EKS takes ${span / SECOND} s`, async () => {
+      const names = NAMES.slice(0, 3);
+      const world = start(span);
+      world.apply(...names);
+      await world.ready(...names);
+      const created = pollsAndPauses(world, 'CreateFargateProfile', span);
+      world.delete(...names);
+      await world.gone(...names);
+      const deleted = pollsAndPauses(world, 'DeleteFargateProfile', span);
+      for (const { polls, pauses } of [created, deleted]) {
+        expect(Math.max(...polls), `polls: ${polls.join(', ')}`).to.be.at.most(mostPolls(span));
+        // The manager then has 200 ms to begin the next change.
+        expect(Math.max(...pauses), `pauses: ${pauses.join(', ')}`).to.be.at.most(1.1 * pollAfter(span) + 200);
+      }
+      await world.finish();
+    });
 });
+
+const pollAfter = (waited: Ms): Ms => Math.min(Math.max(waited / 8, SECOND / 2), 5 * SECOND);
+
+/** Returns how many polls the manager needs at most to see the end of a change, if each comes a tenth early. */
+function mostPolls(span: Ms): number {
+  let [waited, polls] = [0, 1];
+  for (; waited < span; waited += 0.9 * pollAfter(waited)) polls++;
+  return polls;
+}
 
 /**
  * Returns the number of DescribeFargateProfile polls that follow each call of the given AWS operation, and the pauses
@@ -58,11 +70,9 @@ function pollsAndPauses(
 ): { readonly polls: readonly number[]; readonly pauses: readonly Ms[] } {
   const calls = world.aws.admin.calls();
   const begun = calls.filter((call) => call.operation === operation);
-  const isAboutSame = (one: CallRecord, other: CallRecord): boolean =>
-    one.identifiers['fargateProfileName'] === other.identifiers['fargateProfileName'];
   const isPollOf = (change: CallRecord, call: CallRecord): boolean =>
     call.operation === 'DescribeFargateProfile' &&
-    isAboutSame(change, call) &&
+    isAbout(change.identifiers['fargateProfileName'], call) &&
     call.at > change.at &&
     call.at < change.at + 2 * span;
   return {

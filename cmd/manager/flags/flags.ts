@@ -29,12 +29,12 @@ export const FLAGS = [
     name: 'sync-period',
     value: 'DURATION',
     default: '10m',
-    help: 'Interval between two comparisons of a settled object with AWS. Its role is compared every second time',
+    help: 'Interval between two comparisons of a settled object with AWS',
   },
   {
     name: 'awsfargateprofile-concurrency',
     value: 'N',
-    help: `Number of objects that are reconciled at the same time (default ${DEFAULT_CONCURRENCY}). Up to four times as many while workers wait for AWS`,
+    help: `Number of objects of one namespace, AWS region and identity that are reconciled at the same time (default ${DEFAULT_CONCURRENCY}); of a namespace at most 4 times as many, of all 40 times as many`,
   },
   {
     name: 'max-concurrent-reconciles',

@@ -6,12 +6,10 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { eksClusterNotAllowed } from '../goal/target-eks-cluster.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
-import type { DroppedPass, PassEnd } from '../model/pass.ts';
-import { stoppedBy } from '../model/pass.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { callContext, endForFailure } from './failure-reasons.ts';
+import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 /** The only status of an EKS cluster in which EKS accepts the creation of a Fargate profile. */
 const ACTIVE = 'ACTIVE';
@@ -31,18 +29,18 @@ export async function completeEksClusterFacts(
   target: Target,
   facts: ControlPlaneFacts,
   limits: OperatorLimits,
-): Promise<E.Either<PassEnd | DroppedPass, ControlPlaneFacts>> {
+): Promise<E.Either<Reason, ControlPlaneFacts>> {
   if (facts.isReadinessOfEks !== true) return E.right(facts);
   const { eksCluster: name, region } = target;
   const { account } = session;
   const excess = findEksClusterExcess(limits, object.metadata.namespace, { account, region, name });
-  if (excess.length > 0) return E.left(stoppedBy(eksClusterNotAllowed(excess)));
+  if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
   const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
-  if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(stoppedBy(ofAccount.blocker));
+  if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(ofAccount.blocker);
   const isProvisioned = object.status?.initialization?.provisioned === true;
   if (facts.creationBlocker !== undefined || isProvisioned || isInTransit(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
-  if (E.isLeft(described)) return E.left(endForFailure(described.left, callContext(target, { session })));
+  if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
   const creationBlocker = blockerFor(name, described.right?.status ?? ACTIVE);
   return E.right(creationBlocker === undefined ? facts : { ...facts, creationBlocker });
 }

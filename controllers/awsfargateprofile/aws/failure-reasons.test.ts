@@ -4,7 +4,7 @@ import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
 import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
-import { messageOf, natureOf, conditionTypeOf, pollOf } from '../reasons/reasons.ts';
+import { conditionTypeOf, isSilent, messageOf, natureOf, pollOf } from '../reasons/reasons.ts';
 import { aFailure } from '../testing/builders.ts';
 
 const CONTEXT = { eksCluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
@@ -320,8 +320,7 @@ describe('reasonForFailure', () => {
 describe('reasonForCredentials', () => {
   const denied = aFailure({ service: 'sts', operation: 'AssumeRole', code: 'AccessDenied', statusCode: 403 });
   const down = aFailure({ service: 'sts', operation: 'GetCallerIdentity', code: 'NoAnswer' });
-  const rows: readonly (readonly [string, CredentialsProblem, string | undefined])[] = [
-    ['an interrupted pass', { reason: 'Interrupted', message: 'the manager stops' }, undefined],
+  const rows: readonly (readonly [string, CredentialsProblem, string])[] = [
     ['no credentials', { reason: 'CredentialsMissing', message: 'no AWS credentials' }, 'CredentialsMissing'],
     ['wrong credentials', { reason: 'CredentialsInvalid', message: 'no', failure: denied }, 'CredentialsInvalid'],
     ['STS not answering', { reason: 'AccountUnknown', message: 'no', failure: down }, 'AWSUnavailable'],
@@ -336,8 +335,8 @@ describe('reasonForCredentials', () => {
     ],
   ];
   for (const [situation, problem, reason] of rows) {
-    it(`gives ${reason ?? 'no reason'} for ${situation}`, () => {
-      expect(reasonForCredentials(problem, CONTEXT)?.name).to.equal(reason);
+    it(`gives ${reason} for ${situation}`, () => {
+      expect(reasonForCredentials(problem, CONTEXT).name).to.equal(reason);
     });
   }
 
@@ -345,8 +344,7 @@ describe('reasonForCredentials', () => {
     const missing = 'AWSClusterStaticIdentity "a"';
     const problem: CredentialsProblem = { reason: 'IdentityNotFound', message: 'it does not exist', missing };
     const messages = [undefined, 'retain' as const, 'removeFinalizer' as const].map((abandonment) => {
-      const reason = reasonForCredentials(problem, { ...CONTEXT, abandonment });
-      return reason && messageOf(reason);
+      return messageOf(reasonForCredentials(problem, { ...CONTEXT, abandonment }));
     });
     expect(messages).to.deep.equal([
       'It does not exist. Create AWSClusterStaticIdentity "a", or correct the reference to it. The controller then continues on its own.',
@@ -363,8 +361,7 @@ describe('reasonForCredentials', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' } as const;
     const messageFor = (whose: string): string => {
       const problem: CredentialsProblem = { reason: 'CredentialsInvalid', message: 'AWS rejects them', whose };
-      const reason = reasonForCredentials(problem, { ...CONTEXT, identity });
-      return reason === undefined ? '' : messageOf(reason);
+      return messageOf(reasonForCredentials(problem, { ...CONTEXT, identity }));
     };
     expect(messageFor('the manager itself')).to.contain('from which the pod of the manager gets them');
     expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('pod');
@@ -374,10 +371,13 @@ describe('reasonForCredentials', () => {
   });
 
   it('reports every problem in CredentialsReady', () => {
-    for (const [, problem] of rows) {
-      const found = reasonForCredentials(problem, CONTEXT);
-      if (found !== undefined) expect(conditionTypeOf(found)).to.equal(CREDENTIALS);
-    }
+    for (const [, problem] of rows)
+      expect(conditionTypeOf(reasonForCredentials(problem, CONTEXT))).to.equal(CREDENTIALS);
+  });
+
+  it('reports nothing about an interrupted pass', () => {
+    const interrupted: CredentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
+    expect(isSilent(reasonForCredentials(interrupted, CONTEXT))).to.equal(true);
   });
 });
 

@@ -22,8 +22,6 @@ import type { Session } from '../../../pkg/cloud/session.ts';
 import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
 import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import type { Target } from '../model/goal-kinds.ts';
-import type { DroppedPass, StoppedPass } from '../model/pass.ts';
-import { stoppedBy } from '../model/pass.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import type { AffectedConditionType, Reason } from '../reasons/reasons.ts';
@@ -86,18 +84,15 @@ export const callContext = (
   violation,
 });
 
-/**
- * Returns the reason to report if the controller gets no credentials for AWS. `undefined` if the manager is stopping,
- * because then nothing is wrong with the object.
- */
+/** Returns the reason to stop if the controller gets no credentials for AWS; silent while the manager stops. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '' }: CredentialsProblem,
   context: CallContext,
-): Reason | undefined {
+): Reason {
   const { abandonment, isOfObject = false } = context;
   switch (reason) {
     case 'Interrupted':
-      return undefined;
+      return newReason('NotNow', { because: message });
     case 'AccountUnknown':
     case 'AssumeRoleFailed':
       return failure === undefined
@@ -118,17 +113,10 @@ export function reasonForCredentials(
 }
 
 /**
- * Returns how a reconcile ends after a failed call to AWS. If the manager itself prevented the call, because it stops
- * or because its leader lease may have expired, the reconcile ends without a report: the object has no problem. It also
- * ends without a report if the manager has no credentials any more: the next reconcile reports this problem. If the
- * rate limiter held a call back for too long, the reconcile reports it, because the next calls may wait as long.
+ * Returns the reason to stop after a failed call to AWS. It is silent if the manager itself prevented the call, because
+ * it stops, because its leader lease may have expired, or because it has no credentials any more: the next pass reports
+ * that. If the rate limiter held a call back for too long, the reason tells, because the next calls may wait as long.
  */
-export const endForFailure = (failure: AwsFailure, context: CallContext): StoppedPass | DroppedPass =>
-  isNotDispatched(failure) && !isLate(failure)
-    ? { kind: 'quit', because: failure.message, until: 'later' }
-    : stoppedBy(reasonForFailure(failure, context));
-
-/** Returns the reason to report after a failed call to AWS. */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
   const {
     eksCluster,
@@ -144,6 +132,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
   } = context;
   const detail = describeFailure(failure);
   const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
+  if (isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
   if (isCredentialsInvalid(failure)) {
     const whose = credentialsName(identity);
     const message = `AWS rejects the credentials of ${whose}. AWS says: ${detail}`;
@@ -162,7 +151,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
       detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
       why: 'throttled',
     });
-  if (isNotDispatched(failure) && isLate(failure))
+  if (isNotDispatched(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS throttles the requests of the controller, or the controller has too many requests for this AWS account. A request has waited too long for ${detail}`,
@@ -174,7 +163,7 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
       detail: `AWS rejects the time in the signature of a request of the controller. AWS says: ${detail}`,
       why: 'signatureTime',
     });
-  if (isUnavailable(failure) || isNotDispatched(failure) || isLate(failure))
+  if (isUnavailable(failure) || isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS gives no usable answer to a request of the controller: ${detail}`,

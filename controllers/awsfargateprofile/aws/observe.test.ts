@@ -1,15 +1,14 @@
 import { expect } from 'chai';
-import type { Either } from 'fp-ts/lib/Either.js';
-import { isLeft, isRight } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
+import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { isDeleting } from '../../shared/object-state.ts';
 import { foundRoles } from '../decide/compare.ts';
-import type { Desired } from '../model/desired-state.ts';
+import { candidateNames, desiredFor } from '../goal/desired/desired.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { AwsReader, Observation } from './observe.ts';
-import { completeObservation, observeProfiles, observeRolesEarly } from './observe.ts';
 import {
   EKS_CLUSTER,
   PROFILE,
@@ -18,279 +17,176 @@ import {
   aFailure,
   aProfile,
   aRole,
-  desiredOfDeletion,
+  anObject,
+  desiredInputs,
+  desiredOf,
 } from '../testing/builders.ts';
-import { aSimulatedProfile, aSimulatedRole, awsWith } from '../testing/pass-state.ts';
+import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith } from '../testing/pass-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
-import { desiredFrom } from '../testing/fixtures.ts';
+import type { AwsReader } from './observe.ts';
+import { observeProfiles, observeRoles } from './observe.ts';
 
-/**
- * Reads AWS with `observeProfiles`, `observeRolesEarly` and `completeObservation`, in the order in which a reconcile
- * calls them.
- */
-async function observe(
-  reader: AwsReader,
-  desired: Desired,
-  { inTransit }: { readonly inTransit: boolean },
-): Promise<Either<AwsFailure, Observation>> {
-  const [profiles, roles] = await Promise.all([
-    observeProfiles(reader, desired),
-    observeRolesEarly(reader, desired, { wasInTransit: inTransit }),
-  ]);
-  return isLeft(profiles) ? profiles : completeObservation(reader, desired, profiles.right, roles);
+/** Reads profiles and roles in the order in which a pass reads them. */
+async function observe(reader: AwsReader, object: AWSFargateProfile): Promise<E.Either<AwsFailure, Observed>> {
+  const inputs = desiredInputs(isDeleting(object) ? { controlPlaneFacts: undefined } : {});
+  const names = candidateNames(object, inputs, desiredOf(object, inputs));
+  const profiles = await observeProfiles(reader, EKS_CLUSTER, names.profiles);
+  if (E.isLeft(profiles)) return profiles;
+  const desired = desiredFor(object, inputs, profiles.right.profiles);
+  if (E.isLeft(desired)) throw new Error(desired.left.name);
+  const roles = await observeRoles(reader, desired.right, profiles.right.profiles);
+  return E.map((read: Observed['roles']) => ({ ...profiles.right, roles: read }))(roles);
 }
 
-async function observeWithCalls(
-  aws: SimulatedAws,
-  desired: Desired,
-  { inTransit = false } = {},
-): Promise<{ observation: Observation; calls: readonly string[] }> {
+async function seen(aws: SimulatedAws, object = anObject()): Promise<{ observed: Observed; calls: readonly string[] }> {
   const session = sessionOn(aws);
-  const observation = await observe(session, desired, { inTransit });
-  if (isRight(observation)) return { observation: observation.right, calls: session.calls };
-  throw new Error(`the observation failed: ${JSON.stringify(observation.left)}`);
+  const observed = await observe(session, object);
+  if (E.isRight(observed)) return { observed: observed.right, calls: session.calls };
+  throw new Error(`the observation failed: ${JSON.stringify(observed.left)}`);
 }
 
-const roleIn = ({ observed }: { readonly observed: Observed }) => foundRoles(observed.roles)[0];
+const rolesOf = (observed: Observed): readonly string[] =>
+  observed.roles.map(
+    ({ name, found }) => `${name} ${found === 'unread' ? found : found === undefined ? 'absent' : 'there'}`,
+  );
 
-async function observeWhole(aws: SimulatedAws, desired: Desired): Promise<Extract<Observation, { kind: 'whole' }>> {
-  const { observation } = await observeWithCalls(aws, desired);
-  return observation.kind === 'whole' ? observation : expect.fail('only a profile in transit was observed');
-}
+const DESCRIBE = `DescribeFargateProfile ${PROFILE}`;
+const GET = `GetRole ${ROLE}`;
+const LIST = `ListAttachedRolePolicies ${ROLE}`;
+const recorded = { name: ROLE, id: 'AROAEXAMPLE', managed: true };
+const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;
 
 describe('an observation of AWS', () => {
-  it('needs three calls for a settled object', async () => {
-    const { observation, calls } = await observeWithCalls(
-      awsWith(aSimulatedProfile(), aSimulatedRole()),
-      desiredFrom(),
-    );
-    expect(calls).to.deep.equal([
-      `DescribeFargateProfile ${PROFILE}`,
-      `GetRole ${ROLE}`,
-      `ListAttachedRolePolicies ${ROLE}`,
-    ]);
-    expect(observation).to.deep.include({
-      kind: 'whole',
-      observed: {
-        cluster: 'there',
-        profiles: [{ name: PROFILE, found: aProfile() }],
-        roles: [{ name: ROLE, found: aRole({ createdAt: aSimulatedRole().createdAt }) }],
-      },
+  it('needs three calls for an object in order', async () => {
+    const { observed, calls } = await seen(awsAsWanted());
+    expect(calls).to.deep.equal([DESCRIBE, GET, LIST]);
+    expect(observed).to.deep.equal({
+      cluster: 'there',
+      profiles: [{ name: PROFILE, found: aProfile() }],
+      roles: [{ name: ROLE, found: aRole() }],
     });
   });
 
   it('needs two calls when AWS has nothing of the object', async () => {
-    const { observation, calls } = await observeWithCalls(awsWith(), desiredFrom());
-    expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`, `GetRole ${ROLE}`]);
-    expect(observation.kind === 'whole' && observation.observed.roles).to.deep.equal([
-      { name: ROLE, found: undefined },
-    ]);
+    const { observed, calls } = await seen(awsWith());
+    expect(calls).to.deep.equal([DESCRIBE, GET]);
+    expect(rolesOf(observed)).to.deep.equal([`${ROLE} absent`]);
   });
 
-  it('reads each profile and role that is desired or recorded', async () => {
-    const status = {
-      profileName: ProfileName.of('former'),
-      role: { name: RoleName.of('former-role'), managed: true },
-    };
-    const { calls } = await observeWithCalls(awsWith(), desiredFrom({ profileName: PROFILE }, status));
-    expect(calls).to.deep.equal([
-      `DescribeFargateProfile ${PROFILE}`,
-      'DescribeFargateProfile former',
-      `GetRole ${ROLE}`,
-      'GetRole former-role',
-    ]);
+  it('reads each profile and role that is wanted or recorded', async () => {
+    const role = { name: RoleName.of('former-role'), managed: true };
+    const status = { profileName: ProfileName.of('former'), role };
+    const { calls } = await seen(awsWith(), anObject({ spec: { profileName: PROFILE }, status }));
+    expect(calls).to.deep.equal([DESCRIBE, 'DescribeFargateProfile former', GET, 'GetRole former-role']);
   });
 
-  for (const [status, reason] of [
-    ['CREATING', 'Creating'],
-    ['DELETING', 'DeletingProfile'],
-  ] as const) {
-    it(`needs one call for our profile that is still ${status}, because the pass waits for EKS anyway`, async () => {
-      const aws = awsWith(aSimulatedProfile({ status }), aSimulatedRole());
-      const { observation, calls } = await observeWithCalls(aws, desiredFrom(), { inTransit: true });
-      expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
-      expect(observation.kind === 'profilesOnly' && observation.reason.name).to.equal(reason);
+  it('reads the profiles with the recorded and with the computed name at once', async () => {
+    const kept = ProfileName.of('kept');
+    const { calls } = await seen(awsWith(), anObject({ status: { profileName: kept } }));
+    expect(calls).to.deep.equal(['DescribeFargateProfile kept', DESCRIBE, GET]);
+  });
+
+  for (const status of ['CREATING', 'DELETING'])
+    it(`needs one call for our profile that is ${status}, because the pass waits for EKS anyway`, async () => {
+      const { observed, calls } = await seen(awsWith(aSimulatedProfile({ status }), aSimulatedRole()));
+      expect(calls).to.deep.equal([DESCRIBE]);
+      expect(rolesOf(observed)).to.deep.equal([`${ROLE} unread`]);
     });
 
-    it(`reports that our profile is ${status} even when reading its role fails`, async () => {
-      const session = sessionOn(awsWith(aSimulatedProfile({ status }), aSimulatedRole()));
-      session.onCall = (operation) => (operation === 'GetRole' ? aFailure({ operation }) : undefined);
-      const observation = await observe(session, desiredFrom(), { inTransit: false });
-      expect(
-        isRight(observation) && observation.right.kind === 'profilesOnly' && observation.right.reason.name,
-      ).to.equal(reason);
-    });
-  }
+  it('reads the roles beside a foreign profile that is being created', async () => {
+    const { observed } = await seen(awsWith(aSimulatedProfile({ status: 'CREATING', tags: {} }), aSimulatedRole()));
+    expect(rolesOf(observed)).to.deep.equal([`${ROLE} there`]);
+  });
 
   describe('for a deletion', () => {
-    const deletion = desiredOfDeletion(aDeletedObject());
-    const rolesOf = async (aws: SimulatedAws) => (await observeWhole(aws, deletion)).observed.roles;
+    const deleted = aDeletedObject();
 
-    for (const status of ['ACTIVE', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED']) {
+    for (const status of ['ACTIVE', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED'])
       it(`needs one call while the profile is ${status}, because EKS deletes the profile before IAM deletes the role`, async () => {
-        const { observation, calls } = await observeWithCalls(
-          awsWith(aSimulatedProfile({ status }), aSimulatedRole()),
-          deletion,
-        );
-        expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
-        const roles = observation.kind === 'whole' ? observation.observed.roles : [];
-        expect(roles.length).to.be.above(0);
-        for (const { name, found } of roles) expect(found, name).to.equal('unread');
+        const { observed, calls } = await seen(awsWith(aSimulatedProfile({ status }), aSimulatedRole()), deleted);
+        expect(calls).to.deep.equal([DESCRIBE]);
+        expect(rolesOf(observed)).to.deep.equal([`${ROLE} unread`, `${FORMER_ROLE} unread`]);
       });
-    }
 
-    it('reads the role once the profile is gone', async () => {
-      const [role] = await rolesOf(awsWith(aSimulatedRole()));
-      expect(role).to.have.property('found').that.includes({ name: ROLE });
-    });
-
-    it('reads the role when the profile is not ours and stays', async () => {
-      const [role] = await rolesOf(awsWith(aSimulatedProfile({ tags: {}, name: PROFILE }), aSimulatedRole()));
-      expect(role).to.have.property('found').that.includes({ name: ROLE });
-    });
+    for (const [situation, aws] of [
+      ['is gone', awsWith(aSimulatedRole())],
+      ['is not ours and stays', awsWith(aSimulatedProfile({ tags: {} }), aSimulatedRole())],
+    ] as const)
+      it(`reads all candidates for the role once the profile ${situation}`, async () => {
+        const { observed } = await seen(aws, deleted);
+        expect(rolesOf(observed)).to.deep.equal([`${ROLE} there`, `${FORMER_ROLE} absent`]);
+      });
   });
 
-  it('reads the role once EKS has finished the profile that was in transit', async () => {
-    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
-    const { observation } = await observeWithCalls(aws, desiredFrom(), { inTransit: true });
-    expect(observation.kind === 'whole' && foundRoles(observation.observed.roles)).to.deep.equal([
-      aRole({ createdAt: aSimulatedRole().createdAt }),
-    ]);
+  it('reports an EKS cluster that is gone, and the roles that outlive it', async () => {
+    const aws = awsWith(aSimulatedRole());
+    aws.cluster = 'gone';
+    const { observed } = await seen(aws);
+    expect(observed).to.deep.include({ cluster: 'gone', profiles: [{ name: PROFILE, found: undefined }] });
+    expect(rolesOf(observed)).to.deep.equal([`${ROLE} there`]);
   });
 
-  describe('with simultaneous calls', () => {
-    const withRecordedRole = desiredFrom({}, { role: { name: ROLE, id: 'AROAEXAMPLE', managed: true } });
+  describe('of a role', () => {
+    const blocked = aSimulatedRole({ inline: ['theirs'] });
+    const blockersIn = async (aws: SimulatedAws, object: AWSFargateProfile) =>
+      foundRoles((await seen(aws, object)).observed.roles).flatMap(({ blockers }) => blockers);
 
-    /** Returns the names of the AWS calls that are sent before AWS has answered the first of them. */
-    async function firstCalls(desired: Desired, aws = awsWith(aSimulatedProfile(), aSimulatedRole())) {
-      const session = sessionOn(aws);
+    it('reads what blocks the deletion of the role only when the role has to be deleted', async () => {
+      const BLOCKERS = ['the inline policy "theirs"'];
+      const elsewhere = { spec: { rolePath: '/team-a/' } };
+      expect(await blockersIn(awsWith(aSimulatedProfile(), blocked), anObject())).to.deep.equal([]);
+      expect(await blockersIn(awsWith(blocked), aDeletedObject())).to.deep.equal(BLOCKERS);
+      expect(await blockersIn(awsWith(blocked), anObject(elsewhere))).to.deep.equal(BLOCKERS);
+      const moved = anObject({ ...elsewhere, status: { role: recorded } });
+      expect(await blockersIn(awsWith(aSimulatedProfile(), blocked), moved)).to.deep.equal(BLOCKERS);
+    });
+
+    it('needs no call for the policies of a role that is only used', async () => {
+      const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+      const { calls } = await seen(awsWith(aSimulatedRole({ name: 'shared' })), anObject({ spec: { roleARN } }));
+      expect(calls).to.deep.equal([DESCRIBE, 'GetRole shared']);
+    });
+
+    it('reads the role under the name that the profile uses', async () => {
+      const podExecutionRoleArn = `arn:aws:iam::111122223333:role/${FORMER_ROLE}`;
+      const aws = awsWith(aSimulatedProfile({ podExecutionRoleArn }), aSimulatedRole({ name: FORMER_ROLE }));
+      expect(rolesOf((await seen(aws)).observed)).to.deep.equal([`${FORMER_ROLE} there`]);
+    });
+
+    it('reads the policies at the same time as a role that status records', async () => {
+      const session = sessionOn(awsAsWanted());
       const answer = Promise.withResolvers<void>();
       const held = <A>(call: Call<A>): Call<A> => {
         const begin = call();
         return async () => answer.promise.then(() => begin);
       };
-      const { profiles, roles } = session;
-      const reader: AwsReader = {
-        profiles: { describe: (...which) => held(profiles.describe(...which)) },
-        roles: { ...roles, get: (name) => held(roles.get(name)) },
+      const reader = {
+        ...session,
+        roles: { ...session.roles, get: (name: RoleName) => held(session.roles.get(name)) },
       };
-      const observation = observe(reader, desired, { inTransit: false });
+      const observation = observe(reader, anObject({ status: { role: recorded } }));
       await new VirtualClock().settle();
-      const calls = [...session.calls];
+      expect(session.calls).to.have.members([DESCRIBE, GET, LIST]);
       answer.resolve();
-      expect(isRight(await observation)).to.equal(true);
-      return calls;
-    }
-
-    it('reads profile and role', async () => {
-      expect(await firstCalls(desiredFrom())).to.have.members([`DescribeFargateProfile ${PROFILE}`, `GetRole ${ROLE}`]);
-    });
-
-    it('reads the policies of a role that status records', async () => {
-      expect(await firstCalls(withRecordedRole)).to.have.members([
-        `DescribeFargateProfile ${PROFILE}`,
-        `GetRole ${ROLE}`,
-        `ListAttachedRolePolicies ${ROLE}`,
-      ]);
-    });
-
-    it('reads no role whose profile may have to be deleted first', async () => {
-      const deletion = desiredOfDeletion(aDeletedObject({ status: { role: { name: ROLE, id: 'AROAEXAMPLE' } } }));
-      expect(await firstCalls(deletion)).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
-    });
-
-    it('reads what blocks the deletion of a recorded role at another path than desired', async () => {
-      const moved = desiredFrom({ rolePath: '/team-a/' }, { role: { name: ROLE, id: 'AROAEXAMPLE' } });
-      const { observed } = await observeWhole(
-        awsWith(aSimulatedProfile(), aSimulatedRole({ inline: ['theirs'] })),
-        moved,
-      );
-      expect(roleIn({ observed })?.blockers).to.deep.equal(['the inline policy "theirs"']);
+      expect(E.isRight(await observation)).to.equal(true);
     });
 
     it('reports a recorded role as gone although listing its policies fails', async () => {
       const session = sessionOn(awsWith(aSimulatedProfile()));
       session.onCall = (operation) =>
         operation === 'ListAttachedRolePolicies' ? aFailure({ operation, code: 'NoSuchEntity' }) : undefined;
-      const observation = await observe(session, withRecordedRole, { inTransit: false });
-      expect(
-        isRight(observation) && observation.right.kind === 'whole' && observation.right.observed.roles,
-      ).to.deep.equal([{ name: ROLE, found: undefined }]);
+      const observed = await observe(session, anObject({ status: { role: recorded } }));
+      expect(E.isRight(observed) && rolesOf(observed.right)).to.deep.equal([`${ROLE} absent`]);
     });
   });
 
-  it('reads the roles beside a foreign profile that is being created', async () => {
-    const { observation } = await observeWithCalls(
-      awsWith(aSimulatedProfile({ status: 'CREATING', tags: {} })),
-      desiredFrom(),
-    );
-    expect(observation.kind).to.equal('whole');
-  });
-
-  it('has the profiles even when reading the roles fails', async () => {
-    const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
-    session.onCall = (operation) => (operation === 'GetRole' ? aFailure({ operation }) : undefined);
-    const profiles = await observeProfiles(session, desiredFrom());
-    expect(isRight(profiles) && profiles.right).to.deep.equal({
-      cluster: 'there',
-      profiles: [{ name: PROFILE, found: aProfile() }],
-    });
-    expect(session.calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
-  });
-
-  it('reports an EKS cluster that is gone', async () => {
-    const aws = awsWith(aSimulatedRole());
-    aws.cluster = 'gone';
-    const { observed } = await observeWhole(aws, desiredFrom());
-    expect(observed).to.deep.include({ cluster: 'gone', profiles: [{ name: PROFILE, found: undefined }] });
-    expect(observed.roles[0]?.found, 'roles outlive the EKS cluster').not.to.equal(undefined);
-  });
-
-  describe('of a role', () => {
-    const blocked = aSimulatedRole({ inline: ['theirs'] });
-    const BLOCKERS = ['the inline policy "theirs"'];
-
-    it('reads what blocks the deletion of the role only when the role has to be deleted', async () => {
-      expect(roleIn(await observeWhole(awsWith(aSimulatedProfile(), blocked), desiredFrom()))?.blockers).to.deep.equal(
-        [],
-      );
-      const deletion = desiredOfDeletion(aDeletedObject());
-      expect(roleIn(await observeWhole(awsWith(blocked), deletion))?.blockers).to.deep.equal(BLOCKERS);
-    });
-
-    it('reads what blocks the deletion of a role at another path than desired', async () => {
-      const observation = await observeWhole(awsWith(blocked), desiredFrom({ rolePath: '/team-a/' }));
-      expect(roleIn(observation)?.blockers).to.deep.equal(BLOCKERS);
-    });
-
-    it('needs no call for the policies of a role that is only used', async () => {
-      const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
-      const { calls } = await observeWithCalls(awsWith(aSimulatedRole({ name: 'shared' })), desiredFrom({ roleARN }));
-      expect(calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`, 'GetRole shared']);
-    });
-
-    it('reads the role under the name that the profile uses', async () => {
-      const former = `${EKS_CLUSTER}-${PROFILE}_fargate`;
-      const aws = awsWith(
-        aSimulatedProfile({ podExecutionRoleArn: `arn:aws:iam::111122223333:role/${former}` }),
-        aSimulatedRole({ name: former }),
-      );
-      const { observed, desired } = await observeWhole(aws, desiredFrom());
-      expect(observed.roles.map(({ name }) => name)).to.deep.equal([former]);
-      expect(desired.wanted?.role.name).to.equal(former);
-    });
-  });
-
-  for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies']) {
-    it(`fails when ${operation} fails`, async () => {
-      const session = sessionOn(awsWith(aSimulatedProfile(), aSimulatedRole()));
+  for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
+    it(`fails when ${operation} fails, whatever was recorded`, async () => {
+      const session = sessionOn(awsAsWanted());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      expect(await observe(session, desiredFrom(), { inTransit: false })).to.deep.equal({
-        _tag: 'Left',
-        left: failure,
-      });
+      for (const role of [{}, recorded])
+        expect(await observe(session, anObject({ status: { role } }))).to.deep.equal(E.left(failure));
     });
-  }
 });

@@ -4,9 +4,8 @@ import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name
 import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/session.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
-import type { DroppedPass, PassEnd } from '../model/pass.ts';
-import { stoppedBy } from '../model/pass.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';
 
@@ -21,7 +20,7 @@ export async function openSession(
   object: AWSFargateProfile,
   { target, abandonment }: Pick<PursueGoal, 'target' | 'abandonment'>,
   context: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'>,
-): Promise<E.Either<PassEnd | DroppedPass, Session>> {
+): Promise<E.Either<Reason, Session>> {
   const opened = await sessions.open({
     ...context,
     region: target.region,
@@ -32,16 +31,11 @@ export async function openSession(
     // So the option `polling` gives the read calls of this reconcile the lowest priority in the rate limiter.
     polling: isInTransit(object),
   })();
-  if (E.isLeft(opened)) {
-    const reason = reasonForCredentials(opened.left, callContext(target, { abandonment }));
-    return E.left(
-      reason === undefined ? { kind: 'quit', because: opened.left.message, until: 'later' } : stoppedBy(reason),
-    );
-  }
+  if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
   const location = locationOf(object);
   const { account } = opened.right;
   if (location.kind !== 'known' || location.account === account) return opened;
   const accounts = { whose: credentialsName(target.identity), recorded: location.account, found: account };
   const isOfObject = target.clusterName === undefined;
-  return E.left(stoppedBy(newReason('WrongAccount', { ...accounts, abandonment, isOfObject })));
+  return E.left(newReason('WrongAccount', { ...accounts, abandonment, isOfObject }));
 }

@@ -4,20 +4,10 @@ import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { TrustCheck } from '../../../pkg/fargate/trust-policy.ts';
 import { checkTrust } from '../../../pkg/fargate/trust-policy.ts';
-import {
-  describeDifferences,
-  foundRoles,
-  hasOtherPath,
-  isRecorded,
-  ownershipOf,
-  findProfile,
-  findRole,
-} from './compare.ts';
+import { describeDifferences, foundRoles, isRecorded, ownershipOf, findProfile, findRole } from './compare.ts';
 import { findLimitBlocker } from './operator-limit-blocker.ts';
 import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Decision } from '../model/decision.ts';
-import { stopWith } from '../model/decision.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
@@ -25,16 +15,16 @@ import { findRolePathBlocker } from './role-path.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /**
- * Returns the decision to stop if the controller may not change AWS for the object, for example because its Fargate
+ * Returns the reason to stop if the controller may not change AWS for the object, for example because its Fargate
  * profile belongs to another owner. `undefined` if changes are allowed.
  */
-export function findBlocker(desired: Desired, observed: Observed): Decision | undefined {
+export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
   const { region, account } = desired.place;
   if (observed.cluster === 'gone') {
     const { eksCluster: cluster, clusterName } = desired.identity;
     const isOfObject = clusterName === undefined;
-    return stopWith(newReason('EKSClusterNotFound', { cluster, region, account, isOfObject }));
+    return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject });
   }
   const { profile } = desired.wanted;
   const found = findProfile(observed.profiles, profile.name);
@@ -50,17 +40,17 @@ export function findBlocker(desired: Desired, observed: Observed): Decision | un
   );
 }
 
-function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Decision | undefined {
+function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason | undefined {
   if (fields.length === 0) return undefined;
   const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. The empty value is written ""`;
-  return stopWith(newReason('InvalidSpec', { detail }));
+  return newReason('InvalidSpec', { detail });
 }
 
 /**
- * Returns the decision to wait for a ready control plane if the controller would adopt an existing profile or role.
+ * Returns the reason to wait for a ready control plane if the controller would adopt an existing profile or role.
  * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object.
  */
-function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   if (desired.creationBlocker === undefined) return undefined;
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
   const isAdopted = observed.profiles.some(({ name, found }) => {
@@ -69,12 +59,12 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
     return isUnstamped(ownership) || (ownership.kind === 'foreign' && name === wanted.name);
   });
   return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
-    ? stopWith(desired.creationBlocker)
+    ? desired.creationBlocker
     : undefined;
 }
 
 /**
- * Returns the decision to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
+ * Returns the reason to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
  * "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing cluster completes
  * a deletion only if the object records the account of its cluster, or records that nothing was created
  * (docs/adr/0011). With `deletionPolicy: Retain`, no such proof is needed.
@@ -82,26 +72,26 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 function findAccountBlocker(
   { surplus, recorded, identity, place, names, broughtRole }: Desired,
   { cluster }: Observed,
-): Decision | undefined {
+): Reason | undefined {
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The first name is the one that the spec asks for. The others depend on status, which this object has lost.
   const role = broughtRole === undefined ? names.roles[0] : undefined;
-  return stopWith(newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject }));
+  return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 
 /**
- * Returns the decision to stop if the existing Fargate profile may not be changed: the profile belongs to another
+ * Returns the reason to stop if the existing Fargate profile may not be changed: the profile belongs to another
  * owner, is provisioned under another name than the spec asks for, or is ACTIVE and differs from the spec in fields
  * that EKS cannot change. An unfinished profile that differs from the spec does not stop the controller, which replaces
  * it.
  */
-export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Decision | undefined {
+export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const former = findFormerProfile(desired, observed, wanted);
   if (former !== undefined) {
     const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
-    return stopWith(newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned: true }));
+    return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned: true });
   }
   const found = findProfile(observed.profiles, wanted.name);
   if (found === undefined) return undefined;
@@ -111,7 +101,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     const obstacles = findAdoptionObstacles(desired, ownership, found, differences);
     if (obstacles === undefined || obstacles.length > 0) {
       const stripped = strippedProfileReason(desired, found);
-      if (stripped !== undefined) return stopWith(stripped);
+      if (stripped !== undefined) return stripped;
       const adoption = adoptionPolicyFor(desired, ownership, found);
       return stopAtForeign(
         desired,
@@ -126,13 +116,11 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     }
   }
   return differences.length > 0 && found.status === 'ACTIVE' && !isUnfinished(desired)
-    ? stopWith(
-        newReason('SpecDiffers', {
-          name: found.name,
-          fields: differences,
-          isProvisioned: desired.recorded.isProvisioned,
-        }),
-      )
+    ? newReason('SpecDiffers', {
+        name: found.name,
+        fields: differences,
+        isProvisioned: desired.recorded.isProvisioned,
+      })
     : undefined;
 }
 
@@ -149,8 +137,8 @@ function findFormerProfile(
   return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
 }
 
-/** Returns the decision to stop if the IAM role that the spec asks for can be neither used nor created. */
-export function findRoleBlocker(desired: Desired, observed: Observed): Decision | undefined {
+/** Returns the reason to stop if the IAM role that the spec asks for can be neither used nor created. */
+export function findRoleBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   if (role === undefined) return undefined;
   const { isProvisioned } = desired.recorded;
@@ -162,26 +150,15 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
     // controller creates its own role under the computed name, even if a role of another owner had this name before.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
-      const isOfCapa = isSharedByCapa(role.name);
-      return stopWith(newReason('RoleNotFound', { name: role.name, isOfCapa, isProvisioned }));
+      return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
     }
-    return desired.roleConflict && stopWith(desired.roleConflict);
+    return desired.roleConflict;
   }
   const stripped = strippedRoleReason(desired, found);
-  if (stripped !== undefined) return stopWith(stripped);
+  if (stripped !== undefined) return stripped;
   const ownership = roleOwnership(found, desired.identity);
   if (ownership.kind === 'ours') {
-    if (desired.roleConflict !== undefined) return stopWith(desired.roleConflict);
-    return hasOtherPath(role, found) && found.inUseBy !== undefined
-      ? stopWith(
-          newReason('RoleSettingsConflict', {
-            name: role.name,
-            other: found.inUseBy,
-            settings: ['rolePath'],
-            isProvisioned,
-          }),
-        )
-      : undefined;
+    return desired.roleConflict;
   }
   if (role.isNamedInSpec) return findTrustBlocker(desired, found);
   const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
@@ -190,29 +167,29 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Decision 
 }
 
 /**
- * Returns the decision to stop because a profile or role belongs to another owner. Without a ready control plane,
- * nothing proves that the EKS cluster belongs to the namespace of the object. The decision then does not name the owner.
+ * Returns the reason to stop because a profile or role belongs to another owner. Without a ready control plane,
+ * nothing proves that the EKS cluster belongs to the namespace of the object. The reason then does not name the owner.
  */
-const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Decision => stopWith(creationBlocker ?? reason);
+const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
 
 function findExistingRoleBlocker(
   desired: Desired,
   role: ExistingRole,
   found: FoundRole | undefined,
-): Decision | undefined {
+): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
   // IAM finds a role by its name alone. The path and the case of the letters do not matter, so IAM can return a role
   // with another ARN than spec.roleARN.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired.recorded;
-  return stopWith(newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned }));
+  return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
 }
 
-function findTrustBlocker(desired: Desired, found: FoundRole): Decision | undefined {
+function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefined {
   const verdict = checkTrustOf(desired, found);
   if (verdict.kind === 'trusted') return undefined;
   const { reason: problem, mistake } = verdict;
-  return stopWith(newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false }));
+  return newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false });
 }
 
 const checkTrustOf = ({ place, identity }: Desired, { trust }: FoundRole): TrustCheck =>

@@ -1,10 +1,12 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import type { Decision } from '../model/decision.ts';
-import { mutateWith, stopWith } from '../model/decision.ts';
+import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { FoundRole, Observed, ObservedAccessEntry } from '../model/observed-state.ts';
+import type { Change, PlanPart } from '../model/plan.ts';
+import { change, optional } from '../model/plan.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { findRole, isRecreated } from './compare.ts';
 
@@ -24,88 +26,78 @@ const FARGATE_TYPE = 'FARGATE_LINUX';
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * Returns the next step for the role's access entry before a Fargate profile is created; `undefined` if the profile can
- * be created. The step reads the entry, or deletes an entry that is older than the IAM role, so that EKS makes a new
- * one. An entry of a role that this controller does not manage stays.
- *
- * While a live profile uses the role, the entry stays too, and {@link ensureAccessEntry} replaces it after the creation
- * of the new profile.
+ * Plans the deletion of an access entry that belongs to an earlier role, before a Fargate profile is created, so that
+ * EKS makes a new one. While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it
+ * after the creation of the new profile.
  */
-export function prepareAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
-  const role = managedRole(desired, observed);
-  if (role === undefined) return undefined;
-  const entry = findEntry(observed, role);
-  if (entry === undefined) return readEntry(role, 'creation');
-  return isOutdated(entry, role) && entry.inUseBy === undefined && entry.refusal === undefined
-    ? mutateWith(deletionOf(role, 'profileCreation'))
-    : undefined;
+export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
+  const { wanted } = desired;
+  const role = wanted && findRole(observed.roles, wanted.role.name);
+  const entry = findEntry(observed, principal);
+  if (wanted === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
+  // An entry of a role that does not exist yet is older than the role.
+  if (role === undefined ? entry.found.type === FARGATE_TYPE : isOutdated(entry.found, role))
+    yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
 /**
- * Returns the next step for the role's access entry after the Fargate profile is ACTIVE: the entry must be bound to the
- * present unique id of the IAM role. `undefined` if there is nothing to do. Each role is checked once, because status
- * records the id of the checked role.
+ * Plans the correction of the role's access entry after the Fargate profile is ACTIVE: the entry must be bound to the
+ * present unique id of the role. Each role is checked once, because status records the id of the checked role.
  */
-export function ensureAccessEntry(desired: Desired, observed: Observed): Decision | undefined {
+export function* ensureAccessEntry(desired: Desired, observed: Observed): PlanPart {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
-  const isKnownRecreated = role !== undefined && isRecreated(desired, role);
-  const isManaged = managedRole(desired, observed) !== undefined;
-  if (role === undefined || (!isKnownRecreated && (!isManaged || isChecked(desired, role)))) return undefined;
-  const entry = findEntry(observed, role);
-  if (entry === undefined) return readEntry(role, 'readiness');
-  if (entry.mode === 'CONFIG_MAP') return undefined;
-  const told = stopWith(
-    newReason('RoleRecreated', {
-      name: role.name,
-      arn: role.arn,
-      id: role.id,
-      cluster: desired.identity.eksCluster,
-      entry: entry.isUnreadable === true ? 'unknown' : entry.found === undefined ? 'missing' : 'outdated',
-      ...(entry.refusal && { refusal: entry.refusal }),
-    }),
-  );
+  if (role === undefined || !isCheckDue(desired, role)) return undefined;
+  const isKnownRecreated = isRecreated(desired, role);
+  const entry = findEntry(observed, role.arn);
+  if (entry === undefined || entry.mode === 'CONFIG_MAP') return undefined;
+  const told = roleRecreated(desired, role, knownOf(entry), entry.refusal);
   if (entry.isUnreadable) return isKnownRecreated ? told : undefined;
   const { found } = entry;
-  if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(entry, role, isKnownRecreated))
+  if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(found, role, isKnownRecreated))
     return undefined;
-  if (!isManaged || entry.refusal !== undefined) return told;
-  if (found === undefined) {
-    return mutateWith({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
-  }
-  return found.type === FARGATE_TYPE ? mutateWith(deletionOf(role, 'roleRecreated')) : told;
+  if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return told;
+  if (found !== undefined) yield change(deletionOf(role, 'roleRecreated'));
+  yield change({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
+  return undefined;
 }
+
+type EntryState = Reason<'RoleRecreated'>['facts']['entry'];
+
+const knownOf = ({ isUnreadable, found }: ObservedAccessEntry): EntryState =>
+  isUnreadable === true ? 'unknown' : found === undefined ? 'missing' : 'outdated';
+
+/** Returns the reason to report that the access entry of a recreated role cannot be corrected by this controller. */
+export const roleRecreated = (
+  { identity }: Desired,
+  { name, arn, id }: FoundRole,
+  entry: EntryState,
+  refusal: string | undefined,
+): Reason => {
+  const facts = { name, arn, id, cluster: identity.eksCluster, entry };
+  return newReason('RoleRecreated', { ...facts, ...(refusal !== undefined && { refusal }) });
+};
 
 /**
- * Returns the next step for the role's access entry before this controller deletes the IAM role: the step reads or
- * deletes the entry. `undefined` if there is no entry to delete, or if AWS refuses to show or to delete the entry.
- *
- * Also `undefined` if the EKS cluster is being deleted, because the entry disappears with the cluster. Cluster API
- * Provider AWS deletes the EKS cluster as soon as its last profile is gone, so a call for the entry could fail then.
+ * Yields the deletion of the role's access entry before this controller deletes the IAM role. While the EKS cluster is
+ * being deleted, the entry stays and disappears with the cluster: Cluster API Provider AWS deletes the EKS cluster as
+ * soon as its last profile is gone, so a call for the entry could fail then.
  */
-export function removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Decision | undefined {
-  if (observed.cluster === 'gone' || desired.isClusterLeaving) return undefined;
-  const entry = findEntry(observed, role);
-  if (entry === undefined) return readEntry(role, 'deletion');
-  return entry.refusal === undefined && entry.found?.type === FARGATE_TYPE
-    ? mutateWith(deletionOf(role, 'roleDeletion'))
-    : undefined;
+export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
+  const entry = findEntry(observed, role.arn);
+  if (observed.cluster === 'gone' || desired.isClusterLeaving) return;
+  if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 
-/** Returns the IAM role that the spec asks for, if the role exists and belongs to this controller. */
-function managedRole({ wanted, identity }: Desired, { roles }: Observed): FoundRole | undefined {
-  if (wanted?.role.kind !== 'managed') return undefined;
-  const found = findRole(roles, wanted.role.name);
-  return found !== undefined && roleOwnership(found, identity).kind === 'ours' ? found : undefined;
-}
+/** Whether this controller manages the wanted role: the role is missing or belongs to this controller. */
+export const isManagedHere = ({ wanted, identity }: Desired, found: FoundRole | undefined): boolean =>
+  wanted?.role.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
-const findEntry = ({ accessEntries = [] }: Observed, role: FoundRole): ObservedAccessEntry | undefined =>
-  accessEntries.find(({ principal }) => principal === role.arn);
+/** Whether the access entry of the role of an ACTIVE profile was not checked since the role was created. */
+export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
+  isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
 
-const readEntry = (role: FoundRole, before: 'creation' | 'readiness' | 'deletion'): Decision => ({
-  kind: 'readAccessEntry',
-  role,
-  before,
-});
+const findEntry = ({ accessEntries = [] }: Observed, role: RoleArn): ObservedAccessEntry | undefined =>
+  accessEntries.find(({ principal }) => principal === role);
 
 const deletionOf = (
   { name, arn }: FoundRole,
@@ -117,16 +109,14 @@ const deletionOf = (
  * present role. `isKnownRecreated` says that the role was certainly recreated. Then an entry from the same second as
  * the role counts as older too.
  */
-function isOutdated(
-  { found, isMadeAnew }: ObservedAccessEntry,
-  { createdAt }: FoundRole,
+const isOutdated = (
+  { type, createdAt }: NonNullable<ObservedAccessEntry['found']>,
+  role: FoundRole,
   isKnownRecreated = false,
-): boolean {
-  if (found === undefined || isMadeAnew === true) return false;
-  return isKnownRecreated
-    ? found.createdAt < createdAt + ROLE_TIME_PRECISION
-    : found.type === FARGATE_TYPE && found.createdAt < createdAt;
-}
+): boolean =>
+  isKnownRecreated
+    ? createdAt < role.createdAt + ROLE_TIME_PRECISION
+    : type === FARGATE_TYPE && createdAt < role.createdAt;
 
 const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
@@ -136,5 +126,5 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */
-const mustBeCreated = ({ recorded }: Desired, { mode, principal, isDeletedByThisPass }: ObservedAccessEntry): boolean =>
-  mode === 'API' || isDeletedByThisPass === true || recorded.accessEntryDeletedOf === principal;
+const mustBeCreated = ({ recorded }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+  mode === 'API' || recorded.accessEntryDeletedOf === principal;

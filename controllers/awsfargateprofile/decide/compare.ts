@@ -18,6 +18,10 @@ export const findProfile = (profiles: readonly ObservedProfile[], name: string):
 export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
   foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
 
+/** Whether the pass has not asked IAM about the roles, so that nothing is known about them. */
+export const areRolesUnread = ({ roles }: Pick<Observed, 'roles'>): boolean =>
+  roles.some(({ found }) => found === 'unread');
+
 /** Returns the roles that were read from IAM and exist. */
 export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));

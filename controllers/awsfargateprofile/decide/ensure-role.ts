@@ -3,72 +3,77 @@ import { boundaryAddition, isAdded, policyAddition, tagsToCreate } from '../../.
 import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-map.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
-import type { Decision } from '../model/decision.ts';
-import { mutateWith, stopWith } from '../model/decision.ts';
 import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Change, PlanPart } from '../model/plan.ts';
+import { change, optional } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { findRole, hasOtherPath, isRecorded } from './compare.ts';
+import { findProfile, findRole, hasOtherPath, isRecorded } from './compare.ts';
 
 /**
- * Returns the next step to create or correct the IAM role; `undefined` if there is none. The controller uses a role of
- * another owner without changing it.
+ * Plans the creation or the correction of the IAM role. The controller uses a role of another owner without changing it.
  */
-export function ensureRole(desired: Desired, observed: Observed, role: WantedRole): Decision | undefined {
+export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
   if (role.kind === 'existing') return undefined;
   const found = findRole(observed.roles, role.name);
   if (found === undefined) {
+    if (desired.creationBlocker !== undefined) return desired.creationBlocker;
     const { name, path, trust, permissionsBoundary } = role;
-    const tags = tagsToCreate(role);
-    return desired.creationBlocker === undefined
-      ? mutateWith({
-          kind: 'createRole',
-          role: { name, path, trust, tags, ...(permissionsBoundary !== undefined && { permissionsBoundary }) },
-        })
-      : stopWith(desired.creationBlocker);
+    const boundary = permissionsBoundary !== undefined && { permissionsBoundary };
+    yield change({ kind: 'createRole', role: { name, path, trust, tags: tagsToCreate(role), ...boundary } });
+    for (const policyArn of role.policies) yield change({ kind: 'attachPolicy', name, policyArn });
+    return undefined;
   }
   if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
-  // The function `removeUnwanted`, which has run before, deletes a role whose path differs from `spec.rolePath`, unless
-  // another object or profile uses the role. So a role that still has another path is in use.
-  return hasOtherPath(role, found)
-    ? stopWith(
-        newReason('RoleSettingsConflict', {
-          name: role.name,
-          settings: ['rolePath'],
-          isProvisioned: desired.recorded.isProvisioned,
-        }),
-      )
-    : correctRoleDrift(desired, role, found);
+  // The plan deletes a role whose path differs from `spec.rolePath`, unless another object or profile uses the role. So
+  // a role that still has another path is in use.
+  if (hasOtherPath(role, found)) {
+    const { isProvisioned } = desired.recorded;
+    return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
+  }
+  yield* roleDrift(desired, observed, role, found);
+  return undefined;
 }
 
 /**
- * Returns the next step to correct an IAM role of this controller. Missing or changed tags come first, because only the
- * tags prove that the role belongs to this controller, and that the policies and the boundary on the role come from it.
+ * Yields the corrections of a managed role, whoever owns it. Tags come first, because only the tags prove that the role
+ * belongs to this controller, and that the policies and the boundary on the role come from it.
  */
-function correctRoleDrift(desired: Desired, role: ManagedRole, found: FoundRole): Decision | undefined {
+export function* roleDrift(
+  desired: Desired,
+  observed: Observed,
+  role: ManagedRole,
+  found: FoundRole,
+): Iterable<Change> {
   const { name } = found;
+  const dispensable = isServing(desired, observed) ? optional : change;
   const additions = [
     ...found.attached.map(policyAddition),
     ...(found.permissionsBoundary === undefined ? [] : [boundaryAddition(found.permissionsBoundary)]),
   ];
   const { set, remove } = tagDrift(role, { tags: found.tags, additions }, desired.recorded.tagKeys, foldCase);
-  if (!hasNoTags(set)) return mutateWith({ kind: 'tagRole', name, tags: set });
-  if (!areTrustPoliciesEqual(role.trust, found.trust)) return mutateWith({ kind: 'setTrust', name, trust: role.trust });
-  if (role.permissionsBoundary !== undefined && role.permissionsBoundary !== found.permissionsBoundary) {
-    return mutateWith({ kind: 'setBoundary', name, policyArn: role.permissionsBoundary });
+  if (!hasNoTags(set)) yield dispensable({ kind: 'tagRole', name, tags: set });
+  if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
+  const { permissionsBoundary: policyArn } = role;
+  if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
+    const mutation = { kind: 'setBoundary', name, policyArn } as const;
+    yield role.isBoundaryFromLimits ? dispensable(mutation) : change(mutation);
   }
-  if (isBoundarySurplus(desired, role, found)) return mutateWith({ kind: 'removeBoundary', name });
-  const missing = role.policies.find((arn) => !found.attached.includes(arn));
-  if (missing !== undefined) return mutateWith({ kind: 'attachPolicy', name, policyArn: missing });
+  if (isBoundarySurplus(desired, role, found)) yield change({ kind: 'removeBoundary', name });
+  for (const arn of role.policies)
+    if (!found.attached.includes(arn)) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Only policies that this controller attached are detached. Policies that another client attached stay.
   const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
   const wanted = [...role.policies, ...role.excludedPolicies];
-  const unwanted = found.attached.find(
-    (arn) => !wanted.includes(arn) && recorded.includes(arn) && isAdded(found.tags, policyAddition(arn)),
-  );
-  if (unwanted !== undefined) return mutateWith({ kind: 'detachPolicy', name, policyArn: unwanted, retiring: false });
-  return remove.length > 0 ? mutateWith({ kind: 'untagRole', name, keys: remove }) : undefined;
+  for (const arn of found.attached)
+    if (!wanted.includes(arn) && recorded.includes(arn) && isAdded(found.tags, policyAddition(arn)))
+      yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
+  if (remove.length > 0) yield dispensable({ kind: 'untagRole', name, keys: remove });
 }
+
+/** Whether the profile is ACTIVE, so that its pods already run without missing tags and what the flags require. */
+const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
+  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === 'ACTIVE';
 
 /**
  * Whether the controller has to remove the permissions boundary of an IAM role: the controller set this boundary because

@@ -1,23 +1,19 @@
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import type { Decision } from '../model/decision.ts';
-import { stopWith } from '../model/decision.ts';
-import type { Desired, WantedRole } from '../model/desired-state.ts';
+import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { findProfile, findRole } from './compare.ts';
+import { findRole } from './compare.ts';
 
 /**
- * Returns the decision to stop if the spec exceeds the operator's limits, which are flags of the manager. The controller
+ * Returns the reason to stop if the spec exceeds the operator's limits, which are flags of the manager. The controller
  * then neither creates nor replaces a Fargate profile.
  */
-export function findLimitBlocker(desired: Desired, observed: Observed): Decision | undefined {
+export function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
-  return excess.length > 0
-    ? stopWith(newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }))
-    : undefined;
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
 /**
@@ -32,21 +28,6 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
     ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
   );
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
-}
-
-/**
- * Returns the desired state without a permissions boundary that only the operator's limits require. Only the role of an
- * ACTIVE profile may lack this boundary: the controller creates no role and no profile without it.
- */
-export function withoutBoundaryFromLimits(desired: Desired, observed: Observed): Desired {
-  const { wanted } = desired;
-  if (wanted?.role.kind !== 'managed' || !wanted.role.isBoundaryFromLimits) return desired;
-  const { permissionsBoundary: _required, ...rest } = wanted.role;
-  const found = findRole(observed.roles, rest.name);
-  if (found === undefined || findProfile(observed.profiles, wanted.profile.name)?.status !== 'ACTIVE') return desired;
-  const boundary = found.permissionsBoundary;
-  const role: WantedRole = { ...rest, ...(boundary !== undefined && { permissionsBoundary: boundary }) };
-  return { ...desired, wanted: { ...wanted, role } };
 }
 
 /**

@@ -3,29 +3,31 @@ import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { removeAccessEntry } from './change-access-entry.ts';
-import { describeDifferences, foundRoles, hasOtherPath, ownershipOf, replacementFacts } from './compare.ts';
+import { areRolesUnread, describeDifferences, foundRoles, ownershipOf, replacementFacts } from './compare.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Decision } from '../model/decision.ts';
-import { mutateWith, stopWith } from '../model/decision.ts';
+import type { PlanPart } from '../model/plan.ts';
+import { change } from '../model/plan.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+import { isOurUnwantedRole, isUnwantedRole, userOf } from './unwanted-role.ts';
 
 /**
- * Returns the next step to delete Fargate profiles, and then IAM roles, of this controller that the spec does not ask
- * for, or the reason for which the controller has to stop before it. `undefined` if there is nothing to delete.
+ * Plans the deletion of the Fargate profiles of this controller that the spec does not ask for, one in a pass, and then
+ * of its IAM roles.
  */
-export function removeUnwanted(desired: Desired, observed: Observed): Decision | undefined {
+export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
   for (const { found } of observed.profiles) {
-    const step = found && removeUnwantedProfile(desired, observed, found);
-    if (step !== undefined) return step;
+    const end = found && (yield* removeUnwantedProfile(desired, observed, found));
+    if (end !== undefined) return end;
   }
-  if (observed.roles.some(({ found }) => found === 'unread')) return { kind: 'observeAgain' };
+  if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues with the deletion');
   for (const found of foundRoles(observed.roles)) {
-    const step = removeUnwantedRole(desired, observed, found);
-    if (step !== undefined) return step;
+    const end = yield* removeUnwantedRole(desired, observed, found);
+    if (end !== undefined) return end;
   }
   return undefined;
 }
@@ -44,19 +46,17 @@ function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   );
 }
 
-const waitForCreate = (next: string): Decision =>
-  stopWith(
-    newReason('Propagating', {
-      detail: 'EKS has not answered the request to create the Fargate profile, so the profile may still appear',
-      remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
-    }),
-  );
+const waitForCreate = (next: string): Reason =>
+  newReason('Propagating', {
+    detail: 'EKS has not answered the request to create the Fargate profile, so the profile may still appear',
+    remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
+  });
 
 /**
- * Returns the decision to stop if `deletionPolicy: Retain` keeps the object's profile although its EKS cluster is being
+ * Returns the reason to stop if `deletionPolicy: Retain` keeps the object's profile although its EKS cluster is being
  * deleted. The object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
  */
-function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decision | undefined {
+function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues');
   const found = observed.profiles.find(
     ({ found: each }) =>
@@ -65,66 +65,52 @@ function findRetainedProfileBlocker(desired: Desired, observed: Observed): Decis
   );
   return found === undefined
     ? undefined
-    : stopWith(newReason('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.identity.eksCluster }));
+    : newReason('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.identity.eksCluster });
 }
 
-function removeUnwantedProfile(desired: Desired, observed: Observed, found: FargateProfile): Decision | undefined {
-  const isWanted = desired.wanted?.profile.name === found.name;
-  if (ownershipOf(desired, found).kind !== 'ours') {
-    const stripped = isWanted ? undefined : strippedProfileReason(desired, found);
-    return stripped && stopWith(stripped);
-  }
+function* removeUnwantedProfile(desired: Desired, observed: Observed, found: FargateProfile): PlanPart {
+  const { name, status } = found;
+  const isWanted = desired.wanted?.profile.name === name;
+  if (ownershipOf(desired, found).kind !== 'ours') return isWanted ? undefined : strippedProfileReason(desired, found);
   if (isWanted && describeDifferences(desired, observed, found).length === 0) return undefined;
-  switch (found.status) {
+  const deleting = newReason('DeletingProfile', replacementFacts(desired, found));
+  switch (status) {
     case 'CREATING':
-      return stopWith(newReason('WaitingForCreate', replacementFacts(desired, found)));
+      return newReason('WaitingForCreate', replacementFacts(desired, found));
     case 'DELETING':
-      return stopWith(newReason('DeletingProfile', replacementFacts(desired, found)));
+      return deleting;
     case 'ACTIVE':
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':
-      return mutateWith({ kind: 'deleteProfile', name: found.name, because: isWanted ? 'different' : 'unwanted' });
+      yield change({ kind: 'deleteProfile', name, because: isWanted ? 'different' : 'unwanted' });
+      return deleting;
     default:
-      return stopWith(newReason('UnknownProfileStatus', { name: found.name, status: found.status }));
+      return newReason('UnknownProfileStatus', { name, status });
   }
-}
-
-function removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): Decision | undefined {
-  if (found.arn === desired.broughtRole) return undefined;
-  const stripped = strippedRoleReason(desired, found);
-  if (stripped !== undefined) return stopWith(stripped);
-  if (!isUnwantedRole(desired, observed, found)) return undefined;
-  const [policy] = found.attached;
-  if (found.blockers.length > 0)
-    return stopWith(newReason('RoleBlocked', { name: found.name, blockers: found.blockers }));
-  const ownership = roleOwnership(found, desired.identity);
-  if (ownership.kind === 'ours' && !ownership.stamped) {
-    // Under the IAM policy in the documentation, the controller may change only roles that have its tags. So the
-    // controller tags the role before it deletes the role.
-    return mutateWith({ kind: 'tagRole', name: found.name, tags: roleOwnershipTags(desired.identity), retiring: true });
-  }
-  return policy === undefined
-    ? (removeAccessEntry(desired, observed, found) ?? mutateWith({ kind: 'deleteRole', name: found.name }))
-    : mutateWith({ kind: 'detachPolicy', name: found.name, policyArn: policy, retiring: true });
-}
-
-const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
-  isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
-
-function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
-  const role = desired.wanted?.role;
-  const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isWanted && found.arn !== desired.broughtRole && roleOwnership(found, desired.identity).kind === 'ours';
 }
 
 /**
- * Returns the name of the object or Fargate profile that uses the IAM role; `undefined` if the role is not in use. A
- * role is not deleted while a profile uses it, even a profile of another owner, because pods of the profile stop
- * working without the role.
+ * Plans the deletion of a role. The plan ends after the deletion if the spec asks for a role with the same name and
+ * another path, because IAM may still show the deleted role.
  */
-function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
-  const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
-  return found.inUseBy ?? (profile && `Fargate profile "${profile.name}"`);
+function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
+  const { name } = found;
+  if (found.arn === desired.broughtRole) return undefined;
+  const stripped = strippedRoleReason(desired, found);
+  if (stripped !== undefined) return stripped;
+  if (!isUnwantedRole(desired, observed, found)) return undefined;
+  if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
+  const ownership = roleOwnership(found, desired.identity);
+  // Under the IAM policy in the documentation, the controller may change only roles that have its tags. So the
+  // controller tags the role before it deletes the role.
+  if (ownership.kind === 'ours' && !ownership.stamped)
+    yield change({ kind: 'tagRole', name, tags: roleOwnershipTags(desired.identity), retiring: true });
+  for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
+  yield* removeAccessEntry(desired, observed, found);
+  yield change({ kind: 'deleteRole', name });
+  return isSameRoleName(desired.wanted?.role.name, name)
+    ? newReason('Outdated', { because: 'the role is made again with another path' })
+    : undefined;
 }
 
 /**

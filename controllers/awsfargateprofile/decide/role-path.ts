@@ -1,7 +1,5 @@
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import type { Decision } from '../model/decision.ts';
-import { stopWith } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -12,26 +10,16 @@ import { findRole, wantedRoleArn } from './compare.ts';
 // not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
 /**
- * Returns the decision to stop, or to read the authentication mode first, before a Fargate profile is created with a
- * role that the EKS cluster cannot admit. `undefined` if the path of the role does not matter. A provisioned object may
- * have its profile back after a deletion in AWS, because pods may have joined the EKS cluster before.
+ * Returns the reason to stop before a Fargate profile is created with a role that the EKS cluster cannot admit. A
+ * provisioned object may have its profile back after a deletion in AWS, because pods may have joined the EKS cluster
+ * before.
  */
-export function findRolePathBlocker(desired: Desired, observed: Observed): Decision | undefined {
-  // Without a ready control plane nothing is created, and the EKS cluster may not exist yet.
-  if (desired.creationBlocker !== undefined || desired.recorded.isProvisioned) return undefined;
-  const reason = findRolePathProblem(desired, observed, { isLive: false });
-  return reason === undefined ? readModeFirst(desired, observed, 'creation') : stopWith(reason);
-}
+export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
+  isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
-/** Returns the decision to read the authentication mode if it matters for the role and is not known. */
-export const readModeFirst = (
-  desired: Desired,
-  observed: Observed,
-  before: 'creation' | 'readiness',
-): Decision | undefined =>
-  observed.authenticationMode === undefined && pathOf(desired, observed) !== '/'
-    ? { kind: 'readAuthenticationMode', before }
-    : undefined;
+/** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
+export const isCreationChecked = ({ creationBlocker, recorded }: Desired): boolean =>
+  creationBlocker === undefined && !recorded.isProvisioned;
 
 /** Returns why pods cannot join the EKS cluster because of the path of their role; `undefined` if they can. */
 export function findRolePathProblem(
@@ -50,5 +38,5 @@ export function findRolePathProblem(
 }
 
 /** Returns the IAM path of the role of the Fargate profile. */
-const pathOf = (desired: Desired, observed: Observed): string =>
+export const pathOf = (desired: Desired, observed: Observed): string =>
   (desired.wanted && parseRoleArn(wantedRoleArn(desired, observed, desired.wanted.role))?.path) ?? '/';

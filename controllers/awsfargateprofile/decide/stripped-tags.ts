@@ -7,9 +7,8 @@ import {
   profileOwnership,
   roleOwnership,
 } from '../../../pkg/fargate/ownership.ts';
-import { tagsToCreate } from '../../../pkg/fargate/tags/added-record.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { FoundRole } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
@@ -86,36 +85,3 @@ const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };
-
-/** Returns the observed state in which the profiles and roles of this object have exactly the wanted tags. */
-export const withRestoredTags = (desired: Desired, observed: Observed): Observed =>
-  withRestoredRoleTags(desired, withRestoredProfileTags(desired, observed));
-
-export function withRestoredProfileTags(desired: Desired, observed: Observed): Observed {
-  if (desired.wanted === undefined) return observed;
-  const tags = tagsToCreate(desired.wanted.profile);
-  const withTags = (found: FargateProfile): FargateProfile =>
-    ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined
-      ? { ...found, tags }
-      : found;
-  return {
-    ...observed,
-    profiles: observed.profiles.map(({ name, found }) => ({ name, found: found && withTags(found) })),
-  };
-}
-
-export function withRestoredRoleTags(desired: Desired, observed: Observed): Observed {
-  if (desired.wanted?.role.kind !== 'managed') return observed;
-  const tags = tagsToCreate(desired.wanted.role);
-  const withTags = (found: FoundRole): FoundRole =>
-    roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined
-      ? { ...found, tags }
-      : found;
-  return {
-    ...observed,
-    roles: observed.roles.map(({ name, found }) => ({
-      name,
-      found: found === undefined || found === 'unread' ? found : withTags(found),
-    })),
-  };
-}

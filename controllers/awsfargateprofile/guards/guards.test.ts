@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { ProfileName } from '../../../api/names.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
-import { ROLE, aDeletedObject } from '../testing/builders.ts';
+import { aDeletedObject, anObject } from '../testing/builders.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -18,7 +17,7 @@ import {
 } from '../testing/mutations.ts';
 import type { ServiceOverrides } from '../testing/pass-state.ts';
 import {
-  QUEUE,
+  LANE,
   passStateFor,
   awsAsWanted,
   awsWith,
@@ -30,6 +29,8 @@ import {
 import type { Guards, Obstacle } from './guards.ts';
 import { findObstacle } from './guards.ts';
 
+const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
+
 const calledGuards: string[] = [];
 const guardThat = (name: string, obstacle?: Obstacle) => async (): Promise<Obstacle | undefined> => {
   calledGuards.push(name);
@@ -40,7 +41,7 @@ describe('findObstacle', () => {
   beforeEach(() => calledGuards.splice(0));
 
   it('runs the checks, then the preparations, and stops at the first obstacle', async () => {
-    const inUse: Obstacle = { kind: 'roleInUse', role: ROLE, by: 'x' };
+    const inUse: Obstacle = { kind: 'keep', by: 'x' };
     const guards: Guards = {
       checks: [guardThat('check')],
       preparations: [guardThat('first preparation', inUse), guardThat('second preparation')],
@@ -51,7 +52,7 @@ describe('findObstacle', () => {
 
   it('prepares nothing for a mutation that a check holds back', async () => {
     const guards: Guards = {
-      checks: [guardThat('check', { kind: 'conflict' })],
+      checks: [guardThat('check', { kind: 'keep', by: 'x' })],
       preparations: [guardThat('preparation')],
     };
     await findObstacle(guards, DELETE_ROLE, passStateFor(awsAsWanted()));
@@ -106,19 +107,19 @@ describe('newChecks and newPreparations', () => {
     };
 
     for (const [rule, over, expected] of [
-      ['leaseValid', { mutationTimeLeft: () => 0 }, 'quit: the lease may have run out'],
-      ['noLiveBlocker', liveAnswers('the object is paused'), 'quit: the object is paused'],
+      ['leaseValid', { mutationTimeLeft: () => 0 }, 'stop: NotNow'],
+      ['noLiveBlocker', liveAnswers('the object is paused'), 'stop: NotNow'],
       ['schemaIsOurs', { schema: { check: async () => isUnverified } }, 'stop: ForeignSchema'],
-      ['roleUnused', liveAnswers(undefined, 'team-a/api'), `role ${ROLE} in use by AWSFargateProfile team-a/api`],
+      ['roleUnused', liveAnswers(undefined, 'team-a/api'), 'keep for AWSFargateProfile team-a/api'],
       [
         'markDeletion',
         { profileWriter: writerThat(async (object, status) => (status === undefined ? undefined : object)) },
-        'conflict',
+        'stop: Conflict',
       ],
       [
         'writeAhead',
         { profileWriter: writerThat(async (object, status) => (status === undefined ? object : undefined)) },
-        'conflict',
+        'stop: Conflict',
       ],
     ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
       it(`by ${rule} alone`, async () => {
@@ -139,10 +140,10 @@ describe('newChecks and newPreparations', () => {
 
     for (const [what, mutation, slowStep] of [
       ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
-      ['waits for EKS before its turn', DELETE_PROFILE, 'DescribeFargateProfile'],
+      ['asks EKS about the change of a stranger', DELETE_PROFILE, 'DescribeFargateProfile'],
     ] as const)
       for (const [change, expected] of [
-        ['pause', 'quit: the object is paused'],
+        ['pause', 'stop: NotNow'],
         ['foreign CRD', 'stop: ForeignSchema'],
       ] as const)
         it(`by a ${change} that begins while the pass ${what}`, async () => {
@@ -156,14 +157,14 @@ describe('newChecks and newPreparations', () => {
           const schema = {
             check: async (): Promise<ServedSchemaState> => (hasBegun('foreign CRD') ? isUnverified : { kind: 'ours' }),
           };
-          const unobservedProfiles = () => [ProfileName.of('team-a_api')];
-          const guards = newGuards(newServices({ live, schema, unobservedProfiles }));
-          expect(describeObstacle(await findObstacle(guards, mutation, pass))).to.equal(expected);
+          const testServices = newServices({ live, schema });
+          testServices.lanes.saw(LANE, 'theirs', 'being created');
+          expect(describeObstacle(await findObstacle(newGuards(testServices), mutation, pass))).to.equal(expected);
         });
 
     it('by takeTurn alone', async () => {
       const testServices = newServices();
-      testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being deleted', false);
+      testServices.lanes.saw(LANE, 'team-a_api', 'being deleted', SIBLING);
       const obstacle = await findObstacle(
         newGuards(testServices),
         DELETE_PROFILE,
@@ -213,7 +214,7 @@ describe('newChecks and newPreparations', () => {
         return object;
       }),
     });
-    testServices.clusterQueue.markInFlight(QUEUE, 'team-a_api', 'being created', false);
+    testServices.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
     const obstacle = await findObstacle(newGuards(testServices), CREATE_PROFILE, passStateFor(awsAsWanted()));
     expect(describeObstacle(obstacle)).to.equal('stop: WaitingForSibling');
     expect(writes).to.deep.equal([]);

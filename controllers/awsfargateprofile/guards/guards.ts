@@ -1,26 +1,19 @@
-import type { RoleArn, RoleName } from '../../../api/names.ts';
 import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Mutation } from '../model/mutation.ts';
-import type { DroppedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { PassState } from './pass-state.ts';
 
-/** The reason why a reconcile does not send a change to AWS. */
+/** Why a change is not sent to AWS. */
 export type Obstacle =
-  /** The reconcile does not send the change, and stops for `reason`. */
   | { readonly kind: 'stop'; readonly reason: Reason }
   /**
-   * The IAM role is not deleted, and the reconcile continues with its other steps. `by` names the object or Fargate
-   * profile that uses the role.
+   * The IAM role or its access entry stays, because an object or Fargate profile uses it: `by` names it. The other
+   * changes follow.
    */
-  | { readonly kind: 'roleInUse'; readonly role: RoleName; readonly by: string }
-  /**
-   * The EKS access entry, which is older than its IAM role, stays for now, and the reconcile continues with its other
-   * steps. `by` names the Fargate profile that uses the role.
-   */
-  | { readonly kind: 'accessEntryInUse'; readonly principal: RoleArn; readonly by: string }
-  | DroppedPass;
+  | { readonly kind: 'keep'; readonly by: string };
+
+export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 
 /** A check before a change in AWS. A check reads AWS or Kubernetes and writes nothing. */
 export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
@@ -50,7 +43,7 @@ export async function findObstacle(
   } catch (error) {
     const rejection = apiRejectionFrom(error);
     if (rejection === undefined) throw error;
-    return { kind: 'stop', reason: newReason('APIServerRefused', rejection) };
+    return stop(newReason('APIServerRefused', rejection));
   }
 }
 

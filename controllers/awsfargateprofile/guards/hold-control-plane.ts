@@ -7,6 +7,7 @@ import type { Mutation } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { Preparation } from './guards.ts';
+import { stop } from './guards.ts';
 
 /**
  * Adds this controller's finalizer to the AWSManagedControlPlane, so that the API server does not remove the control
@@ -39,7 +40,7 @@ export function confirmFinalizer({
   return async (mutation, { controlPlane, signal }) => {
     if (!isCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
-    return reason && { kind: 'stop', reason };
+    return reason && stop(reason);
   };
 }
 

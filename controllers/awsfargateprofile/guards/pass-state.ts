@@ -2,11 +2,9 @@ import type { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Session } from '../../../pkg/cloud/session.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import type { QueueEntry } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { DroppedPass, StoppedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../retry/retry-store.ts';
 
@@ -14,8 +12,8 @@ export type RoleUsage =
   | { readonly kind: 'unused' }
   /** Another object or Fargate profile uses the role; `by` names it. */
   | { readonly kind: 'used'; readonly by: string }
-  /** A call to AWS failed, or the manager stopped it; `end` is the end of the reconcile. */
-  | { readonly kind: 'unknown'; readonly end: StoppedPass | DroppedPass };
+  /** A call to AWS failed, or the manager stopped it. */
+  | { readonly kind: 'unknown'; readonly reason: Reason };
 
 /**
  * The AWSFargateProfiles that share an IAM role with the reconciled object. They are in the namespace of the object,
@@ -37,8 +35,8 @@ export interface RoleSharers {
 export interface PassState {
   /** The object as this reconcile last read or wrote it. */
   object: AWSFargateProfile;
-  /** The state of AWS as this reconcile read it, updated with the changes that this reconcile has made. */
-  observed: Observed;
+  /** The state of AWS as this pass read it. */
+  readonly observed: Observed;
   readonly desired: Desired;
   readonly target: Target;
   /**
@@ -48,7 +46,8 @@ export interface PassState {
   readonly controlPlane: ObjectKey | undefined;
   readonly session: Session;
   readonly retry: RetryHandle;
-  readonly queueEntry: QueueEntry;
+  /** The lane of the EKS cluster, in which changes of its Fargate profiles take turns. */
+  readonly lane: string;
   /** For each IAM role: whether another object or Fargate profile uses it. A reconcile checks each role only once. */
   readonly roleUsage: Map<RoleName, RoleUsage>;
   /**

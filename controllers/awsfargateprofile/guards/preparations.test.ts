@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { DELETION_REQUESTED_ANNOTATION, FINALIZER } from '../../../api/v1beta2/index.ts';
+import { newReason } from '../reasons/reasons.ts';
 import { anObject, aDeletedObject } from '../testing/builders.ts';
 import {
   CONSTRUCTIVE,
@@ -41,7 +42,7 @@ describe('markDeletion', () => {
   it('drops the pass when another client wrote first', async () => {
     const { preparation } = newMarkDeletion('refused');
     const obstacle = await preparation(DELETE_PROFILE, passStateFor(awsAsWanted(), aDeletedObject()));
-    expect(describeObstacle(obstacle)).to.equal('conflict');
+    expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
   });
 
   it('does not mark a living object whose profile is replaced', async () => {
@@ -69,7 +70,7 @@ describe('writeAhead', () => {
   it('drops the pass when another client wrote first', async () => {
     const profileWriter = writerThat(async () => undefined);
     const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
-    expect(describeObstacle(obstacle)).to.equal('conflict');
+    expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
   });
 
   it('sends no change whose record the API server drops, as it does under the CRD of another provider', async () => {
@@ -78,9 +79,8 @@ describe('writeAhead', () => {
       status,
     }));
     const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
-    expect(describeObstacle(obstacle)).to.equal(
-      'quit: the API server drops fields of status: account, createRequestedAt',
-    );
+    const because = 'the API server drops fields of status: account, createRequestedAt';
+    expect(obstacle).to.deep.equal({ kind: 'stop', reason: newReason('NotNow', { because }) });
   });
 
   it('changes nothing for an object without our finalizer', async () => {
@@ -88,7 +88,7 @@ describe('writeAhead', () => {
     const profileWriter = writerThat(async () => expect.fail('status is written'));
     for (const mutation of allMutations) {
       const obstacle = await writeAhead({ profileWriter, clock })(mutation, passStateFor(awsAsWanted(), bare));
-      expect(describeObstacle(obstacle)).to.equal('quit: the finalizer is gone');
+      expect(describeObstacle(obstacle)).to.equal('stop: Outdated');
     }
   });
 });

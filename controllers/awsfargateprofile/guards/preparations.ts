@@ -2,20 +2,21 @@ import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
-import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
 import { droppedStatusFields } from '../../shared/crd/crd-schema.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
-import { isDestructive, isQueuedMutation } from '../model/mutation.ts';
+import { isDestructive, isQueuedMutation, subjectOf } from '../model/mutation.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';
+import type { LaneWait, Lanes } from '../lane.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
 import type { CheckServices } from './checks/checks.ts';
 import { newDeletionChecks } from './checks/live-checks.ts';
-import type { Check, Obstacle, Preparation } from './guards.ts';
-import { firstObstacle } from './guards.ts';
+import type { Obstacle, Preparation } from './guards.ts';
+import { stop } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
 import type { ReadRoleSharers } from './role-sharers.ts';
@@ -24,14 +25,11 @@ import { roleShareable } from './role-sharers.ts';
 export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
-  readonly clusterQueue: ClusterQueue;
+  readonly lanes: Lanes;
+  /** Records how long an object has waited for its turn, for the metrics. */
+  readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;
-  /**
-   * Returns the names of other objects' Fargate profiles that EKS may be changing although the queue of the EKS cluster
-   * has no record of the change.
-   */
-  readonly unobservedProfiles: (queue: string, object: AWSFargateProfile) => readonly ProfileName[];
 }
 
 /**
@@ -41,14 +39,16 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
-    markDeletion(services),
-    recordEntryDeletion(services),
-    takeTurn(services, newDeletionChecks(services)),
+    takeTurn(services),
     // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, which
     // stops the reconcile while the object waits in the queue of its EKS cluster. So a waiting object sends no such
     // requests, and the answers are still new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
+    // The checks for a pause and for another CRD come after all slow reads.
+    ...newDeletionChecks(services),
+    markDeletion(services),
+    recordEntryDeletion(services),
     writeAhead(services),
   ];
 }
@@ -90,13 +90,13 @@ export function writeAhead({
 }: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
   return async (mutation, pass) => {
     const { object, target, desired, observed, signal } = pass;
-    if (!hasFinalizer(object)) return { kind: 'quit', because: 'the finalizer is gone', until: 'changed' };
+    if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
     const ahead = writeAheadStatus(object, target, desired, mutation, clock.now());
     const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
     const written = await profileWriter.patchStatus(object, status, signal);
     const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });
     if (dropped.length === 0) return continueWith(pass, written);
-    return { kind: 'quit', because: `the API server drops fields of status: ${dropped.join(', ')}`, until: 'later' };
+    return stop(newReason('NotNow', { because: `the API server drops fields of status: ${dropped.join(', ')}` }));
   };
 }
 
@@ -105,66 +105,47 @@ export function writeAhead({
  * wrote or deleted the object first.
  */
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
-  if (written === undefined) return { kind: 'conflict' };
+  if (written === undefined) return stop(newReason('Conflict', {}));
   pass.object = written;
   return undefined;
 }
 
 /**
- * Returns a preparation for the creation or deletion of a Fargate profile: it stops the reconcile unless the queue of
- * its EKS cluster grants the object the turn. EKS creates or deletes one profile of a cluster at a time.
- *
- * The preparation may read many profiles from EKS. Meanwhile a user may begin a pause or a move, or set
- * `deletionPolicy: Retain`. So after such reads, the preparation runs the checks in `recheck` again before the change
- * is sent.
+ * Returns a preparation for the creation or deletion of a Fargate profile: it takes the turn in the lane of the EKS
+ * cluster. If the profile of a stranger is in the way, EKS is asked first whether that change has ended.
  */
-export function takeTurn(
-  {
-    clusterQueue,
-    clock,
-    unobservedProfiles,
-  }: Pick<PreparationServices, 'clusterQueue' | 'clock' | 'unobservedProfiles'>,
-  recheck: readonly Check[] = [],
-): Preparation {
+export function takeTurn({
+  lanes,
+  recordTurnWait,
+}: Pick<PreparationServices, 'lanes' | 'recordTurnWait'>): Preparation {
   return async (mutation, pass) => {
     if (!isQueuedMutation(mutation)) return undefined;
-    const { queueEntry, target } = pass;
-    const described: readonly string[] = unobservedProfiles(queueEntry.queue, pass.object);
-    // If EKS does not return the status of another object's profile, the change is sent all the same. EKS itself
-    // refuses the change while EKS creates or deletes another profile of the cluster.
-    for (const name of described) await refreshQueue(clusterQueue, pass, name);
-    let hasAsked = described.length > 0;
-    let turn = clusterQueue.requestTurn(queueEntry);
-    if (turn.kind === 'wait' && turn.isUnverified && !described.includes(turn.ahead)) {
-      await refreshQueue(clusterQueue, pass, turn.ahead);
-      hasAsked = true;
-      turn = clusterQueue.requestTurn(queueEntry);
+    const { lane, object, target } = pass;
+    const name = subjectOf(mutation);
+    let wait = lanes.take(lane, object, name);
+    if (wait?.kind === 'wait' && wait.isOfStranger) {
+      await askAgain(lanes, pass, wait.ahead);
+      wait = lanes.take(lane, object, name);
     }
-    switch (turn.kind) {
-      case 'granted':
-        return hasAsked ? firstObstacle(recheck, mutation, pass) : undefined;
-      case 'closed': {
-        const facts = { cluster: target.eksCluster, said: turn.because, remaining: turn.until - clock.monotonic() };
-        return { kind: 'stop', reason: newReason('ClusterUpdating', facts) };
-      }
-      case 'wait':
-        return { kind: 'stop', reason: newReason('WaitingForSibling', { ...turn }) };
+    if (wait === undefined) {
+      recordTurnWait(object);
+      return undefined;
     }
+    return stop(reasonForWait(wait, target.eksCluster));
   };
 }
 
-/**
- * Asks EKS for the status of a Fargate profile, and updates the queue of profile changes of the EKS cluster with the
- * answer. EKS is asked because no reconcile of this process has seen yet whether EKS is changing this profile.
- */
-async function refreshQueue(
-  clusterQueue: ClusterQueue,
-  { session, target, queueEntry }: PassState,
-  name: string,
-): Promise<void> {
-  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(name))();
+/** Returns the reason to wait for a turn. */
+export const reasonForWait = (wait: LaneWait, cluster: string): Reason =>
+  wait.kind === 'closed'
+    ? newReason('ClusterUpdating', { cluster, said: wait.because, remaining: wait.remaining })
+    : newReason('WaitingForSibling', { ahead: wait.ahead, doing: wait.doing, isUnverified: wait.isOfStranger });
+
+/** Asks EKS whether the change of a profile, which no pass of this process watches, has ended. */
+async function askAgain(lanes: Lanes, { session, target, lane, object }: PassState, profile: string): Promise<void> {
+  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile))();
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
-  if (doing === undefined) clusterQueue.markSettled(queueEntry.queue, name);
-  else clusterQueue.markInFlight(queueEntry.queue, name, doing, true);
+  if (doing === undefined) lanes.settle(lane, profile, object);
+  else lanes.saw(lane, profile, doing);
 }

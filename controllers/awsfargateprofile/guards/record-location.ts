@@ -3,15 +3,11 @@ import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
-import type { Observation } from '../aws/observe.ts';
 import { foundRoles, ownershipOf } from '../decide/compare.ts';
-import { decide } from '../decide/decide.ts';
 import { locationPatch } from '../goal/metadata.ts';
-import type { Desired } from '../model/desired-state.ts';
 import type { KnownLocation } from '../model/location.ts';
 import { NOWHERE, locationOf } from '../model/location.ts';
-import type { ObservedProfile } from '../model/observed-state.ts';
-import type { PartiallyObserved } from '../model/pass.ts';
+import type { AwsFacts } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
@@ -21,16 +17,13 @@ import type { RetryStore } from '../retry/retry-store.ts';
  * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
  * name and without tags then looks like a profile of this object whose tags a user has removed.
  */
-export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, observation: Observation): boolean {
+export function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }: AwsFacts): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
-  const { desired = asked, observed } = observation;
-  const isOurs = ({ found }: ObservedProfile): boolean =>
-    found !== undefined && ownershipOf(desired, found).kind === 'ours';
-  if (observed.profiles.some(isOurs)) return true;
-  if (observation.kind === 'profilesOnly') return false;
   return (
-    foundRoles(observation.observed.roles).some((role) => roleOwnership(role, desired.identity).kind === 'ours') ||
-    decide(desired, observation.observed).kind !== 'stop'
+    observed.profiles.some(({ found }) => found !== undefined && ownershipOf(desired, found).kind === 'ours') ||
+    foundRoles(observed.roles).some((role) => roleOwnership(role, desired.identity).kind === 'ours') ||
+    plan.changes.length > 0 ||
+    plan.end === 'inOrder'
   );
 }
 
@@ -44,7 +37,7 @@ export function isLocationNeeded(object: AWSFargateProfile, asked: Desired, obse
 export async function recordLocation(
   { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },
   object: AWSFargateProfile,
-  { cluster }: PartiallyObserved,
+  { observed: { cluster } }: AwsFacts,
   location: KnownLocation,
   signal: AbortSignal,
 ): Promise<AWSFargateProfile | undefined> {

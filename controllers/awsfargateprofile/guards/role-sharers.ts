@@ -15,6 +15,7 @@ import { isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { Check } from './guards.ts';
+import { stop } from './guards.ts';
 import type { RoleInCluster } from './checks/other-role-users.ts';
 import type { PassState, RoleSharers } from './pass-state.ts';
 
@@ -83,10 +84,10 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
     const { possibleDeleter, sharers } = (pass.roleSharers ??= await readRoleSharers(object, role, signal));
     if (possibleDeleter !== undefined && !hasProfile(pass)) {
       const other = `AWSFargateProfile ${possibleDeleter}`;
-      return { kind: 'stop', reason: newReason('WaitingForRoleDeletion', { name, other }) };
+      return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
     const reason = sharers.length === 0 ? undefined : pass.roleConflictWith(sharers);
-    return reason && { kind: 'stop', reason };
+    return reason && stop(reason);
   };
 }
 

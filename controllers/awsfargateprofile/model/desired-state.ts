@@ -1,4 +1,3 @@
-import type { Either } from 'fp-ts/lib/Either.js';
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
@@ -210,19 +209,4 @@ export interface Desired {
    * and for a deletion the computed names too. A reconcile reads the profiles and roles with these names from AWS.
    */
   readonly names: { readonly profiles: readonly ProfileName[]; readonly roles: readonly RoleName[] };
-  /**
-   * Set if spec.profileName is absent and status records another profile name than the computed one. `wanted` then has
-   * the name in status until a read of EKS shows whether the object has a profile with this name.
-   */
-  readonly nameInStatus?: {
-    /**
-     * The identity of the object if EKS has a profile with the name in status, and the owner tag of this profile names
-     * the object. Its `profileName` is the name in status.
-     */
-    readonly identity: ObjectIdentity;
-    /**
-     * The desired state, with the computed profile name, if EKS has no profile of this object with the name in status.
-     */
-    readonly otherwise: Either<Reason, Desired>;
-  };
 }

@@ -87,6 +87,13 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
+/** Whether the call takes off a profile or role what the controller has put there, as its tags record. */
+export const isAdditionRemoval = (mutation: Mutation): boolean =>
+  mutation.kind === 'untagProfile' ||
+  mutation.kind === 'untagRole' ||
+  mutation.kind === 'removeBoundary' ||
+  (mutation.kind === 'detachPolicy' && !mutation.retiring);
+
 /** Whether the call creates the resource that it names. */
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
@@ -115,4 +122,20 @@ export function isRoleRemoval(
 /** Whether the call deletes an AWS resource, or prepares the deletion of an IAM role. */
 export function isDestructive(mutation: Mutation): boolean {
   return mutation.kind === 'deleteProfile' || mutation.kind === 'deleteAccessEntry' || isRoleRemoval(mutation);
+}
+
+/** Whether the call changes a Fargate profile, an IAM role or an access entry. */
+export function isAbout({ kind }: Mutation): 'profile' | 'role' | 'entry' {
+  switch (kind) {
+    case 'createProfile':
+    case 'deleteProfile':
+    case 'tagProfile':
+    case 'untagProfile':
+      return 'profile';
+    case 'createAccessEntry':
+    case 'deleteAccessEntry':
+      return 'entry';
+    default:
+      return 'role';
+  }
 }

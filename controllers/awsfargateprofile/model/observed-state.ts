@@ -27,11 +27,6 @@ export interface FoundRole extends Role {
    * role that the controller is going to delete.
    */
   readonly blockers: readonly string[];
-  /**
-   * The object or Fargate profile that uses the role, as text for a condition. The check before a deletion of the role
-   * sets this field, and the controller then does not delete the role.
-   */
-  readonly inUseBy?: string;
 }
 
 /** The facts that a reconcile has read about the EKS access entry of an IAM role. */
@@ -52,18 +47,6 @@ export interface ObservedAccessEntry {
   readonly refusal?: string;
   /** Whether AWS has denied the read of the access entry in this reconcile. If so, an event reports the denial. */
   readonly isUnreadable?: true;
-  /**
-   * The live Fargate profile that uses the role although the access entry is older than the role, as text for a
-   * condition. The check before the deletion of the entry sets this field.
-   */
-  readonly inUseBy?: string;
-  /** Whether this reconcile, or an earlier reconcile that left a copy of the entry, has deleted the entry in EKS. */
-  readonly isDeletedByThisPass?: true;
-  /**
-   * Whether this reconcile, or an earlier reconcile that left a copy of the entry, has created the entry in EKS. A new
-   * access entry belongs to the present role.
-   */
-  readonly isMadeAnew?: true;
 }
 
 /**

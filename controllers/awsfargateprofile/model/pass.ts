@@ -1,69 +1,58 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import type { Settled } from './decision.ts';
 import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
 import type { Step } from './outcome.ts';
+import type { Plan } from './plan.ts';
 
-/** How a reconcile ended: AWS is as the spec asks for, or the reconcile stopped for a reason that status shows. */
-export type PassEnd = Settled | StoppedPass;
+/** How a pass ended: AWS is as the spec asks for, or the reason to stop. */
+export type PassEnd = 'inOrder' | Reason;
 
-/** The end of a reconcile that stopped for a reason. */
-export interface StoppedPass {
-  readonly kind: 'stopped';
-  readonly reason: Reason;
+/** What became of a plan. */
+export interface Execution {
+  end: PassEnd;
+  /** The changes that were sent to AWS, in order. */
+  readonly steps: Step[];
+  /** Optional changes that AWS refused. */
+  readonly notices: Reason[];
+  /** Roles of this controller that the spec does not ask for, but that stay, because `usedBy` uses them. */
+  readonly kept: { readonly name: string; readonly usedBy: string }[];
 }
 
-export const stoppedBy = (reason: Reason): StoppedPass => ({ kind: 'stopped', reason });
-
-/** The end of a reconcile that leaves status unchanged, because another reconcile follows soon. */
-export type DroppedPass =
-  /** Another client wrote or deleted the object during the reconcile. The next reconcile follows at once. */
-  | { readonly kind: 'conflict' }
-  /**
-   * The next reconcile follows at once (`changed`: the facts of this reconcile are outdated) or after about a second
-   * (`later`).
-   */
-  | { readonly kind: 'quit'; readonly because: string; readonly until: 'changed' | 'later' };
-
-/**
- * The observed state of AWS. The IAM roles are missing if the reconcile did not read them, for example because EKS is
- * creating or deleting a Fargate profile.
- */
-export type PartiallyObserved = Pick<Observed, 'cluster' | 'profiles'> &
-  Partial<Pick<Observed, 'roles' | 'accessEntries' | 'authenticationMode'>>;
-
-/** How a reconcile ended, with the facts that led to this end. */
+/** How a pass ended, with the facts that led to this end. */
 export interface PassResult {
-  /** The object as this reconcile last read or wrote it. */
+  /** The object as this pass last read or wrote it. */
   readonly object: AWSFargateProfile;
-  readonly end: PassEnd | DroppedPass;
-  /**
-   * The desired state; undefined if the reconcile ended before the controller computed it, for example without
-   * credentials, or if the spec is invalid.
-   */
-  readonly desired?: Desired;
-  /**
-   * The state of AWS, updated with the changes that this reconcile has made; undefined if the reconcile ended before
-   * AWS was read.
-   */
-  readonly observed?: PartiallyObserved;
-  /** The changes that the reconcile has sent to AWS, in order. */
-  readonly steps?: readonly Step[];
+  readonly end: PassEnd;
+  /** Undefined if the pass ended before AWS was read, for example without credentials. */
+  readonly facts?: AwsFacts;
+  readonly execution?: Readonly<Execution>;
+  /** Whether the pass had credentials of the right account, although it may have ended before AWS was read. */
+  readonly isAuthenticated?: true;
 }
 
-/**
- * A reconcile that has reached the state of the spec or has stopped for a reason. Status, conditions and events are
- * derived from it.
- */
+/** What a pass has read of AWS, and what it planned. */
+export interface AwsFacts {
+  readonly desired: Desired;
+  readonly observed: Observed;
+  readonly plan: Plan;
+}
+
+/** A pass of which status, conditions and events are derived. */
 export interface CompletedPass extends PassResult {
-  readonly end: PassEnd;
-  readonly steps: readonly Step[];
-  /** The wall-clock time at the end of the reconcile, in milliseconds since 1970. */
+  /** The wall-clock time at the end of the pass, in milliseconds since 1970. */
   readonly now: Ms;
-  /** How long the object has waited because of the reason for which the reconcile stopped; 0 if it did not stop. */
+  /** How long the object has waited because of the reason for which the pass stopped; 0 if it did not stop. */
   readonly waited: Ms;
   /** How many times in a row the controller has retried a Fargate profile that EKS failed to create or delete. */
   readonly attempts: number;
 }
+
+export const reasonOf = ({ end }: Pick<PassResult, 'end'>): Reason | undefined => (end === 'inOrder' ? undefined : end);
+
+/** The problems that a pass reports although AWS is as the spec asks for. */
+export const noticesOf = ({ facts, execution }: PassResult): readonly Reason[] => [
+  ...(execution?.notices ?? []),
+  ...(facts?.plan.notices ?? []),
+];

@@ -1,19 +1,30 @@
 import { expect } from 'chai';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
-import type { ReasonName, Reason } from './reasons.ts';
-import type { UsualDuration } from './reasons.ts';
-import { REASONS, isEndedBySibling, messageOf, natureOf, conditionTypeOf, pollOf, newReason } from './reasons.ts';
+import type { Reason, ReportedFacts } from './reasons.ts';
+import {
+  REASONS,
+  isEndedBySibling,
+  isSilent,
+  messageOf,
+  natureOf,
+  conditionTypeOf,
+  pollOf,
+  newReason,
+} from './reasons.ts';
 
-const isReason = (name: string): name is ReasonName => name in REASONS;
-const reasonNamed = (name: ReasonName): Reason => ({ name, facts: REASON_EXAMPLES[name] }) as Reason;
-const all = Object.keys(REASONS).filter(isReason).map(reasonNamed);
+type ReportedName = keyof ReportedFacts;
+const isReason = (name: string): name is ReportedName => name in REASONS;
+const reasonNamed = (name: ReportedName): Reason => ({ name, facts: REASON_EXAMPLES[name] }) as Reason;
+const all = Object.keys(REASONS)
+  .filter(isReason)
+  .map((name) => ({ name, reason: reasonNamed(name) }));
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
 
 /** Reasons whose messages name a field of the control plane, or of spec.eksCluster for an object without a Cluster. */
-const OF_TARGET: readonly ReasonName[] = [
+const OF_TARGET: readonly ReportedName[] = [
   'CredentialsMissing',
   'RegionInvalid',
   'RegionNotEnabled',
@@ -32,8 +43,7 @@ describe('REASONS', () => {
       expect(messageFor(true)).to.include('spec.eksCluster.').and.not.to.include('control plane');
     });
 
-  for (const each of all) {
-    const { name } = each;
+  for (const { name, reason: each } of all) {
     describe(name, () => {
       const detail = messageOf(each);
 
@@ -72,64 +82,29 @@ describe('REASONS', () => {
     });
   }
 
+  it('reports nothing about a pass that ended without a result, and something about each other end', () => {
+    const because = 'the lease may have run out';
+    const silent = [newReason('Conflict', {}), newReason('Outdated', { because }), newReason('NotNow', { because })];
+    expect(silent.map(isSilent)).to.deep.equal([true, true, true]);
+    expect(all.filter(({ reason }) => isSilent(reason))).to.deep.equal([]);
+  });
+
   it('has an example for each reason', () =>
     expect(Object.keys(REASON_EXAMPLES).toSorted()).to.deep.equal(Object.keys(REASONS).toSorted()));
 });
 
 describe('pollOf', () => {
-  /**
-   * Returns the times at which the controller asks EKS about a profile whose creation EKS finishes at the time `end`.
-   */
-  const looksUntil = (end: number, usual?: UsualDuration): readonly number[] => {
-    const looks: number[] = [];
-    let waited = 0;
-    while (waited < end) looks.push((waited += pollOf(reasonNamed('Creating'), waited, usual)));
-    return looks;
-  };
-
-  it('polls a creation after half a second, after two seconds, and then as often as its length asks for', () =>
-    expect(looksUntil(4 * SECOND)).to.deep.equal([500, 2_000, 2_500, 3_000, 3_500, 4_000]));
-
-  it('polls a creation of two minutes in fewer than forty calls, and notices its end a sixteenth late on average', () => {
-    expect(looksUntil(2 * MINUTE)).to.have.length.within(25, 40);
-    for (const waited of WAITS.filter((each) => each >= 2 * SECOND))
-      expect(pollOf(reasonNamed('Creating'), waited)).to.be.at.most(Math.max(waited / 8, 500));
-    expect(pollOf(reasonNamed('Creating'), 60 * MINUTE)).to.equal(10 * SECOND);
-  });
-
-  describe('of a creation, if the usual duration is known', () => {
-    const known = (most: number): UsualDuration => ({ least: most * (1 - 1 / 32), most });
-
-    for (const most of [2 * SECOND, 20 * SECOND, 2 * MINUTE, 6 * MINUTE]) {
-      it(`polls at the usual end of ${most} ms, then at short intervals, with few calls`, () => {
-        expect(looksUntil(most, known(most)).at(-1)).to.be.closeTo(most, 1);
-        const late = looksUntil(most * 1.1, known(most));
-        expect(late.at(-1)).to.be.within(most * 1.1, most * (1.1 + 1 / 32));
-        expect(late.length).to.be.at.most(Math.max(5, looksUntil(most * 1.1).length));
-      });
-
-      it(`narrows down a duration of ${most} ms that is known roughly`, () => {
-        const looks = looksUntil(most * 0.95, { least: most * 0.8, most });
-        expect(looks.at(-1)).to.be.within(most * 0.95, most * 0.95 + most / 32);
-      });
-    }
-
-    it('asks once about a creation that usually takes less than five seconds', () =>
-      expect(looksUntil(4 * SECOND, known(4 * SECOND))).to.have.length(1));
-
-    it('notices an earlier end within five seconds, or as soon as without that knowledge', () => {
-      for (let waited = 0; waited < 5 * MINUTE; waited += 77) {
-        const delay = pollOf(reasonNamed('Creating'), waited, known(6 * MINUTE));
-        expect(delay).to.be.within(50, Math.max(5 * SECOND, pollOf(reasonNamed('Creating'), waited)));
-      }
-    });
-
-    it('polls a longer creation at the pace without that knowledge', () => {
-      for (const waited of [25 * SECOND, 2 * MINUTE, 60 * MINUTE]) {
-        const usual = known(20 * SECOND);
-        expect(pollOf(reasonNamed('Creating'), waited, usual)).to.equal(pollOf(reasonNamed('Creating'), waited));
-      }
-    });
+  it('polls a creation of two minutes in fewer than fifty calls, and notices its end at most 5 s late', () => {
+    const looks = [0];
+    while ((looks.at(-1) ?? 0) < 2 * MINUTE)
+      looks.push((looks.at(-1) ?? 0) + pollOf(reasonNamed('Creating'), looks.at(-1) ?? 0));
+    expect(looks.slice(1, 5)).to.deep.equal([500, 1_000, 1_500, 2_000]);
+    expect(looks).to.have.length.within(25, 50);
+    for (const waited of WAITS)
+      expect(pollOf(reasonNamed('Creating'), waited)).to.be.within(
+        500,
+        Math.max(500, Math.min(waited / 8, 5 * SECOND)),
+      );
   });
 
   it('polls another profile of the cluster after 30 s, or after 5 s if no object manages that profile', () => {
@@ -289,7 +264,7 @@ describe('conditionTypeOf', () => {
 });
 
 describe('isEndedBySibling', () => {
-  const rows: readonly (readonly [ReasonName, 'gone' | 'changed', boolean])[] = [
+  const rows: readonly (readonly [ReportedName, 'gone' | 'changed', boolean])[] = [
     ['QuotaExceeded', 'gone', true],
     ['QuotaExceeded', 'changed', false],
     ['ProfileNotOwned', 'gone', true],

@@ -18,14 +18,13 @@ import { SPEC_REASONS } from './kubernetes/invalid-spec.ts';
 import { MOVE_AND_DELETION_REASONS } from './kubernetes/move-and-deletion.ts';
 import { TARGET_REASONS } from './kubernetes/target-eks-cluster.ts';
 import { OPERATOR_LIMIT_REASONS } from './not-allowed-by-operator.ts';
+import { SILENT_REASONS } from './silent.ts';
 import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
-import type { UsualDuration } from './spec/poll-intervals.ts';
 
 export type { TagChange } from './aws/call-errors.ts';
 export type { ReportedIssue } from './aws/fargate-profile.ts';
 export { describeIssues, firstIssues } from './aws/fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
-export type { UsualDuration } from './spec/poll-intervals.ts';
 
 /**
  * The reasons about Kubernetes objects and the API server. The controller finds most of them before it reads the
@@ -59,10 +58,14 @@ export const REASONS = {
   ...SIBLING_REASONS,
 } as const;
 
-export type ReasonName = keyof typeof REASONS;
+const ALL_REASONS = { ...REASONS, ...SILENT_REASONS } as const;
+export type ReasonName = keyof typeof ALL_REASONS;
 /** For each condition reason: the type of the values that its texts contain. */
-export type Facts = { readonly [R in ReasonName]: (typeof REASONS)[R] extends ReasonSpec<infer F> ? F : never };
-const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = REASONS;
+export type Facts = { readonly [R in ReasonName]: (typeof ALL_REASONS)[R] extends ReasonSpec<infer F> ? F : never };
+const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = ALL_REASONS;
+
+/** The values of the reasons that users see. */
+export type ReportedFacts = Pick<Facts, keyof typeof REASONS>;
 
 /** The reason for which a reconcile stopped before AWS matched the spec, with the values for its texts. */
 export type Reason<R extends ReasonName = ReasonName> = {
@@ -94,6 +97,9 @@ export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced 
 /** Whether an object that is `Ready` stays `Ready` with this reason, as long as its Fargate profile and role work. */
 export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady === true;
 
+/** Whether nothing is reported about this reason. */
+export const isSilent = ({ name }: Reason): boolean => TABLE[name].silent === true;
+
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
 /**
@@ -116,11 +122,10 @@ export const conditionTypeOf = ({ name, facts }: Reason): AffectedConditionType 
   TABLE[name].conditionType ?? ('about' in facts ? facts.about : undefined);
 
 /**
- * Returns the time until the next reconcile of an object that has already waited for the time `waited`. `usual` is how
- * long EKS took for the latest operations of the kind that the object waits for.
+ * Returns the time until the next reconcile of an object that has already waited for the time `waited`.
  */
-export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms, usual?: UsualDuration): Ms =>
-  TABLE[name].poll(waited, facts, usual);
+export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms): Ms =>
+  TABLE[name].poll(waited, facts);
 
 /** Returns the text about the problem, without the remedy. Hidden characters are shown as escape sequences. */
 export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { NO_RETRY_STATE, notBeforeFor, withSuccess, withTolerated, waitedFor } from './retry-state.ts';
+import { NO_RETRY_STATE, notBeforeFor, withSuccess, waitedFor } from './retry-state.ts';
 import { refusalFor, withRefusal, mutationKey } from './refused-mutations.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { newReason } from '../reasons/reasons.ts';
@@ -54,15 +54,15 @@ describe('a refused mutation', () => {
     expect(notBeforeFor(again, refusal)).to.equal(180 * SECOND);
   });
 
-  it('is still held back after a pass that tolerates it, and its wait continues', () => {
-    const tolerated = withTolerated(state, refusal, 5_000);
+  it('is still held back after a pass that reports it as a notice, and its wait continues', () => {
+    const tolerated = withSuccess(state, [refusal], 5_000);
     expect(refusalFor(tolerated, mutation, 1, 59_999)).to.equal(refusal);
-    expect(waitedFor(withTolerated(tolerated, refusal, 30_000), refusal, 65_000)).to.equal(60 * SECOND);
+    expect(waitedFor(withSuccess(tolerated, [refusal], 30_000), refusal, 65_000)).to.equal(60 * SECOND);
   });
 
   it('is forgotten after a pass with the notice of another problem', () => {
     const notice = newReason('NotAllowedByOperator', { excess: [], about: 'IAMFargateRolesReady' });
-    expect(withTolerated(state, notice, 5_000)).to.deep.equal({});
+    expect(withSuccess(state, [notice], 5_000)).to.deep.equal({});
   });
 });
 

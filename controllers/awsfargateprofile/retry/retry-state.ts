@@ -1,6 +1,4 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
-import type { ObservedAccessEntry } from '../model/observed-state.ts';
-import type { PartiallyObserved } from '../model/pass.ts';
 import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
 /**
@@ -14,11 +12,6 @@ export interface RetryState {
   readonly waiting?: {
     readonly name: ReasonName;
     readonly since: Ms;
-    /**
-     * How long the object had waited when EKS last showed that the creation or deletion of the Fargate profile was not
-     * finished.
-     */
-    readonly lasted?: Ms;
   };
   /**
    * The changes that AWS refused, in the order of the refusals. A reconcile continues after a refusal that does no
@@ -40,11 +33,6 @@ export interface RetryState {
    * has shown the profile, or has certainly not created it.
    */
   readonly confirmedCreate?: string;
-  /**
-   * The EKS access entry as it was before the creation of the Fargate profile, and the unique id of its IAM role. As
-   * long as the role has this id, later reconciles use this copy and do not read the entry again.
-   */
-  readonly accessEntry?: { readonly roleId: string; readonly entry: ObservedAccessEntry };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
 }
@@ -91,49 +79,6 @@ export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten,
   return waiting === undefined ? state : { ...state, waiting };
 }
 
-/** The creation or deletion of a Fargate profile that EKS has finished, and how long it took. */
-export interface CompletedEksChange {
-  readonly name: ReasonName;
-  /**
-   * How long the object had waited when EKS last showed that the creation or deletion was not finished; 0 if EKS did
-   * not show that.
-   */
-  readonly lasted: Ms;
-  readonly took: Ms;
-}
-
-/** Returns the creation or deletion for which the object waited, if the state of AWS shows that EKS has finished it. */
-export function completedEksChange(
-  { waiting }: RetryState,
-  { cluster, profiles }: PartiallyObserved,
-  now: Ms,
-): CompletedEksChange | undefined {
-  const isOver =
-    waiting?.name === 'Creating'
-      ? profiles.some(({ found }) => found?.status === 'ACTIVE')
-      : waiting?.name === 'DeletingProfile' &&
-        cluster === 'there' &&
-        profiles.every(({ found }) => found === undefined);
-  return waiting !== undefined && isOver
-    ? { name: waiting.name, lasted: waiting.lasted ?? 0, took: now - waiting.since }
-    : undefined;
-}
-
-/**
- * If EKS shows that the creation or deletion is not finished, records that the operation was still in progress at the
- * time `askedAt`, when the controller sent the read request. The time of the answer is not used, because EKS may have
- * finished the operation before the answer arrives.
- */
-export function withUnfinishedWait(state: RetryState, { profiles }: PartiallyObserved, askedAt: Ms): RetryState {
-  const { waiting } = state;
-  const isUnfinished =
-    (waiting?.name === 'Creating' && profiles.some(({ found }) => found?.status === 'CREATING')) ||
-    (waiting?.name === 'DeletingProfile' && profiles.some(({ found }) => found?.status === 'DELETING'));
-  return waiting !== undefined && isUnfinished
-    ? { ...state, waiting: { ...waiting, lasted: Math.max(0, askedAt - waiting.since) } }
-    : state;
-}
-
 /**
  * Returns the end of the backoff after a failure with this reason: from then on, the controller may send the failed
  * change again. `undefined` if there is no backoff.
@@ -143,18 +88,19 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
   return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
-/** Returns the state after a reconcile that found AWS as desired: all waits, refused changes and failures are over. */
-export const withSuccess = ({ confirmedCreate }: RetryState): RetryState =>
-  confirmedCreate === undefined ? NO_RETRY_STATE : { confirmedCreate };
-
 /**
- * Returns the state after a reconcile that found AWS as desired, except for a change that AWS refused for the reason
- * `notice`. The refused change and the wait because of it stay recorded. So the controller does not send the change
- * yet, and the backoff of the change grows. Without such a change, the result is that of `withSuccess`.
+ * Returns the state after a pass that found AWS as desired: all waits and failures are over. Of the refused changes, only
+ * those with one of the `notices` stay recorded, so that their backoff grows and the controller does not send them yet.
  */
-export function withTolerated(state: RetryState, notice: Reason, now: Ms): RetryState {
-  const refused = (state.refused ?? []).filter(({ reason }) => reason === notice);
-  if (refused.length === 0) return withSuccess(state);
-  const { waiting } = withWait(state, notice, now);
-  return { ...withSuccess(state), refused, ...(waiting && { waiting }) };
+export function withSuccess(
+  { confirmedCreate, refused = [], waiting }: RetryState,
+  notices: readonly Reason[] = [],
+  now: Ms = 0,
+): RetryState {
+  const kept = refused.filter(({ reason }) => notices.includes(reason));
+  const [first] = kept;
+  return {
+    ...(confirmedCreate !== undefined && { confirmedCreate }),
+    ...(first !== undefined && { ...withWait({ ...(waiting && { waiting }) }, first.reason, now), refused: kept }),
+  };
 }

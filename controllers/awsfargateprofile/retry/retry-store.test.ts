@@ -1,18 +1,15 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { RetryStore } from './retry-store.ts';
 import { withCreateOutcome } from './create-visibility.ts';
 import { withWait } from './retry-state.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
-import type { ReasonName } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
   HERE,
   MOVED,
-  PROFILE,
   RECORDED,
   CREATED_AT,
   aCluster,
@@ -49,17 +46,30 @@ describe('RetryStore', () => {
     expect(store.get(web)).to.deep.equal({});
   });
 
-  it('knows which objects a pass has observed, until they are forgotten', () => {
-    const { store } = newStore();
-    const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
-    store.update(api, () => ({ confirmedCreate: 'x' }));
-    store.recordObservation(web, observed());
-    expect([store.hasObserved(web), store.hasObserved(api)]).to.deep.equal([true, false]);
-    expect(store.hasObserved(anObject({ metadata: { uid: 'another' } })), 'another object of the same name').to.equal(
-      false,
-    );
-    store.forget(keyOf(web));
-    expect(store.hasObserved(web)).to.equal(false);
+  describe('isStoppedOtherwise', () => {
+    const sibling = newReason('WaitingForSibling', { ahead: 'x', doing: 'being created', isUnverified: false });
+    const stalled = (status: 'True' | 'False') =>
+      anObject({ status: { conditions: [{ type: 'Stalled', status, lastTransitionTime: CREATED_AT }] } });
+
+    for (const [what, object, reason, expected] of [
+      ['is false for a wait for a sibling', anObject(), sibling, false],
+      [
+        'is false for an update of the EKS cluster',
+        anObject(),
+        newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 0 }),
+        false,
+      ],
+      ['is true for another wait', anObject(), newReason('Creating', { name: 'x' }), true],
+      ['is false for an object without a pass', stalled('False'), undefined, false],
+      ['is true after a start, for an object that is Stalled', stalled('True'), undefined, true],
+      ['is false once a stalled object waits for its turn', stalled('True'), sibling, false],
+    ] as const)
+      it(what, () => {
+        const { store } = newStore();
+        if (reason !== undefined) store.update(object, (state) => withWait(state, reason, 0));
+        expect(store.isStoppedOtherwise(object)).to.equal(expected);
+        expect(store.waitingForTurn).to.equal(reason === sibling ? 1 : 0);
+      });
   });
 
   it('keeps a change that is made while a pass holds the state', () => {
@@ -179,81 +189,5 @@ describe('RetryStore', () => {
       ],
     ] as const)
       it(`is false ${situation}`, () => expect(newStore().store.isCreateUnconfirmed(object)).to.equal(false));
-  });
-});
-
-describe('RetryStore.usualDuration', () => {
-  const there = (status: string) => observed({ profile: aProfile({ status }) });
-  const gone = observed();
-  const inRegion = (region: string) => anObject({ status: { region } });
-  const object = inRegion('eu-west-1');
-  let clock: VirtualClock;
-  let store: RetryStore;
-
-  beforeEach(() => {
-    clock = new VirtualClock();
-    store = new RetryStore(clock);
-  });
-
-  async function waitFor(reason: 'Creating' | 'DeletingProfile'): Promise<void> {
-    store.update(object, (state) => withWait(state, newReason(reason, { name: PROFILE }), clock.monotonic()));
-    await clock.advance(2_000);
-  }
-
-  const rows: readonly (readonly [string, 'Creating' | 'DeletingProfile', typeof gone, number | undefined])[] = [
-    ['a creation that has succeeded', 'Creating', there('ACTIVE'), 2_000],
-    ['a creation that continues', 'Creating', there('CREATING'), undefined],
-    ['a creation that has failed', 'Creating', there('CREATE_FAILED'), undefined],
-    ['a creation whose profile has gone', 'Creating', gone, undefined],
-    ['a deletion that has ended', 'DeletingProfile', gone, 2_000],
-    ['a deletion that continues', 'DeletingProfile', there('DELETING'), undefined],
-    ['a deletion that has failed', 'DeletingProfile', there('DELETE_FAILED'), undefined],
-    ['a deletion in an EKS cluster that is gone', 'DeletingProfile', observed({ cluster: 'gone' }), undefined],
-  ];
-  for (const [situation, reason, observation, duration] of rows) {
-    it(`is ${duration === undefined ? 'not ' : ''}learnt from ${situation}`, async () => {
-      await waitFor(reason);
-      store.recordObservation(object, observation);
-      const known = (['Creating', 'DeletingProfile'] as const).map((name) => store.usualDuration(object, name)?.most);
-      expect(known).to.deep.equal([
-        reason === 'Creating' ? duration : undefined,
-        reason === 'Creating' ? undefined : duration,
-      ]);
-    });
-  }
-
-  it('is shared by the objects of a region, for one reason only', async () => {
-    await waitFor('Creating');
-    store.recordObservation(object, there('ACTIVE'));
-    const usual = (region: string, name: ReasonName) => store.usualDuration(inRegion(region), name)?.most;
-    expect(usual('eu-west-1', 'Creating')).to.equal(2_000);
-    expect(usual('eu-west-1', 'WaitingForSibling')).to.equal(undefined);
-    expect(usual('us-east-1', 'Creating')).to.equal(undefined);
-  });
-
-  for (const [reason, status, end] of [
-    ['Creating', 'CREATING', there('ACTIVE')],
-    ['DeletingProfile', 'DELETING', gone],
-  ] as const)
-    it(`lies between the last observation of ${status} and the end`, async () => {
-      await waitFor(reason);
-      store.recordObservation(object, there(status));
-      await clock.advance(500);
-      store.recordObservation(object, end);
-      expect(store.usualDuration(object, reason)).to.deep.equal({ least: 2_000, most: 2_500 });
-    });
-
-  it('has lasted only until EKS was asked, if the answer comes late', async () => {
-    await waitFor('Creating');
-    const askedAt = clock.monotonic();
-    await clock.advance(3_000);
-    store.recordObservation(object, there('CREATING'), askedAt);
-    store.recordObservation(object, there('ACTIVE'));
-    expect(store.usualDuration(object, 'Creating')).to.deep.equal({ least: 2_000, most: 5_000 });
-  });
-
-  it('is not learnt from an object that has waited for nothing', async () => {
-    store.recordObservation(object, there('ACTIVE'));
-    expect(store.usualDuration(object, 'Creating')).to.equal(undefined);
   });
 });

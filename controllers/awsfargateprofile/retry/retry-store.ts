@@ -7,13 +7,12 @@ import { isDeleting } from '../../shared/object-state.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import { locationOf } from '../model/location.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
-import type { PartiallyObserved } from '../model/pass.ts';
-import type { ReasonName, SiblingChange, UsualDuration } from '../reasons/reasons.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { SiblingChange } from '../reasons/reasons.ts';
 import { isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
-import { Durations } from './eks-durations.ts';
 import type { RetryState } from './retry-state.ts';
-import { NO_RETRY_STATE, completedEksChange, withSuccess, withUnfinishedWait } from './retry-state.ts';
+import { NO_RETRY_STATE, withSuccess } from './retry-state.ts';
 
 interface Entry {
   readonly uid: string;
@@ -38,18 +37,8 @@ export class RetryStore {
   private readonly entries = new Map<string, Entry>();
   /** For each namespace: the names of the objects whose wait a change of another object may end. */
   private readonly siblingWaits = new Map<string, Set<string>>();
-  /**
-   * For each object key: the uid of the AWSFargateProfile for which this process has read EKS. An object that was
-   * created again under the same key has another uid, so EKS counts as not read for it.
-   */
-  private readonly observed = new Map<string, string>();
   /** For each object key: the time on the monotonic clock since which the object's Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
-  /**
-   * For each region and condition reason: how long EKS takes for the operation that the objects with this reason wait
-   * for.
-   */
-  private readonly durations = new Durations();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.clock = clock;
@@ -58,6 +47,21 @@ export class RetryStore {
   get({ metadata }: Pick<AWSFargateProfile, 'metadata'>): RetryState {
     const entry = this.entries.get(keyText(keyOf({ metadata })));
     return entry?.uid === metadata.uid ? entry.state : NO_RETRY_STATE;
+  }
+
+  /**
+   * Whether the last pass of the object stopped for something other than its turn. After a start, the condition Stalled
+   * tells, because a stalled object does not continue until a user acts.
+   */
+  isStoppedOtherwise(object: AWSFargateProfile): boolean {
+    const { waiting } = this.get(object);
+    if (waiting !== undefined) return waiting.name !== 'WaitingForSibling' && waiting.name !== 'ClusterUpdating';
+    return object.status?.conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True') === true;
+  }
+
+  /** The number of objects that wait for their turn in the lane of an EKS cluster. */
+  get waitingForTurn(): number {
+    return [...this.entries.values()].filter(({ state }) => state.waiting?.name === 'WaitingForSibling').length;
   }
 
   /** Changes the retry state of an object and returns the changed state. */
@@ -91,7 +95,6 @@ export class RetryStore {
 
   forget(key: ObjectKey): void {
     this.clusterGoneSince.delete(keyText(key));
-    this.observed.delete(keyText(key));
     this.set(key, undefined);
   }
 
@@ -157,31 +160,10 @@ export class RetryStore {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
-  /** Whether this process has read the Fargate profile of the object from EKS since its start. */
-  hasObserved({ metadata }: AWSFargateProfile): boolean {
-    return this.observed.get(keyText(keyOf({ metadata }))) === metadata.uid;
-  }
-
   /**
-   * Returns how long EKS took for the latest operations of the kind that the object waits for; `undefined` if this
-   * process has seen no such operation. A wrong estimate only causes late or needless polls.
+   * Records the facts that an answer of EKS about the object's Fargate profiles shows.
    */
-  usualDuration(object: AWSFargateProfile, name: ReasonName): UsualDuration | undefined {
-    return this.durations.usual(durationKey(object, name));
-  }
-
-  /**
-   * Records the facts that an answer of EKS about the object's Fargate profiles shows. `askedAt` is the time on the
-   * monotonic clock at which the controller sent the request.
-   */
-  recordObservation(object: AWSFargateProfile, observed: PartiallyObserved, askedAt = this.clock.monotonic()): void {
-    this.observed.set(keyText(keyOf(object)), object.metadata.uid);
-    const now = this.clock.monotonic();
-    const completed = completedEksChange(this.get(object), observed, now);
-    if (completed !== undefined) this.durations.record(durationKey(object, completed.name), completed, now);
-    else if (this.get(object).waiting !== undefined) {
-      this.update(object, (state) => withUnfinishedWait(state, observed, askedAt));
-    }
+  recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
     // If EKS shows a profile with the name of the object's profile, the result of the create request is known, even if
     // that profile belongs to another owner: an EKS cluster has at most one profile with a name.
     const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
@@ -191,8 +173,6 @@ export class RetryStore {
     }
   }
 }
-
-const durationKey = ({ status }: AWSFargateProfile, name: ReasonName): string => `${status?.region} ${name}`;
 
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 

@@ -6,11 +6,9 @@ import { eventsAfter, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
-import type { CompletedPass } from '../model/pass.ts';
 import type { Reason, ReportedIssue } from '../reasons/reasons.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
-  NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
@@ -33,7 +31,8 @@ import {
   DELETE_ROLE,
   SET_TRUST,
 } from '../testing/mutations.ts';
-import { READY, condition, observedPass, ready } from '../testing/completed-pass.ts';
+import type { CompletedPassParts } from '../testing/completed-pass.ts';
+import { READY, completedPass, condition, observedPass, ready } from '../testing/completed-pass.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
 
@@ -54,16 +53,9 @@ interface Given {
  */
 function told({ object = anObject(), steps = [], reason, status, tags = PROFILE_TAGS }: Given): readonly string[] {
   const isGoing = object.metadata.deletionTimestamp !== undefined;
-  const pass: CompletedPass = {
-    object,
-    desired: isGoing ? desiredOfDeletion(object) : desiredOf(object),
-    observed: observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) }),
-    end: reason === undefined ? { kind: 'settled' } : { kind: 'stopped', reason: reason },
-    steps,
-    now: NOW,
-    waited: 0,
-    attempts: 0,
-  };
+  const desired = isGoing ? desiredOfDeletion(object) : desiredOf(object);
+  const seen = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
+  const pass = completedPass({ object, desired, seen, end: reason ?? 'inOrder', steps });
   return eventsAfter(pass).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
 }
 
@@ -289,16 +281,14 @@ describe('the Warning event of a reason', () => {
 
   it('is not repeated for a problem whose message is longer than a condition allows', () => {
     const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
-    const pass = observedPass({ end: { kind: 'stopped', reason } });
+    const pass = observedPass({ end: reason });
     expect(eventsAfter(pass).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);
     const status = statusAfter(pass);
     const ofReady = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     expect(ofReady.length).to.be.at.most(32_768);
     expect(ofReady).to.contain('Change the spec to match the profile');
     expect(ofReady.isWellFormed()).to.equal(true);
-    expect(eventsAfter(observedPass({ object: anObject({ status }), end: { kind: 'stopped', reason } }))).to.deep.equal(
-      [],
-    );
+    expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
   });
 
   it('is not recorded for a wait or an outage, which ends without an action of the user', () => {
@@ -362,38 +352,32 @@ describe('the event of an object that is deleted with its profile and role kept'
 });
 
 describe('the events about a kept role', () => {
-  const keptAfter = (pass: Partial<CompletedPass>): readonly string[] => {
-    const settled = {
-      object: aDeletedObject(),
-      end: { kind: 'settled' },
-      steps: [],
-      now: NOW,
-      waited: 0,
-      attempts: 0,
-    } as const;
-    return eventsAfter({ desired: desiredOfDeletion(), ...settled, ...pass }).map(
+  const object = aDeletedObject();
+  const keptAfter = (pass: CompletedPassParts): readonly string[] =>
+    eventsAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), ...pass })).map(
       ({ reason, message }) => `${reason}: ${message}`,
     );
-  };
+  const kept = [{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }];
+  const seen = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
 
-  it('name the object that uses the role too', () => {
-    expect(
-      keptAfter({ observed: observed({ role: aRole({ inUseBy: 'AWSFargateProfile team-a/other' }) }) }),
-    ).to.deep.equal([`KeptIAMRole: Kept fargate IAM role "${ROLE}", because AWSFargateProfile team-a/other uses it`]);
+  it('name the object that uses the role too, once the deletion is over', () => {
+    expect(keptAfter({ kept })).to.deep.equal([
+      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because AWSFargateProfile team-a/other uses it`,
+    ]);
+    expect(keptAfter({ kept, end: newReason('Conflict', {}) })).to.deep.equal([]);
   });
 
   it('name the foreign profile that uses the role', () => {
-    const seen = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
-    expect(keptAfter({ observed: seen })).to.deep.equal([
+    expect(keptAfter({ seen })).to.deep.equal([
       `KeptIAMRole: Kept fargate IAM role "${ROLE}", because Fargate profile "${PROFILE}" uses it`,
     ]);
   });
 
   it('do not exist for a foreign role, a wanted role, and with deletionPolicy Retain', () => {
-    const used = observed({ role: aRole({ inUseBy: 'x' }) });
-    expect(keptAfter({ observed: observed({ role: aRole({ inUseBy: 'x', tags: {} }) }) })).to.deep.equal([]);
-    expect(keptAfter({ object: anObject(), desired: desiredOf(), observed: used })).to.deep.equal([]);
-    expect(keptAfter({ desired: { ...desiredOfDeletion(), surplus: 'retain' }, observed: used })).to.deep.equal([]);
+    const { profiles } = seen;
+    expect(keptAfter({ seen: { ...observed({ role: aRole({ tags: {} }) }), profiles } })).to.deep.equal([]);
+    expect(keptAfter({ object: anObject(), desired: desiredOf(), seen })).to.deep.equal([]);
+    expect(keptAfter({ desired: { ...desiredOfDeletion(), surplus: 'retain' }, seen })).to.deep.equal([]);
   });
 });
 

@@ -21,6 +21,7 @@ import {
   natureOf,
 } from '../reasons/reasons.ts';
 import type { CompletedPass } from '../model/pass.ts';
+import { noticesOf, reasonOf } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**
@@ -42,7 +43,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
     ...eventsOfProfile(pass),
     ...eventsOfUnreadableEntries(pass),
-    ...eventsForSteps({ steps: stepsToReport(pass) }),
+    ...eventsForSteps(stepsToReport(pass)),
     ...eventsOfKeptRoles(pass),
     ...eventOfProblem(pass),
     ...eventsOfAdvice(pass),
@@ -53,16 +54,16 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
  * Returns the AWS changes that have events of their own. A refused change of an access entry has none if the reconcile
  * ends with `RoleRecreated`, because the event of that reason contains the error message.
  */
-function stepsToReport({ end, steps }: CompletedPass): readonly Step[] {
-  const isTold = end.kind === 'stopped' && end.reason.name === 'RoleRecreated';
+function stepsToReport(pass: CompletedPass): readonly Step[] {
+  const steps = pass.execution?.steps ?? [];
+  const isTold = reasonOf(pass)?.name === 'RoleRecreated';
   return isTold
     ? steps.filter(({ mutation, outcome }) => outcome.kind !== 'failed' || !isAccessEntryMutation(mutation))
     : steps;
 }
 
 /** Returns the Kubernetes events about the changes in AWS that a reconcile made or failed to make. */
-export const eventsForSteps = ({ steps }: Pick<CompletedPass, 'steps'>): readonly EventSpec[] =>
-  steps.flatMap(eventOfStep);
+export const eventsForSteps = (steps: readonly Step[]): readonly EventSpec[] => steps.flatMap(eventOfStep);
 
 /** Returns the Kubernetes event about a deleted object with `deletionPolicy: Retain`, whose AWS resources stay. */
 export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
@@ -222,9 +223,9 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
  * Returns the Kubernetes events about EKS access entries that AWS refuses to show. If the reconcile ends with
  * `RoleRecreated`, the event of that reason already says the same.
  */
-function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly EventSpec[] {
-  if (end.kind === 'stopped' && end.reason.name === 'RoleRecreated') return [];
-  return (observed?.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
+function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
+  if (reasonOf(pass)?.name === 'RoleRecreated') return [];
+  return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
     isUnreadable === true
       ? [
           warning(
@@ -240,17 +241,18 @@ function eventsOfUnreadableEntries({ end, observed }: CompletedPass): readonly E
  * Returns the Kubernetes events about IAM roles of this controller that stay in AWS because another object or profile
  * uses them.
  */
-function eventsOfKeptRoles({ end, desired, observed }: CompletedPass): readonly EventSpec[] {
-  if (end.kind !== 'settled' || desired === undefined || observed?.roles === undefined) return [];
-  return keptRoles(desired, { ...observed, roles: observed.roles }).map(({ name, usedBy }) =>
+function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {
+  if (end !== 'inOrder' || facts === undefined) return [];
+  return [...keptRoles(facts.desired, facts.observed), ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
     normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
   );
 }
 
 /** Returns the Kubernetes event about a creation or deletion that EKS has finished since the last reconcile. */
-function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly EventSpec[] {
+function eventsOfProfile({ object, facts }: CompletedPass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
-  if (desired === undefined || observed === undefined || profileName === undefined) return [];
+  if (facts === undefined || profileName === undefined) return [];
+  const { desired, observed } = facts;
   const found = findProfile(observed.profiles, profileName);
   if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
   const now = found?.status;
@@ -270,13 +272,13 @@ function eventsOfProfile({ object, desired, observed }: CompletedPass): readonly
  */
 function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;
-  const reason = end.kind === 'stopped' ? end.reason : end.notice;
+  const reason = reasonOf(pass) ?? noticesOf(pass)[0];
   if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
   const nature = natureOf(reason);
   const isProblem = nature === 'human' || nature === 'retry';
   if (!isProblem && !isAnnounced(reason)) return [];
   const message = messageOf(reason);
-  const types = end.kind === 'settled' ? (['Stalled'] as const) : conditionTypesFor(object, reason);
+  const types = end === 'inOrder' ? (['Stalled'] as const) : conditionTypesFor(object, reason);
   const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message === message);
   if (isShown) return [];
   return [isProblem ? warningFor(reason) : normal(reason.name, message)];

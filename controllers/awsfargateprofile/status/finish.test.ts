@@ -4,16 +4,17 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
-import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
-import type { PassResult } from '../model/pass.ts';
+import { plan } from '../decide/plan.ts';
+import type { Execution, PassEnd, PassResult } from '../model/pass.ts';
 import { PassFinisher } from './finish.ts';
+import { withWait } from '../retry/retry-state.ts';
 import { RetryStore } from '../retry/retry-store.ts';
+import type { Mutation } from '../model/mutation.ts';
 import type { Step } from '../model/outcome.ts';
-import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { PROFILE, aDeletedObject, aFailure, aProfile, anObject, desiredOf } from '../testing/builders.ts';
-import { CREATE_ROLE } from '../testing/mutations.ts';
+import { ROLE, aDeletedObject, aFailure, aRole, anObject, asWanted, desiredOf, observed } from '../testing/builders.ts';
+import { CREATE_PROFILE, CREATE_ROLE } from '../testing/mutations.ts';
 
 const ROLE_CREATED: Step = {
   mutation: CREATE_ROLE,
@@ -35,13 +36,11 @@ describe('PassFinisher', () => {
   const clock = new VirtualClock();
   let retryStore: RetryStore;
   let recordedEvents: string[];
-  let woken: string[];
-  let clusterQueue: ClusterQueue;
+  let [refreshed, abandoned]: [string[], string[]] = [[], []];
   beforeEach(() => {
     retryStore = new RetryStore(clock);
     recordedEvents = [];
-    woken = [];
-    clusterQueue = new ClusterQueue({ clock, wake: (id) => void woken.push(id) });
+    [refreshed, abandoned] = [[], []];
   });
 
   const newFinisher = (write: Write): PassFinisher =>
@@ -49,7 +48,10 @@ describe('PassFinisher', () => {
       clock,
       random: new SeededRandom(1),
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
-      clusterQueue,
+      lanes: {
+        refresh: ({ metadata }) => void refreshed.push(metadata.name),
+        abandon: ({ name }) => void abandoned.push(name),
+      },
       findLiveBlocker: async () => undefined,
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
@@ -62,12 +64,15 @@ describe('PassFinisher', () => {
       .finish(result, newContext(signal))
       .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
 
-  const creating: PassResult = {
-    object: anObject(),
-    end: { kind: 'stopped', reason: CREATING },
-    steps: [ROLE_CREATED],
-  };
-  const deletionDone: PassResult = { object: aDeletedObject(), end: { kind: 'settled' }, steps: [ROLE_CREATED] };
+  const executed = (
+    end: PassEnd,
+    ...steps: readonly Step[]
+  ): { readonly end: PassEnd; readonly execution: Execution } => ({
+    end,
+    execution: { end, steps: [...steps], notices: [], kept: [] },
+  });
+  const creating: PassResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED) };
+  const deletionDone: PassResult = { object: aDeletedObject(), ...executed('inOrder', ROLE_CREATED) };
 
   for (const [write, result] of [
     ['the status write', creating],
@@ -84,69 +89,106 @@ describe('PassFinisher', () => {
     });
   }
 
-  it('returns a high priority while EKS changes the profile, because other profiles may wait for its end', async () => {
-    const passThatFound = (status: string): PassResult => ({
-      ...creating,
-      desired: desiredOf(anObject()),
-      observed: { cluster: 'there', profiles: [{ name: PROFILE, found: aProfile({ status }) }] },
+  describe('the next pass', () => {
+    const written: Write = async (object) => object;
+    const nextAfter = async (end: PassEnd, object = anObject()) => finish({ object, end }, written);
+    const sibling = { ahead: 'team-a_api', doing: 'being created' };
+
+    it('is urgent while EKS changes the profile, because other objects wait for its end, unless AWS is out of reach', async () => {
+      const changing = anObject({ status: { profileStatus: 'CREATING' } });
+      expect(await nextAfter(CREATING, changing)).to.include({ kind: 'after', priority: 'urgent' });
+      const outage = newReason('AWSUnavailable', { detail: 'x' });
+      expect(await nextAfter(outage)).to.include({ priority: 'low' });
+      for (const [end, object] of [
+        [outage, changing],
+        [newReason('Propagating', { detail: 'x' }), anObject()],
+        [newReason('WaitingForSibling', { ...sibling, isUnverified: false }), anObject()],
+      ] as const)
+        expect(await nextAfter(end, object), end.name).to.not.have.property('priority');
     });
-    const write = async (object: AWSFargateProfile) => object;
-    expect(await finish(passThatFound('CREATING'), write)).to.deep.include({ kind: 'after', priority: 'high' });
-    expect(await finish(passThatFound('ACTIVE'), write)).to.deep.include({ priority: 'head' });
+
+    it('is urgent as soon as the pass has begun a change', async () => {
+      const object = anObject();
+      const desired = desiredOf(object);
+      const seen = observed({ role: aRole() });
+      const created: Step = { mutation: CREATE_PROFILE, outcome: { kind: 'done' } };
+      const facts = { desired, observed: seen, plan: plan(desired, seen) };
+      expect(await finish({ object, facts, ...executed(CREATING, created) }, written)).to.include({
+        priority: 'urgent',
+      });
+    });
+
+    for (const [end, least, most] of [
+      ['inOrder', 540_000, 660_000],
+      [CREATING, 450, 550],
+      [newReason('WaitingForSibling', { ...sibling, isUnverified: false }), 27_000, 33_000],
+      [newReason('WaitingForSibling', { ...sibling, isUnverified: true }), 4_500, 5_500],
+      [newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9_000 }), 8_100, 9_900],
+      [newReason('NotNow', { because: 'x' }), 900, 1_100],
+    ] as const)
+      it(`comes ${least} to ${most} ms after ${end === 'inOrder' ? end : end.name}`, async () => {
+        const object = anObject();
+        const facts = { desired: desiredOf(object), observed: asWanted(), plan: plan(desiredOf(object), asWanted()) };
+        const next = await finish({ object, end, facts }, written);
+        expect('delay' in next && next.delay).to.be.within(least, most);
+      });
+
+    it('comes at once after a removal, so that no tag records what is gone', async () => {
+      const object = anObject();
+      const facts = { desired: desiredOf(object), observed: asWanted(), plan: plan(desiredOf(object), asWanted()) };
+      const untag: Mutation = { kind: 'untagRole', name: ROLE, keys: ['team'] };
+      const after = (outcome: Step['outcome']) =>
+        finish({ object, facts, ...executed('inOrder', { mutation: untag, outcome }) }, written);
+      expect(await after({ kind: 'done' })).to.include({ kind: 'backoff' });
+      expect(await after({ kind: 'failed', failure: aFailure() })).to.include({ kind: 'after', reason: 'resync' });
+    });
+
+    it('comes later the longer EKS takes, at most 5.5 s', async () => {
+      await nextAfter(CREATING);
+      const delays: unknown[] = [];
+      for (let round = 0; round < 3; round++) {
+        await clock.advance(20_000);
+        const next = await nextAfter(CREATING);
+        delays.push('delay' in next && Math.round(next.delay / 1_000));
+      }
+      expect(delays[0]).to.be.within(2, 3);
+      expect(delays.slice(1)).to.satisfy((late: number[]) => late.every((each) => each >= 4 && each <= 6));
+    });
   });
 
-  describe('for an object whose profile EKS does not change', () => {
-    const reasons: readonly (readonly [string, Reason, 'head' | undefined])[] = [
-      ['waits until IAM has propagated its role', newReason('Propagating', { detail: 'x' }), 'head'],
-      ['cannot reach AWS', newReason('AWSUnavailable', { detail: 'x' }), undefined],
-      ['is refused by AWS', newReason('Refused', { detail: 'x' }), undefined],
+  describe('a pass without a result', () => {
+    for (const [end, expected] of [
+      [newReason('Conflict', {}), { kind: 'conflict' }],
       [
-        'waits for its turn',
-        newReason('WaitingForSibling', { ahead: 'team-a_api', doing: 'being created', isUnverified: false }),
-        undefined,
+        newReason('Outdated', { because: 'the profile was adopted' }),
+        { kind: 'backoff', reason: 'the profile was adopted' },
       ],
-    ];
-    const priorityAfter = async (object: AWSFargateProfile, reason: Reason): Promise<unknown> => {
-      const next = await finish({ object, end: { kind: 'stopped', reason } }, async (written) => written);
-      return 'priority' in next ? next.priority : undefined;
-    };
-    for (const [what, reason, priority] of reasons) {
-      it(`returns ${priority ?? 'the usual'} priority when it ${what}`, async () => {
-        expect(await priorityAfter(anObject(), reason)).to.equal(priority);
+      [newReason('NotNow', { because: 'the object is paused' }), { kind: 'after', reason: 'NotNow' }],
+    ] as const)
+      it(`writes nothing, keeps the wait of the object and records its changes: ${end.name}`, async () => {
+        retryStore.update(anObject(), (state) => withWait(state, CREATING, 0));
+        const result = { object: anObject(), ...executed(end, ROLE_CREATED) };
+        expect(await finish(result, () => expect.fail('written'))).to.include(expected);
+        expect(retryStore.get(anObject()).waiting?.name).to.equal('Creating');
+        expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
+        expect(refreshed).to.deep.equal([]);
       });
-    }
-
-    it('returns the usual priority when AWS cannot be reached while EKS changes the profile', async () => {
-      const object = anObject({ status: { profileStatus: 'CREATING' } });
-      expect(await priorityAfter(object, newReason('AWSUnavailable', { detail: 'x' }))).to.equal(undefined);
-    });
   });
 
-  describe('for an object that waits for its turn', () => {
-    const ahead = newReason('WaitingForSibling', { ahead: 'team-a_api', doing: 'being created', isUnverified: false });
-    const ends: readonly (readonly [string, PassResult['end'], boolean])[] = [
-      ['still has to wait', { kind: 'stopped', reason: ahead }, true],
-      ['ends with a conflict', { kind: 'conflict' }, true],
-      ['was dropped', { kind: 'quit', because: 'the object has changed', until: 'later' }, true],
-      ['has settled', { kind: 'settled' }, false],
-    ];
-    for (const [situation, end, isInQueue] of ends) {
-      it(`${isInQueue ? 'keeps the object in the queue' : 'removes the object from the queue'} when the pass ${situation}`, async () => {
-        const { metadata } = anObject();
-        const id = `${metadata.namespace}/${metadata.name}`;
-        clusterQueue.markInFlight('queue', 'team-a_api', 'being created', false);
-        clusterQueue.requestTurn({
-          queue: 'queue',
-          id,
-          name: PROFILE,
-          urgent: false,
-          createdAt: metadata.creationTimestamp ?? '',
-        });
-        await finish({ ...creating, end }, async (object) => object);
-        clusterQueue.markSettled('queue', 'team-a_api');
-        expect(woken).to.deep.equal(isInQueue ? [id] : []);
-      });
-    }
+  it('places the object anew in its lane after the status is written, because both count', async () => {
+    const write: Write = async (object) => {
+      expect(refreshed).to.deep.equal([]);
+      return object;
+    };
+    await finish(creating, write);
+    expect(refreshed).to.deep.equal(['web']);
+  });
+
+  it('leaves the changes of a paused object to strangers', async () => {
+    expect(await newFinisher(async (object) => object).pause(anObject(), ['the object'], newContext())).to.deep.equal({
+      kind: 'done',
+    });
+    expect(abandoned).to.deep.equal(['web']);
   });
 
   describe('finishRejected', () => {
@@ -198,7 +240,7 @@ describe('PassFinisher', () => {
   });
 
   it('records no failure of a call that the stop of the manager has cut off', async () => {
-    const cutOff: PassResult = { ...creating, steps: [ROLE_CREATED, CREATE_CUT_OFF] };
+    const cutOff: PassResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED, CREATE_CUT_OFF) };
     await finish(cutOff, () => Promise.reject(connectionReset), AbortSignal.abort());
     expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
     recordedEvents = [];

@@ -1,28 +1,32 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { removeFinalizerPatch } from '../goal/metadata.ts';
-import type { CompletedPass, DroppedPass, PassEnd, PassResult } from '../model/pass.ts';
-import { stoppedBy } from '../model/pass.ts';
+import type { Lanes } from '../lane.ts';
+import type { Step } from '../model/outcome.ts';
+import type { CompletedPass, PassResult } from '../model/pass.ts';
+import { noticesOf } from '../model/pass.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import type { Reason } from '../reasons/reasons.ts';
+import { isSilent, newReason } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
-import { waitedFor, withPreviousWait, withSuccess, withTolerated, withWait } from '../retry/retry-state.ts';
+import { waitedFor, withPreviousWait, withSuccess, withWait } from '../retry/retry-state.ts';
+import type { RetryStore } from '../retry/retry-store.ts';
 import { attemptsOf } from '../retry/failed-profile-backoff.ts';
 import type { RequeueOptions } from './requeue.ts';
-import { CONFLICT, DONE, Requeues, backOff, isWaitingInQueue } from './requeue.ts';
+import { CONFLICT, DONE, Requeues } from './requeue.ts';
 import type { EventSpec } from './events.ts';
 import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 
 export interface FinishOptions extends RequeueOptions {
+  readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
-  readonly clusterQueue: ClusterQueue;
+  readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
   /**
    * Reads the object and its Cluster from the API server. Returns why nothing may now be deleted for the object in
    * Kubernetes or AWS, for example because of a pause; `undefined` if deletions are allowed.
@@ -36,7 +40,7 @@ export interface FinishOptions extends RequeueOptions {
  * to restore.
  */
 interface Unwritten {
-  readonly steps: CompletedPass['steps'];
+  readonly steps: readonly Step[];
   readonly before: RetryState;
   readonly context: ReconcileContext;
 }
@@ -51,52 +55,40 @@ export class PassFinisher {
     this.requeues = new Requeues(options);
   }
 
-  async finish({ object, end, ...facts }: PassResult, context: ReconcileContext): Promise<Requeue> {
-    const { clock, clusterQueue, retryStore, profileWriter } = this.options;
-    if (end.kind === 'conflict' || end.kind === 'quit') return this.finishDropped(object, end, facts.steps, context);
-    // A reconcile that ends with `conflict` or `quit` does not show whether the object still waits. After such a
-    // reconcile the object keeps its place in the queue of profile changes of the EKS cluster.
-    if (!isWaitingInQueue(end)) clusterQueue.endWait(keyText(keyOf(object)));
+  async finish(result: PassResult, context: ReconcileContext): Promise<Requeue> {
+    const { clock, lanes, retryStore, profileWriter } = this.options;
+    const { object, end, facts, execution } = result;
+    if (end !== 'inOrder' && isSilent(end)) return this.finishSilently(object, end, execution?.steps, context);
     const before = retryStore.get(object);
-    const state = this.updateRetryState(object, end);
+    const state = this.updateRetryState(result);
     const pass: CompletedPass = {
-      object,
-      end,
-      ...facts,
-      steps: facts.steps ?? [],
+      ...result,
       now: clock.now(),
-      waited: end.kind === 'stopped' ? waitedFor(state, end.reason, clock.monotonic()) : 0,
+      waited: end === 'inOrder' ? 0 : waitedFor(state, end, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
     };
-    const unwritten: Unwritten = { steps: pass.steps, before, context };
-    if (end.kind === 'settled' && isDeleting(object)) {
-      return this.removeFinalizer(object, eventsAfter(pass), unwritten);
-    }
-    if (end.kind === 'settled' && facts.desired?.wanted === undefined) return this.deleteObject(object, unwritten);
+    const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
+    if (end === 'inOrder' && isDeleting(object)) return this.removeFinalizer(object, eventsAfter(pass), unwritten);
+    if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
     const status = statusAfter(pass);
     const isWritten = await this.write(object, unwritten, () =>
       profileWriter.patchStatus(object, status, context.signal),
     );
     if (!isWritten) return CONFLICT;
+    lanes.refresh(object);
     this.recordEvents(object, eventsAfter(pass));
     return this.requeues.after(pass, state, isInTransit({ status }));
   }
 
   /**
-   * Ends the reconcile of a paused object, and removes the object from the queue of profile changes of its EKS cluster.
+   * Ends the reconcile of a paused object, whose changes in EKS no pass watches until the end of the pause.
    * `by` lists the causes of the pause.
    */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
-    const { clock, clusterQueue, profileWriter } = this.options;
-    clusterQueue.removeEntry(keyText(keyOf(object)));
+    const { clock, lanes, profileWriter } = this.options;
+    lanes.abandon(keyOf(object));
     const written = await profileWriter.patchStatus(object, pausedStatus(object, by, clock.now()), signal);
     return written === undefined ? CONFLICT : DONE;
-  }
-
-  /** Ends a reconcile that found AWS as the last reconcile did, so status stays as it is. */
-  finishUnchanged(object: AWSFargateProfile): Requeue {
-    this.options.clusterQueue.endWait(keyText(keyOf(object)));
-    return this.requeues.resyncLater();
   }
 
   /**
@@ -111,7 +103,7 @@ export class PassFinisher {
   ): Promise<Requeue> {
     if (!isPaused) {
       try {
-        const next = await this.finish({ object, end: stoppedBy(reason) }, context);
+        const next = await this.finish({ object, end: reason }, context);
         if (next.kind !== 'conflict') return next;
       } catch (error) {
         if (!(error instanceof KubeError)) throw error;
@@ -120,9 +112,9 @@ export class PassFinisher {
     // No condition can show that the API server has rejected a request: the API server has rejected the status too, or
     // the object is paused and gets no status. So this Warning event is the only way to tell users.
     this.recordEvents(object, [warningFor(reason)]);
-    const state = this.updateRetryState(object, stoppedBy(reason));
+    const state = this.updateRetryState({ object, end: reason });
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
-    return this.requeues.retry(object, reason, state, waited);
+    return this.requeues.after({ end: reason, waited }, state);
   }
 
   /** Removes the finalizer of an object whose AWS resources stay as they are. */
@@ -150,34 +142,32 @@ export class PassFinisher {
   /** Records events for the AWS changes of a reconcile, even if the reconcile cannot write its result. */
   recordStepEvents(
     object: AWSFargateProfile,
-    steps: CompletedPass['steps'] = [],
+    steps: readonly Step[] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
     // If the manager is stopping, its calls to AWS are interrupted. An interrupted call is no failure of AWS, so it
     // gets no event.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
-    this.recordEvents(object, eventsForSteps({ steps: reported }));
+    this.recordEvents(object, eventsForSteps(reported));
   }
 
-  private finishDropped(
+  private finishSilently(
     object: AWSFargateProfile,
-    end: DroppedPass,
-    steps: CompletedPass['steps'] | undefined,
+    reason: Reason,
+    steps: readonly Step[] | undefined,
     context: ReconcileContext,
   ): Requeue {
     this.recordStepEvents(object, steps, context);
-    if (end.kind === 'conflict') return CONFLICT;
-    context.logger.debug('Pass dropped', { because: end.because });
-    if (end.until === 'changed') return backOff(end.because);
-    return this.requeues.soon(end.because);
+    context.logger.debug('Pass ended without a result', { reason: reason.name, ...reason.facts });
+    return this.requeues.after({ end: reason, waited: 0 }, this.options.retryStore.get(object));
   }
 
-  private updateRetryState(object: AWSFargateProfile, end: PassEnd): RetryState {
+  private updateRetryState(result: PassResult): RetryState {
+    const { object, end } = result;
     const now = this.options.clock.monotonic();
-    return this.options.retryStore.update(object, (state) => {
-      if (end.kind === 'stopped') return withWait(state, end.reason, now);
-      return end.notice === undefined ? withSuccess(state) : withTolerated(state, end.notice, now);
-    });
+    return this.options.retryStore.update(object, (state) =>
+      end === 'inOrder' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now),
+    );
   }
 
   /**
@@ -223,7 +213,7 @@ export class PassFinisher {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);
     if (because !== undefined)
-      return this.finishDropped(object, { kind: 'quit', because, until: 'later' }, unwritten.steps, unwritten.context);
+      return this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
     logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
     await this.write(object, unwritten, async () => {
       await this.options.profileWriter.delete(object, signal);

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Step } from '../model/outcome.ts';
-import type { CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { CompletedPass } from '../model/pass.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 import {
@@ -37,7 +38,6 @@ import {
   completedPass,
   ready,
   sibling,
-  stop,
 } from '../testing/completed-pass.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 
@@ -45,7 +45,7 @@ describe('statusAfter', () => {
   it('records what AWS reports', () => {
     const health = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED', health }), role: aRole() });
-    expect(statusAfter(observedPass({ end: stop(failedCreate), seen }))).to.deep.include({
+    expect(statusAfter(observedPass({ end: failedCreate, seen }))).to.deep.include({
       account: ACCOUNT,
       region: 'eu-west-1',
       eksClusterName: EKS_CLUSTER,
@@ -81,7 +81,7 @@ describe('statusAfter', () => {
     };
     const object = anObject({ status: before });
     expect(statusAfter(observedPass({ object })), 'healthy again').not.to.have.property('health');
-    const gone = statusAfter(observedPass({ object, seen: observed({ role: aRole() }), end: stop(sibling) }));
+    const gone = statusAfter(observedPass({ object, seen: observed({ role: aRole() }), end: sibling }));
     expect(gone).not.to.have.any.keys('profileARN', 'profileStatus', 'podExecutionRoleARN', 'health');
     expect(gone, 'the profile is gone, and its create is over').not.to.have.property('createRequestedAt');
   });
@@ -90,22 +90,23 @@ describe('statusAfter', () => {
     const former = aProfile({ name: ProfileName.of('former'), tags: {} });
     const record = { profileName: former.name, profileARN: former.arn };
     const object = anObject({ spec: { profileName: PROFILE }, status: record });
-    const seen: PartiallyObserved = {
+    const seen: Observed = {
       cluster: 'there',
       profiles: [
         { name: PROFILE, found: undefined },
         { name: former.name, found: former },
       ],
+      roles: [{ name: ROLE, found: 'unread' }],
     };
     const about = 'EKSFargateProfileReady';
     const lost = newReason('OwnershipTagMissing', { resource: 'Fargate profile', name: former.name, tags: [], about });
-    expect(statusAfter(observedPass({ object, seen, end: stop(lost) }))).to.include({ profileARN: former.arn });
+    expect(statusAfter(observedPass({ object, seen, end: lost }))).to.include({ profileARN: former.arn });
   });
 
   it('records nothing of a foreign profile under the name, and drops our create request', () => {
     const object = anObject({ status: { profileName: PROFILE, createRequestedAt: CREATED_AT } });
     const seen = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
-    const end = stop(newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }));
+    const end = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
     expect(statusAfter(observedPass({ object, seen, end }))).not.to.have.any.keys(
       'createRequestedAt',
       'profileARN',
@@ -117,11 +118,11 @@ describe('statusAfter', () => {
 
   it('keeps the known state while AWS cannot be read', () => {
     const { conditions: _conditions, ...before } = READY;
-    expect(statusAfter(completedPass({ object: ready(), end: stop(outage) }))).to.deep.include(before);
+    expect(statusAfter(completedPass({ object: ready(), end: outage }))).to.deep.include(before);
   });
 
   it('records no account in which the EKS cluster does not exist', () => {
-    const end = stop(newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' }));
+    const end = newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' });
     expect(statusAfter(observedPass({ end, seen: observed({ cluster: 'gone' }) }))).not.to.have.any.keys(
       'account',
       'region',
@@ -151,14 +152,14 @@ describe('statusAfter', () => {
     it('is true after a pass that found AWS as desired', () => expect(provisioned(observedPass({}))).to.equal(true));
 
     it('is absent while EKS creates the profile', () => {
-      expect(
-        provisioned(observedPass({ end: stop(newReason('Creating', { name: PROFILE })), seen: observed() })),
-      ).to.equal(undefined);
+      expect(provisioned(observedPass({ end: newReason('Creating', { name: PROFILE }), seen: observed() }))).to.equal(
+        undefined,
+      );
     });
 
     it('stays true when the profile fails later', () => {
       const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }) });
-      expect(provisioned(observedPass({ object: ready(), end: stop(failedCreate), seen }))).to.equal(true);
+      expect(provisioned(observedPass({ object: ready(), end: failedCreate, seen }))).to.equal(true);
     });
 
     it('is absent after a completed deletion', () => {
@@ -240,7 +241,7 @@ describe('statusAfter', () => {
     it('keeps the policies of this controller while the role is being deleted', () => {
       const role = { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] };
       const object = aDeletedObject({ status: { role } });
-      const end = stop(newReason('RoleBlocked', { name: ROLE, blockers: ['an inline policy'] }));
+      const end = newReason('RoleBlocked', { name: ROLE, blockers: ['an inline policy'] });
       const pass = completedPass({
         object,
         desired: desiredOfDeletion(object),
@@ -254,7 +255,7 @@ describe('statusAfter', () => {
       const status: AWSFargateProfileStatus = { role: { name: ROLE, id: 'AROAFORMER', managed: true } };
       const facts = { name: ROLE, arn: ROLE_ARN, id: 'AROAEXAMPLE', cluster: EKS_CLUSTER, entry: 'outdated' } as const;
       const object = anObject({ status });
-      const stopped = observedPass({ object, end: stop(newReason('RoleRecreated', facts)) });
+      const stopped = observedPass({ object, end: newReason('RoleRecreated', facts) });
       expect(roleOf(stopped)?.id).to.equal('AROAFORMER');
       expect(roleOf(observedPass({ object }))?.id).to.equal('AROAEXAMPLE');
     });
@@ -266,7 +267,7 @@ describe('statusAfter', () => {
         { name: ROLE, found: aRole() },
         { name: former.name, found: aRole({ name: former.name }) },
       ];
-      const end = stop(newReason('SpecDiffers', { name: PROFILE, fields: ['x'], isProvisioned: false }));
+      const end = newReason('SpecDiffers', { name: PROFILE, fields: ['x'], isProvisioned: false });
       expect(roleOf(observedPass({ object, end, seen: { ...asWanted(), roles } }))).to.deep.equal(former);
       const gone = [
         { name: ROLE, found: aRole() },
@@ -277,21 +278,20 @@ describe('statusAfter', () => {
 
     it('stays as recorded when the pass observed only a profile in transit', () => {
       const role = { name: ROLE, id: 'AROAEXAMPLE', managed: true };
-      const seen: PartiallyObserved = {
+      const seen: Observed = {
         cluster: 'there',
         profiles: [{ name: PROFILE, found: aProfile({ status: 'CREATING' }) }],
+        roles: [{ name: ROLE, found: 'unread' }],
       };
       const object = anObject({ status: { role } });
-      expect(roleOf(observedPass({ object, seen, end: stop(newReason('Creating', { name: PROFILE })) }))).to.deep.equal(
-        role,
-      );
+      expect(roleOf(observedPass({ object, seen, end: newReason('Creating', { name: PROFILE }) }))).to.deep.equal(role);
     });
   });
 
   describe('status.subnets', () => {
     it('keeps the subnets of a provisioned profile, whatever profile has its name now', () => {
       const object = anObject({ status: { ...READY, subnets: ['subnet-0f'] } });
-      const end = stop(newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }));
+      const end = newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false });
       expect(statusAfter(observedPass({ object, end })).subnets).to.deep.equal(['subnet-0f']);
     });
 
@@ -310,7 +310,7 @@ describe('statusAfter', () => {
     });
 
     it('keeps all keys until the pass has settled', () => {
-      expect(statusAfter(observedPass({ object, end: stop(sibling) })).tagKeys).to.deep.equal(['former']);
+      expect(statusAfter(observedPass({ object, end: sibling })).tagKeys).to.deep.equal(['former']);
     });
   });
 
@@ -323,7 +323,7 @@ describe('statusAfter', () => {
           object,
           desired: desiredOf(object, { isCreateUnconfirmed }),
           seen: observed({ role: aRole() }),
-          end: stop(sibling),
+          end: sibling,
           steps: [{ mutation: CREATE_PROFILE, outcome }],
         }),
       ).createRequestedAt;
@@ -358,7 +358,7 @@ describe('statusAfter', () => {
     const object = anObject({ status: { role: { name: ROLE, attachedPolicies: [POD_EXECUTION_POLICY] } } });
     const policiesAfter = (outcome: Step['outcome']) => {
       const steps = [{ mutation: CREATE_ROLE, outcome }];
-      const pass = { object, desired: desiredOf(object), seen: observed({}), end: stop(sibling), steps };
+      const pass = { object, desired: desiredOf(object), seen: observed({}), end: sibling, steps };
       return statusAfter(observedPass(pass)).role?.attachedPolicies;
     };
 

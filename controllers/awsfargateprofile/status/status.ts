@@ -8,18 +8,22 @@ import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { isRecorded, isRecreated, ownershipOf, findProfile, findRole } from '../decide/compare.ts';
 import { strippedProfileReason, strippedRoleReason } from '../decide/stripped-tags.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole } from '../model/observed-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Step } from '../model/outcome.ts';
 import { isWithoutEffect } from '../model/outcome.ts';
-import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import type { AwsFacts, CompletedPass, PassEnd } from '../model/pass.ts';
+import { noticesOf, reasonOf } from '../model/pass.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { firstIssues } from '../reasons/reasons.ts';
+import { profileAfter, roleAfter } from './facts-after.ts';
 import { tagKeysOf, withTagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
 /** Derives the new status of an object from a completed reconcile. It equals the old status if nothing has changed. */
 export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
-  const { object, desired, observed } = pass;
+  const { object, facts } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
-  const found = desired && observed ? observedStatus(pass, before, desired, observed) : before;
+  const found = facts === undefined ? before : observedStatus(pass, before, facts);
   const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass), formatTimestamp(pass.now));
   const ready = conditionOf(conditions, 'Ready')?.status === 'True';
   const status: AWSFargateProfileStatus = {
@@ -42,9 +46,11 @@ const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete'
  * Whether EKS refused to create the Fargate profile, and no earlier create request is unconfirmed. A deletion then need
  * not wait for a profile to appear.
  */
-function isCreateRefused({ desired, steps }: CompletedPass): boolean {
-  const create = steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
-  return desired?.recorded.isCreateUnconfirmed === false && create !== undefined && isWithoutEffect(create.outcome);
+function isCreateRefused({ facts, execution }: CompletedPass): boolean {
+  const create = execution?.steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
+  return (
+    facts?.desired.recorded.isCreateUnconfirmed === false && create !== undefined && isWithoutEffect(create.outcome)
+  );
 }
 
 /**
@@ -76,7 +82,7 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
  * Whether AWS now matches this generation of the spec. Once AWS has matched the spec, the API server refuses changes of
  * the fields that EKS cannot change.
  */
-const isProvisioned = ({ object, end }: CompletedPass): boolean => end.kind === 'settled' && !isDeleting(object);
+const isProvisioned = ({ object, end }: CompletedPass): boolean => end === 'inOrder' && !isDeleting(object);
 
 /**
  * Returns the status with its AWS fields replaced by the observed state. If EKS does not report a profile of this
@@ -91,15 +97,15 @@ function observedStatus(
     health: _health,
     ...before
   }: AWSFargateProfileStatus,
-  desired: Desired,
-  observed: PartiallyObserved,
+  { desired, observed }: AwsFacts,
 ): AWSFargateProfileStatus {
-  const { end } = pass;
+  const { end, execution } = pass;
   const { wanted, recorded, identity, place } = desired;
-  const differing = end.kind === 'stopped' && end.reason.name === 'SpecDiffers' ? end.reason.facts.name : undefined;
+  const reason = reasonOf(pass);
+  const differing = reason?.name === 'SpecDiffers' ? reason.facts.name : undefined;
   const name =
-    differing ?? keptProfileName(end) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
-  const found = findProfile(observed.profiles, name);
+    differing ?? keptProfileName(reason) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
+  const found = profileAfter(findProfile(observed.profiles, name), name, execution?.steps);
   const isOurs =
     found !== undefined &&
     (ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined);
@@ -133,9 +139,9 @@ function observedStatus(
     // Once AWS matches the spec, the recorded tags that the spec does not ask for are gone from AWS. So status then
     // records only the keys of the wanted tags, unless AWS has refused a change.
     ...(wanted &&
-      end.kind === 'settled' && {
+      end === 'inOrder' && {
         profileName: wanted.profile.name,
-        tagKeys: end.notice === undefined ? tagKeysOf(wanted) : withTagKeysOf(wanted, before.tagKeys),
+        tagKeys: noticesOf(pass).length === 0 ? tagKeysOf(wanted) : withTagKeysOf(wanted, before.tagKeys),
       }),
     ...(role && { role }),
   };
@@ -147,11 +153,9 @@ function observedStatus(
  * even after a change of spec.profileName. Without the tags, no other record tells that the profile belongs to this
  * object.
  */
-function keptProfileName(end: PassEnd): string | undefined {
-  if (end.kind !== 'stopped') return undefined;
-  const { reason } = end;
-  if (reason.name === 'RetainBlocksClusterDeletion') return reason.facts.name;
-  return reason.name === 'OwnershipTagMissing' && reason.facts.resource === 'Fargate profile'
+function keptProfileName(reason: Reason | undefined): string | undefined {
+  if (reason?.name === 'RetainBlocksClusterDeletion') return reason.facts.name;
+  return reason?.name === 'OwnershipTagMissing' && reason.facts.resource === 'Fargate profile'
     ? reason.facts.name
     : undefined;
 }
@@ -162,14 +166,15 @@ function keptProfileName(end: PassEnd): string | undefined {
  */
 function roleStatus(
   before: StatusRole | undefined,
-  { end, steps }: CompletedPass,
+  { end, execution }: CompletedPass,
   desired: Desired,
-  { roles }: PartiallyObserved,
+  { roles }: Observed,
 ): StatusRole | undefined {
+  const steps = execution?.steps ?? [];
   const { wanted, recorded, identity } = desired;
   const name = wanted?.role.name ?? recorded.roleName;
-  const role = roles === undefined || name === undefined ? undefined : findRole(roles, name);
-  if (roles === undefined || role === undefined) {
+  const role = name === undefined ? undefined : roleAfter(findRole(roles, name), name, steps);
+  if (role === undefined) {
     return before !== undefined && isRoleRefused(steps) ? withoutPolicies(before) : before;
   }
   const isNamed = wanted?.role.kind !== 'existing' || role.arn === wanted.role.arn;
@@ -178,7 +183,7 @@ function roleStatus(
     recorded.roleName !== undefined &&
     !isRecorded(desired, role.name) &&
     findRole(roles, recorded.roleName) !== undefined;
-  if (!isNamed || (isFormerLeft && end.kind !== 'settled')) return before;
+  if (!isNamed || (isFormerLeft && end !== 'inOrder')) return before;
   const isOurs = roleOwnership(role, identity).kind === 'ours' || strippedRoleReason(desired, role) !== undefined;
   const managed = wanted?.role.kind !== 'existing' && isOurs;
   const attachedPolicies = managed ? policiesOfThisController(before, desired, role) : undefined;
@@ -188,7 +193,7 @@ function roleStatus(
     // If the role was recreated, status keeps the id of the deleted role until AWS is as the spec asks for, because
     // only then the access entry belongs to the new role. If a user confirms that the access entry was recreated,
     // status gets the new id earlier.
-    id: (end.kind === 'stopped' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
+    id: (end !== 'inOrder' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),
     ...(attachedPolicies && { attachedPolicies }),
@@ -200,7 +205,7 @@ function roleStatus(
  * Whether IAM refused to create the role. Then the role has none of the policies that status recorded before the create
  * request.
  */
-const isRoleRefused = (steps: CompletedPass['steps']): boolean =>
+const isRoleRefused = (steps: readonly Step[]): boolean =>
   steps.some(({ mutation, outcome }) => mutation.kind === 'createRole' && isWithoutEffect(outcome));
 
 function withoutPolicies({ attachedPolicies: _attached, ...role }: StatusRole): StatusRole {
@@ -243,6 +248,6 @@ function withCheckedEntry(
   end: PassEnd,
   { id }: FoundRole,
 ): Pick<StatusRole, 'accessEntryCheckedFor'> {
-  const checked = end.kind === 'settled' ? id : before?.accessEntryCheckedFor;
+  const checked = end === 'inOrder' ? id : before?.accessEntryCheckedFor;
   return checked === undefined ? {} : { accessEntryCheckedFor: checked };
 }

@@ -5,6 +5,7 @@ import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { findProfile } from '../decide/compare.ts';
+import { plan } from '../decide/plan.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
@@ -77,8 +78,8 @@ export function withReadyOnlyIfActive(
   if (conditionOf(record.conditions, 'Ready')?.status !== 'True') return record;
   const reason = endOfReady(object, desired, observed, mutation);
   if (reason === undefined) return record;
-  const end = { kind: 'stopped', reason: reason } as const;
-  const updates = conditionsAfter({ object, end, desired, observed, steps: [], now, waited: 0, attempts: 0 });
+  const facts = { desired, observed, plan: plan(desired, observed) };
+  const updates = conditionsAfter({ object, end: reason, facts, now, waited: 0, attempts: 0 });
   return {
     ...record,
     observedGeneration: object.metadata.generation ?? 0,

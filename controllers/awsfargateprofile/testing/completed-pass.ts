@@ -1,14 +1,14 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Step } from '../model/outcome.ts';
-import type { PassEnd, CompletedPass, PartiallyObserved } from '../model/pass.ts';
+import { plan } from '../decide/plan.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { CompletedPass, Execution, PassEnd } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { ObjectParts } from './builders.ts';
 import { NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
 
-const SETTLED: PassEnd = { kind: 'settled' };
-export const stop = (reason: Reason): PassEnd => ({ kind: 'stopped', reason: reason });
 export const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
   type,
   status,
@@ -42,36 +42,33 @@ export interface CompletedPassParts {
   readonly object?: AWSFargateProfile;
   readonly end?: PassEnd;
   readonly desired?: Desired | undefined;
-  readonly seen?: PartiallyObserved | undefined;
+  readonly seen?: Observed | undefined;
   readonly steps?: readonly Step[];
+  readonly notices?: readonly Reason[];
+  readonly kept?: Execution['kept'];
   readonly waited?: number;
   readonly attempts?: number;
 }
 
-/** Returns the result of a reconcile, which by default has read nothing from AWS. */
+/** Returns the result of a pass, which by default has read nothing from AWS. */
 export function completedPass({
   object = anObject(),
-  end = SETTLED,
+  end = 'inOrder',
   desired,
   seen,
+  steps = [],
+  notices = [],
+  kept = [],
   ...rest
 }: CompletedPassParts): CompletedPass {
-  return {
-    object,
-    end,
-    steps: [],
-    now: NOW,
-    waited: 0,
-    attempts: 0,
-    ...(desired && { desired }),
-    ...(seen && { observed: seen }),
-    ...rest,
-  };
+  const facts = desired && seen && { desired, observed: seen, plan: plan(desired, seen) };
+  const execution = { end, steps: [...steps], notices: [...notices], kept: [...kept] };
+  return { object, end, now: NOW, waited: 0, attempts: 0, ...(facts && { facts }), execution, ...rest };
 }
 
 /**
- * Returns the result of a reconcile that has read AWS. By default AWS has the Fargate profile and the role that the
- * spec asks for.
+ * Returns the result of a pass that has read AWS. By default AWS has the Fargate profile and the role that the spec asks
+ * for.
  */
 export const observedPass = (given: CompletedPassParts): CompletedPass =>
   completedPass({ desired: desiredOf(given.object), seen: asWanted(), ...given });

@@ -1,10 +1,9 @@
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
-import type { Decision } from '../model/decision.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
-import type { PartiallyObserved, PassEnd } from '../model/pass.ts';
+import type { AwsFacts, PassEnd } from '../model/pass.ts';
 import type { Snapshot, TransitionResult } from './simulated-aws.ts';
 import { SimulatedAws, roleArnOf } from './simulated-aws.ts';
 
@@ -130,19 +129,14 @@ export interface RecordedMutation {
   readonly awsBefore: Snapshot;
 }
 
-/** A call of the function `decide`, with its arguments and its result. */
-export interface RecordedDecision {
-  readonly desired: Desired;
-  readonly observed: Observed;
-  readonly decision: Decision;
-}
-
 /**
  * The status that a simulated reconcile wrote last, and the state of AWS that it read. `observed` is `undefined` if it
  * did not read AWS.
  */
 export interface RecordedStatus {
-  readonly observed: PartiallyObserved | undefined;
+  readonly observed: Observed | undefined;
+  /** The changes of the pass after that reading. */
+  readonly steps: readonly Step[];
   readonly status: AWSFargateProfileStatus;
 }
 
@@ -151,7 +145,7 @@ export type SimulationMode = 'live' | 'delete' | 'retain';
 
 export interface SimulationResult {
   readonly mutations: readonly RecordedMutation[];
-  readonly decisions: readonly RecordedDecision[];
+  readonly plans: readonly AwsFacts[];
   readonly statuses: readonly RecordedStatus[];
   /**
    * The status of the AWSFargateProfile after one more reconcile at the end of the simulation. After a completed

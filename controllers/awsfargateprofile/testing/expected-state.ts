@@ -273,7 +273,7 @@ export function isStopJustified({ name, facts }: Reason, result: SimulationResul
       return mode === 'live' && aws.cluster === 'gone';
     case 'AccountUncertain':
       return (
-        mode === 'delete' && aws.cluster === 'gone' && result.decisions.at(-1)?.desired.recorded.location === 'unknown'
+        mode === 'delete' && aws.cluster === 'gone' && result.plans.at(-1)?.desired.recorded.location === 'unknown'
       );
     case 'ProfileNotOwned':
       return isForeignProfile && !isAdoptable(profile, spec, subnets, aws) && !creationBlocker;

@@ -1,5 +1,5 @@
 import type { Obstacle } from '../guards/guards.ts';
-import type { Decision } from '../model/decision.ts';
+import type { Plan } from '../model/plan.ts';
 import type { Mutation } from '../model/mutation.ts';
 import {
   EKS_CLUSTER,
@@ -76,56 +76,60 @@ export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, ST
 export const describeMutationKind = (mutation: Mutation): string =>
   mutation.kind === 'detachPolicy' && mutation.retiring ? 'detachPolicy to retire the role' : mutation.kind;
 
-/** Describes a result of `decide` in a few words, for the tables in tests. */
-export function describeDecision(decision: Decision): string {
-  switch (decision.kind) {
-    case 'mutate':
-      return describeMutation(decision.mutation);
-    case 'stop':
-      return `stop: ${decision.reason.name}`;
-    case 'settled':
-      return decision.notice === undefined ? 'settled' : `settled: ${decision.notice.name}`;
-    case 'readAccessEntry':
-      return `read access entry before ${decision.before}`;
-    case 'readAuthenticationMode':
-      return `read authentication mode before ${decision.before}`;
-    case 'observeAgain':
-      return 'observeAgain';
-  }
+/**
+ * Describes a plan in a few words, for the tables in tests: its changes, and why it ends. Names of the usual profile and
+ * role, and the prefixes of tag keys, are left out. `?` marks an optional change. To `strip` a policy is to detach it
+ * before the deletion of its role.
+ */
+export function describePlan({ changes, end, notices }: Plan): string {
+  const last = end === 'inOrder' ? ['in order', ...notices.map(({ name }) => name)].join(': ') : `stop: ${end.name}`;
+  return [...changes.map(({ mutation, optional }) => describeMutation(mutation) + (optional ? '?' : '')), last].join(
+    '; ',
+  );
 }
 
 function describeMutation(mutation: Mutation): string {
   switch (mutation.kind) {
-    case 'createProfile':
-      return `create profile ${mutation.profile.name} with ${mutation.profile.podExecutionRoleArn.slice(-7)}`;
+    case 'createProfile': {
+      const { name, podExecutionRoleArn } = mutation.profile;
+      const role = podExecutionRoleArn === ROLE_ARN ? '' : ` with ${podExecutionRoleArn.split(':role').at(-1)}`;
+      return `create profile${other(name)}${role}`;
+    }
     case 'deleteProfile':
-      return `delete profile ${mutation.name}, ${mutation.because}`;
+      return `delete ${mutation.because} profile${other(mutation.name)}`;
     case 'tagProfile':
-      return `tag profile with ${Object.keys(mutation.tags).join()}`;
+      return `tag profile${other(mutation.name)} with ${keysOf(Object.keys(mutation.tags))}`;
     case 'untagProfile':
-      return `untag profile of ${mutation.keys.join()}`;
+      return `untag profile${other(mutation.name)} of ${keysOf(mutation.keys)}`;
     case 'createRole':
-      return `create role ${mutation.role.path}${mutation.role.name}`;
+      return `create role${other(`${mutation.role.path}${mutation.role.name}`)}`;
     case 'deleteRole':
-      return `delete role ${mutation.name}`;
+      return `delete role${other(mutation.name)}`;
     case 'tagRole':
-      return `tag role with ${Object.keys(mutation.tags).join()}`;
+      return `tag role${other(mutation.name)} with ${keysOf(Object.keys(mutation.tags))}${mutation.retiring ? ', retiring' : ''}`;
     case 'untagRole':
-      return `untag role of ${mutation.keys.join()}`;
+      return `untag role${other(mutation.name)} of ${keysOf(mutation.keys)}`;
     case 'setBoundary':
+      return `set boundary ${policyOf(mutation)}`;
     case 'attachPolicy':
-      return `${mutation.kind} ${mutation.policyArn.split('/').at(-1)}`;
+      return `attach ${policyOf(mutation)}`;
     case 'detachPolicy':
-      return `detachPolicy ${mutation.policyArn.split('/').at(-1)}${mutation.retiring ? ', retiring' : ''}`;
+      return `${mutation.retiring ? 'strip' : 'detach'} ${policyOf(mutation)}`;
     case 'createAccessEntry':
-      return `create access entry of ${mutation.name}`;
+      return `create entry${other(mutation.name)}`;
     case 'deleteAccessEntry':
-      return `delete access entry of ${mutation.name}, ${mutation.because}`;
+      return `delete entry${other(mutation.name)} for ${mutation.because}`;
     case 'setTrust':
+      return `set trust${other(mutation.name)}`;
     case 'removeBoundary':
-      return mutation.kind;
+      return `remove boundary${other(mutation.name)}`;
   }
 }
+
+const other = (name: string): string => ([PROFILE, ROLE, `/${ROLE}`].some((usual) => usual === name) ? '' : ` ${name}`);
+const keysOf = (keys: readonly string[]): string => keys.map((key) => key.split('/').at(-1)).join();
+const policyOf = ({ policyArn }: { readonly policyArn: string }): string =>
+  policyArn === POD_EXECUTION_POLICY ? 'pod policy' : (policyArn.split('/').at(-1) ?? '');
 
 /** Describes in a few words why the controller does not send a change to AWS; `go` if nothing prevents the change. */
 export const describeObstacle = (obstacle: Obstacle | undefined): string => {
@@ -134,13 +138,7 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
       return 'go';
     case 'stop':
       return `stop: ${obstacle.reason.name}`;
-    case 'roleInUse':
-      return `role ${obstacle.role} in use by ${obstacle.by}`;
-    case 'accessEntryInUse':
-      return `access entry of ${obstacle.principal} in use by ${obstacle.by}`;
-    case 'conflict':
-      return obstacle.kind;
-    case 'quit':
-      return `quit: ${obstacle.because}`;
+    case 'keep':
+      return `keep for ${obstacle.by}`;
   }
 };

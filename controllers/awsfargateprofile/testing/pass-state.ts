@@ -1,12 +1,10 @@
-import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { ClusterQueue } from '../../../pkg/runtime/queue/cluster-queue.ts';
 import { isDeleting } from '../../shared/object-state.ts';
+import { entriesToRead } from '../decide/further-reads.ts';
 import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired/desired.ts';
 import { Claims } from '../guards/claims.ts';
-import { queueNameOf, queueEntryFor } from '../guards/cluster-queue-updates.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
 import { RetryStore } from '../retry/retry-store.ts';
@@ -33,12 +31,13 @@ import {
   anObject,
   desiredOf,
 } from './builders.ts';
+import { newLanes } from './lanes.ts';
 import type { SimulatedProfile, SimulatedRole } from './simulated-aws.ts';
 import { SimulatedAws } from './simulated-aws.ts';
 import type { SimulatedSession } from './simulated-session.ts';
 import { sessionOn } from './simulated-session.ts';
 
-export const QUEUE = queueNameOf(ACCOUNT, TARGET.region, EKS_CLUSTER);
+export const LANE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
 
 /**
  * Returns the Fargate profile of the AWSFargateProfile `team-a/web` in the simulated AWS: ACTIVE, and with the
@@ -89,8 +88,6 @@ export interface TestServices extends CheckServices, PreparationServices {
   readonly clock: VirtualClock;
   readonly claims: Claims;
   readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
-  /** The AWSFargateProfiles that the queue of profile changes of their EKS cluster has enqueued for a reconcile. */
-  readonly woken: readonly string[];
 }
 
 export type ServiceOverrides = Partial<CheckServices & PreparationServices>;
@@ -102,12 +99,11 @@ export const newGuards = (asking: TestServices): Guards => ({
 
 export function newServices(over: ServiceOverrides = {}): TestServices {
   const clock = new VirtualClock();
-  const woken: string[] = [];
   return {
     claims: new Claims(),
-    clusterQueue: new ClusterQueue({ clock, wake: (id) => woken.push(id) }),
+    lanes: newLanes(clock).lanes,
+    recordTurnWait: () => {},
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
-    unobservedProfiles: () => [],
     mutationTimeLeft: () => 10_000,
     profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
@@ -115,7 +111,6 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     ...over,
     live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers(), ...over.live },
     clock,
-    woken,
   };
 }
 
@@ -167,30 +162,24 @@ export function passStateFor(
     desired,
     session: sessionOn(aws),
     signal: new AbortController().signal,
-    queueEntry: queueEntryFor(object, QUEUE, desired),
+    lane: LANE,
   };
 }
 
-function seenBy(desired: Desired, aws: SimulatedAws): Observed {
+/** Returns what a pass reads from the simulated AWS. */
+export function seenBy(desired: Desired, aws: SimulatedAws): Observed {
   const whole = aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined });
-  return canReadRolesLater(desired, whole.profiles) ? withoutRoles(whole) : whole;
+  if (canReadRolesLater(desired, whole.profiles)) return withoutRoles(whole);
+  const accessEntries = entriesToRead(desired, whole).map((principal) => {
+    const lookup = aws.describeAccessEntry(principal);
+    return { principal, mode: aws.authenticationMode, found: lookup.kind === 'found' ? lookup.entry : undefined };
+  });
+  return { ...whole, accessEntries };
 }
 
 export const withoutRoles = (observed: Observed): Observed => ({
   ...observed,
   roles: observed.roles.map(({ name }) => ({ name, found: 'unread' })),
-});
-
-/**
- * Returns an entry in the queue of profile changes of the EKS cluster, for an AWSFargateProfile other than
- * `team-a/web`.
- */
-export const siblingEntry = (name: string, createdAt = '2026-11-19T00:00:00Z') => ({
-  queue: QUEUE,
-  id: `team-a/${name}`,
-  name: ProfileName.of(`team-a_${name}`),
-  urgent: false,
-  createdAt,
 });
 
 export const awsAsWanted = () => awsWith(aSimulatedProfile(), aSimulatedRole());

@@ -1,4 +1,4 @@
-import type { Facts } from '../reasons/reasons.ts';
+import type { ReportedFacts } from '../reasons/reasons.ts';
 
 const ISSUE = {
   code: 'PodExecutionRoleAlreadyInUse',
@@ -8,7 +8,7 @@ const ISSUE = {
 const ROLE = 'my-cluster-default_web_fargate';
 
 /** Example values for the message of each reason: docs/conditions.md shows the messages, and a test reads them. */
-export const REASON_EXAMPLES: Facts = {
+export const REASON_EXAMPLES: ReportedFacts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
   WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },
   APIServerRefused: {

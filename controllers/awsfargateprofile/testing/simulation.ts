@@ -9,10 +9,11 @@ import {
 } from '../../../api/v1beta2/index.ts';
 import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
 import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import { addAccessEntry, apply, markRoleInUse } from '../aws/apply-outcome.ts';
-import { decide } from '../decide/decide.ts';
+import { entriesToRead } from '../decide/further-reads.ts';
+import { plan } from '../decide/plan.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
-import { desiredFor, withCurrentRoleName, withProfileNameInUse } from '../goal/desired/desired.ts';
+import type { DesiredInputs } from '../goal/desired/desired.ts';
+import { candidateNames, desiredFor } from '../goal/desired/desired.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';
 import { withSuccess } from '../retry/retry-state.ts';
@@ -22,9 +23,9 @@ import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import { isDestructive, isRoleRemoval } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { isSilent, newReason } from '../reasons/reasons.ts';
 import { writeAheadStatus } from '../status/write-ahead.ts';
-import type { PassEnd, PartiallyObserved } from '../model/pass.ts';
+import type { AwsFacts, Execution, PassEnd } from '../model/pass.ts';
 import { statusAfter } from '../status/status.ts';
 import {
   HERE,
@@ -40,7 +41,6 @@ import type { SimulatedAws, SimulatedRole } from './simulated-aws.ts';
 import type {
   ExternalEvent,
   Fault,
-  RecordedDecision,
   RecordedMutation,
   RecordedStatus,
   SimulatedEnvironment,
@@ -50,7 +50,6 @@ import type {
 import { PRIVATE_SUBNETS, applyAwsEvent, awsFor } from './environment.ts';
 
 const MAX_PASSES = 60;
-const MAX_STEPS = 24;
 /** The simulated time between two reconciles, in milliseconds. */
 const PASS_INTERVAL = 20_000;
 const NOT_READY = newReason('WaitingForEKSControlPlane', { detail: 'the control plane is not ready yet' });
@@ -80,7 +79,7 @@ class Simulation {
   private now = NOW;
   private retryStore = this.newRetryStore();
   private readonly mutations: RecordedMutation[] = [];
-  private readonly decisions: RecordedDecision[] = [];
+  private readonly plans: AwsFacts[] = [];
   private readonly statuses: RecordedStatus[] = [];
   private readonly created = { profiles: new Set<string>(), roles: new Set<string>() };
 
@@ -109,8 +108,8 @@ class Simulation {
         !this.aws.isChanging &&
         end !== undefined &&
         events.every(({ before }) => before <= number) &&
-        !(end.kind === 'stopped' && end.reason.name === 'Propagating');
-      const isReleased = this.mode !== 'live' && end?.kind === 'settled';
+        !(end !== 'inOrder' && end.name === 'Propagating');
+      const isReleased = this.mode !== 'live' && end === 'inOrder';
       if (isOver || isReleased) return this.resultOf(end);
       this.aws.tick();
       this.now += PASS_INTERVAL;
@@ -119,15 +118,15 @@ class Simulation {
   }
 
   private resultOf(end: SimulationResult['end']): SimulationResult {
-    const { mutations, decisions, created, mode, spec, status, aws, environment } = this;
+    const { mutations, plans, created, mode, spec, status, aws, environment } = this;
     const { rolesUsedElsewhere } = environment;
     const creationBlocker = this.controlPlane === 'notReady';
     const statuses = [...this.statuses];
     this.now += PASS_INTERVAL;
-    const isReleased = mode !== 'live' && end.kind === 'settled';
+    const isReleased = mode !== 'live' && end === 'inOrder';
     if (!isReleased) this.pass(MAX_PASSES);
     const statusAfterIdlePass = this.status;
-    const recorded = { mutations, decisions, statuses, statusAfterIdlePass, created };
+    const recorded = { mutations, plans, statuses, statusAfterIdlePass, created };
     return { ...recorded, end, mode, spec, creationBlocker, status, aws, rolesUsedElsewhere, environment };
   }
 
@@ -152,69 +151,59 @@ class Simulation {
       privateSubnets: PRIVATE_SUBNETS,
       creationBlocker: this.controlPlane === 'notReady' ? NOT_READY : undefined,
     };
-    const desired = desiredFor(
-      object,
-      desiredInputs({
-        controlPlaneFacts: this.mode === 'live' ? controlPlaneFacts : undefined,
-        surplus: this.mode === 'retain' ? 'retain' : 'delete',
-        isCreateUnconfirmed: this.retryStore.isCreateUnconfirmed(object),
-      }),
-    );
-    return isRight(desired)
-      ? this.passTowards(desired.right, object, number)
-      : this.endPass({ kind: 'stopped', reason: desired.left }, []);
+    const inputs = desiredInputs({
+      controlPlaneFacts: this.mode === 'live' ? controlPlaneFacts : undefined,
+      surplus: this.mode === 'retain' ? 'retain' : 'delete',
+      isCreateUnconfirmed: this.retryStore.isCreateUnconfirmed(object),
+    });
+    const wish = desiredFor(object, inputs);
+    return isRight(wish)
+      ? this.passTowards(inputs, candidateNames(object, inputs, wish.right), object, number)
+      : this.endPass(wish.left);
   }
 
-  private passTowards(initial: Desired, object: AWSFargateProfile, number: number): SimulatedPass {
-    const seen = this.aws.observe({ profiles: initial.names.profiles, roles: [] }, { forBlockers: () => false });
-    this.retryStore.recordObservation(object, seen);
-    if (seen.cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
-    const { cluster, profiles } = seen;
-    const named = withProfileNameInUse(initial, profiles);
-    if (!isRight(named)) return this.endPass({ kind: 'stopped', reason: named.left }, []);
-    if (named.right.wanted?.profile.name !== initial.wanted?.profile.name)
-      return this.passTowards(named.right, object, number);
-    const transit = transitReason(named.right, profiles);
-    if (transit !== undefined) {
-      return this.endPass({ kind: 'stopped', reason: transit }, [], named.right, { cluster, profiles });
-    }
-    const desired = withCurrentRoleName(named.right, profiles);
-    if (canReadRolesLater(desired, profiles)) {
-      const roles = desired.names.roles.map((name) => ({ name, found: 'unread' as const }));
-      return this.runSteps(number, desired, { cluster, profiles, roles });
-    }
-    const observed = this.aws.observe(desired.names, { forBlockers: isUnwantedRoleOf(desired) });
-    return this.runSteps(number, desired, observed);
+  private passTowards(
+    inputs: DesiredInputs,
+    names: Desired['names'],
+    object: AWSFargateProfile,
+    number: number,
+  ): SimulatedPass {
+    const { cluster, profiles } = this.aws.observe(
+      { profiles: names.profiles, roles: [] },
+      { forBlockers: () => false },
+    );
+    this.retryStore.recordObservation(object, { profiles });
+    if (cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
+    const wanted = desiredFor(object, inputs, profiles);
+    if (!isRight(wanted)) return this.endPass(wanted.left);
+    const desired = wanted.right;
+    const areRolesRead = transitReason(desired, profiles) === undefined && !canReadRolesLater(desired, profiles);
+    const roles = areRolesRead
+      ? this.aws.observe(desired.names, { forBlockers: isUnwantedRoleOf(desired) }).roles
+      : desired.names.roles.map((name) => ({ name, found: 'unread' as const }));
+    const accessEntries = entriesToRead(desired, { cluster, profiles, roles }).map((arn) => this.readAccessEntry(arn));
+    const observed = { cluster, profiles, roles, accessEntries };
+    const facts = { desired, observed, plan: plan(desired, observed) };
+    this.plans.push(facts);
+    return this.makeChanges(number, facts);
   }
 
   private newRetryStore(): RetryStore {
     return new RetryStore({ monotonic: () => this.now });
   }
 
-  private runSteps(number: number, desired: Desired, first: Observed): SimulatedPass {
-    const steps: Step[] = [];
-    let observed = first;
-    for (let step = 0; step < MAX_STEPS; step++) {
-      const decision = decide(desired, observed);
-      this.decisions.push({ desired, observed, decision });
-      if (decision.kind === 'settled') return this.endPass(decision, steps, desired, observed);
-      if (decision.kind === 'stop') {
-        return this.endPass({ kind: 'stopped', reason: decision.reason }, steps, desired, observed);
-      }
-      if (decision.kind === 'observeAgain') return { end: undefined, steps };
-      if (decision.kind === 'readAccessEntry') {
-        observed = addAccessEntry(observed, this.readAccessEntry(decision.role.arn));
-        continue;
-      }
-      if (decision.kind === 'readAuthenticationMode') {
-        observed = { ...observed, authenticationMode: this.aws.authenticationMode };
-        continue;
-      }
-      const { mutation } = decision;
+  private makeChanges(number: number, facts: AwsFacts): SimulatedPass {
+    const { desired, observed } = facts;
+    const execution: Execution = { end: facts.plan.end, steps: [], notices: [], kept: [] };
+    const { steps } = execution;
+    for (const { mutation } of facts.plan.changes) {
       const usedRole = this.roleUsedElsewhere(mutation);
       if (usedRole !== undefined) {
-        observed = markRoleInUse(observed, usedRole, 'AWSFargateProfile team-a/other');
-        continue;
+        execution.kept.push({ name: usedRole, usedBy: 'AWSFargateProfile team-a/other' });
+        const isWanted = desired.wanted?.role.name.toLowerCase() === usedRole.toLowerCase();
+        if (!isWanted) continue;
+        const conflict = newReason('RoleSettingsConflict', { name: usedRole, settings: ['rolePath'] });
+        return this.endPass(conflict, facts, execution);
       }
       const outcome = this.mutate(number, desired, observed, mutation);
       if (outcome === 'crash') {
@@ -226,14 +215,13 @@ class Simulation {
         const object = this.object();
         this.retryStore.update(object, (state) => withCreateOutcome(state, { object, desired }, outcome));
       }
-      if (outcome.kind === 'done' || outcome.kind === 'gone' || outcome.kind === 'clusterGone') {
-        observed = apply(observed, mutation, outcome);
-        continue;
-      }
+      if (outcome.kind === 'done' || outcome.kind === 'gone') continue;
+      if (outcome.kind === 'clusterGone') return { end: undefined, steps };
       if (outcome.kind === 'failed' && isNotDispatched(outcome.failure)) return { end: undefined, steps };
-      return this.endPass({ kind: 'stopped', reason: reasonFor(outcome) }, steps, desired, observed);
+      return this.endPass(reasonFor(outcome), facts, execution);
     }
-    return { end: undefined, steps };
+    const { end } = facts.plan;
+    return end !== 'inOrder' && isSilent(end) ? { end: undefined, steps } : this.endPass(end, facts, execution);
   }
 
   private readAccessEntry(principal: RoleArn): ObservedAccessEntry {
@@ -286,27 +274,12 @@ class Simulation {
     if (fault !== 'none' && profile !== undefined) profile.hidden = 2;
   }
 
-  private endPass(
-    end: PassEnd,
-    steps: readonly Step[],
-    desired?: Desired,
-    observed?: PartiallyObserved,
-  ): SimulatedPass {
-    if (end.kind === 'settled') {
-      this.retryStore.update(this.object(), withSuccess);
-    }
-    this.status = statusAfter({
-      object: this.object(),
-      end,
-      ...(desired && { desired }),
-      ...(observed && { observed }),
-      steps,
-      now: this.now,
-      waited: 0,
-      attempts: 0,
-    });
-    this.statuses.push({ observed, status: this.status });
-    return { end, steps };
+  private endPass(end: PassEnd, facts?: AwsFacts, execution?: Execution): SimulatedPass {
+    if (end === 'inOrder') this.retryStore.update(this.object(), (state) => withSuccess(state));
+    const pass = { object: this.object(), end, now: this.now, waited: 0, attempts: 0 };
+    this.status = statusAfter({ ...pass, ...(facts && { facts }), ...(execution && { execution }) });
+    this.statuses.push({ observed: facts?.observed, steps: execution?.steps ?? [], status: this.status });
+    return { end, steps: execution?.steps ?? [] };
   }
 
   private applyEvent(event: ExternalEvent): void {

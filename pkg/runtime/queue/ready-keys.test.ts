@@ -1,136 +1,112 @@
 import { expect } from 'chai';
 import type { ReadyFields } from '../testing/ready-keys.ts';
 import { readyKey } from '../testing/ready-keys.ts';
-import type { ReadyItem } from './ready-keys.ts';
+import type { ReadyItem, Slots } from './ready-keys.ts';
 import { ReadyKeys } from './ready-keys.ts';
 
 type Fields = ReadyFields & { readonly id: string };
 
-function newReadyKeys(workers: number | undefined, ...items: readonly Fields[]): ReadyKeys<ReadyItem> {
-  const ready = new ReadyKeys<ReadyItem>({ workers });
+const ONE_AT_A_TIME: Slots = { group: 1, namespace: 1, total: 1 };
+
+function newReadyKeys(slots: Slots, ...items: readonly Fields[]): ReadyKeys<ReadyItem> {
+  const ready = new ReadyKeys<ReadyItem>(slots);
   for (const { id, ...fields } of items) ready.add(readyKey(id, fields));
   return ready;
 }
 
-/**
- * Takes the keys one after the other until `take` returns undefined, and returns their IDs. This function calls
- * `finish` for each key before it takes the next key.
- */
-function takeAll(ready: ReadyKeys<ReadyItem>, now = 0): string {
+/** Takes the keys one after the other, each after the one before is finished, and returns their IDs. */
+function takeAll(ready: ReadyKeys<ReadyItem>): string {
   const ids: string[] = [];
-  for (let item = ready.take(now); item !== undefined; item = ready.take(now)) {
+  for (let item = ready.take(); item !== undefined; item = ready.take()) {
     ids.push(item.id);
     ready.finish(item);
   }
   return ids.join(' ');
 }
 
+/** Takes keys as long as there are slots, and returns their IDs. */
+function takeWithoutEnd(ready: ReadyKeys<ReadyItem>): string {
+  const ids: string[] = [];
+  for (let item = ready.take(); item !== undefined; item = ready.take()) ids.push(item.id);
+  return ids.join(' ');
+}
+
 describe('ReadyKeys', () => {
-  it('lets namespaces take turns, and clusters within a namespace', () => {
+  it('lets namespaces take turns, and the groups of a namespace', () => {
     const ready = newReadyKeys(
-      undefined,
-      { id: 'a-1', namespace: 'a', cluster: 'x' },
-      { id: 'a-2', namespace: 'a', cluster: 'x' },
-      { id: 'a-3', namespace: 'a', cluster: 'x' },
-      { id: 'a-4', namespace: 'a', cluster: 'y' },
-      { id: 'b-1', namespace: 'b', cluster: 'z' },
-      { id: 'b-2', namespace: 'b', cluster: 'z' },
+      ONE_AT_A_TIME,
+      { id: 'a-1', namespace: 'a', group: 'x' },
+      { id: 'a-2', namespace: 'a', group: 'x' },
+      { id: 'a-3', namespace: 'a', group: 'x' },
+      { id: 'a-4', namespace: 'a', group: 'y' },
+      { id: 'b-1', namespace: 'b', group: 'z' },
+      { id: 'b-2', namespace: 'b', group: 'z' },
     );
     expect(takeAll(ready)).to.equal('a-1 b-1 a-4 b-2 a-2 a-3');
-  });
-
-  it('sorts the keys of a cluster by their order', () => {
-    const ready = newReadyKeys(
-      undefined,
-      { id: 'third', order: '3' },
-      { id: 'first', order: '1' },
-      { id: 'second', order: '2' },
-    );
-    expect(takeAll(ready)).to.equal('first second third');
-  });
-
-  it('puts an old key before the order of its cluster', () => {
-    const ready = newReadyKeys(
-      undefined,
-      { id: 'young object', order: '3', readySince: 0 },
-      { id: 'failing object', order: '1', readySince: 9_000 },
-    );
-    expect(takeAll(ready, 10_000)).to.equal('young object failing object');
-  });
-
-  it('puts high before normal and normal before low, in all clusters', () => {
-    const ready = newReadyKeys(
-      undefined,
-      { id: 'low', cluster: 'x', priority: 'low' },
-      { id: 'normal', cluster: 'x' },
-      { id: 'high', cluster: 'x', priority: 'high' },
-      { id: 'also high', cluster: 'y', priority: 'high' },
-    );
-    expect(takeAll(ready)).to.equal('high also high normal low');
-  });
-
-  it('puts the first key of each cluster before other normal keys', () => {
-    const ready = newReadyKeys(
-      undefined,
-      { id: 'normal', cluster: 'x' },
-      { id: 'second', cluster: 'y', order: '2', priority: 'head' },
-      { id: 'first', cluster: 'y', order: '1', priority: 'head' },
-      { id: 'high', cluster: 'x', priority: 'high' },
-    );
-    expect(takeAll(ready)).to.equal('high first second normal');
-  });
-
-  it('gives the priority normal to a head that is not the first of its cluster when its turn comes', () => {
-    const ready = new ReadyKeys<ReadyItem>({ workers: undefined, isHead: ({ id }) => id.startsWith('first') });
-    const former = readyKey('former first', { cluster: 'x', priority: 'head', order: '2' });
-    for (const item of [
-      former,
-      readyKey('normal', { cluster: 'y' }),
-      readyKey('first of y', { cluster: 'y', priority: 'head' }),
-      readyKey('low', { cluster: 'y', priority: 'low' }),
-    ]) {
-      ready.add(item);
-    }
-    expect(takeAll(ready)).to.equal('first of y normal former first low');
-    expect(former.priority).to.equal('normal');
     expect(ready.size).to.equal(0);
   });
 
-  it('hands out a high key although all workers are busy', () => {
-    const ready = newReadyKeys(1, { id: 'running' }, { id: 'normal' });
-    expect(ready.take(0)?.id).to.equal('running');
-    const high = readyKey('high', { priority: 'high' });
-    ready.add(high);
-    expect(ready.canTake(high)).to.equal(true);
-    expect(ready.take(0)).to.equal(high);
-    expect(ready.take(0), 'the normal key waits for a worker').to.equal(undefined);
-  });
-
-  it('gives one hand-out of four to the oldest key that has been ready for ten seconds', () => {
-    const changes = Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, readySince: 10_000 }));
+  it('puts urgent before normal and normal before low, each first in, first out', () => {
     const ready = newReadyKeys(
-      undefined,
-      { id: 'older', priority: 'low', readySince: 0 },
-      { id: 'young', priority: 'low', readySince: 1 },
-      ...changes,
+      ONE_AT_A_TIME,
+      { id: 'low', priority: 'low' },
+      { id: 'normal' },
+      { id: 'urgent', priority: 'urgent' },
+      { id: 'also urgent', priority: 'urgent' },
     );
-    expect(takeAll(ready, 10_000)).to.equal('0 1 2 older 3 4 5 young');
+    expect(takeAll(ready)).to.equal('urgent also urgent normal low');
   });
 
-  it('puts a low key of another region before a region that has its share', () => {
-    const ready = newReadyKeys(2, { id: 'dead-1', region: 'dead' }, { id: 'dead-2', region: 'dead', priority: 'high' });
-    ready.take(0);
-    ready.add(readyKey('healthy', { region: 'healthy', priority: 'low' }));
-    expect(ready.take(0)?.id).to.equal('healthy');
-    expect(ready.take(0)?.id).to.equal(undefined);
+  it('gives every fourth hand-out of a group to the key that has waited longest', () => {
+    const changes = Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, readySince: 1 }));
+    const ready = newReadyKeys(ONE_AT_A_TIME, { id: 'oldest', priority: 'low' }, ...changes);
+    expect(takeAll(ready)).to.equal('0 1 2 oldest 3 4 5');
   });
 
-  it('starts no more keys than there are workers in one region', () => {
-    const ready = newReadyKeys(2, { id: '1' }, { id: '2' }, { id: '3' });
-    const first = ready.take(0);
-    ready.take(0);
-    expect(ready.take(0)).to.equal(undefined);
-    if (first !== undefined) ready.finish(first);
-    expect(ready.take(0)?.id).to.equal('3');
+  it('holds a group back at its slots, and hands out the keys of other groups and namespaces', () => {
+    const ready = newReadyKeys(
+      { group: 2, namespace: 10, total: 10 },
+      { id: 'dead-1', group: 'dead' },
+      { id: 'dead-2', group: 'dead' },
+      { id: 'dead-3', group: 'dead', priority: 'urgent' },
+      { id: 'healthy', group: 'healthy', priority: 'low' },
+      { id: 'other', namespace: 'other', group: 'dead' },
+    );
+    expect(takeWithoutEnd(ready).split(' ')).to.have.members(['dead-3', 'dead-1', 'healthy', 'other']);
+    expect(ready.size).to.equal(1);
+  });
+
+  it('holds a namespace back at its slots, however many groups it has', () => {
+    const ready = newReadyKeys(
+      { group: 1, namespace: 3, total: 10 },
+      ...['1', '2', '3', '4', '5'].map((region) => ({ id: `many-${region}`, namespace: 'many', group: region })),
+      { id: 'one', namespace: 'one' },
+    );
+    expect(takeWithoutEnd(ready)).to.equal('many-1 one many-2 many-3');
+  });
+
+  it('hands out no more keys than there are slots in total, and then lets namespaces take turns', () => {
+    const ready = newReadyKeys(
+      { group: 2, namespace: 2, total: 2 },
+      { id: '1' },
+      { id: '2' },
+      { id: '3' },
+      { id: '4' },
+    );
+    const running = [ready.take(), ready.take()];
+    ready.add(readyKey('other', { namespace: 'other' }));
+    expect(ready.take()).to.equal(undefined);
+    for (const item of running) if (item !== undefined) ready.finish(item);
+    expect(takeWithoutEnd(ready)).to.equal('3 other');
+  });
+
+  it('removes a key that is not handed out yet', () => {
+    const item = readyKey('gone');
+    const ready = newReadyKeys(ONE_AT_A_TIME, { id: 'stays' });
+    ready.add(item);
+    ready.delete(item);
+    ready.delete(item);
+    expect(ready.size).to.equal(1);
+    expect(takeAll(ready)).to.equal('stays');
   });
 });

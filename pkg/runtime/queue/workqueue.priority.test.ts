@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { key, startQueue, takeAll } from '../testing/workqueue.ts';
-import { Workqueue } from './workqueue.ts';
 
 // Many test cases of this file are those of controller-runtime's priority queue.
 
@@ -16,22 +14,22 @@ describe('The priority of a key', () => {
     expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
   });
 
-  it('puts high before all others', async () => {
+  it('puts urgent before all others', async () => {
     const { queue } = startQueue();
     queue.add(a);
     queue.add(b, 'low');
-    queue.add(c, 'high');
+    queue.add(c, 'urgent');
     expect(queue.length).to.equal(3);
     expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
     queue.add(a);
     queue.add(b, 'low');
-    queue.add(b, 'high');
+    queue.add(b, 'urgent');
     expect(await takeAll(queue), 'raised').to.deep.equal(['b', 'a']);
   });
 
   it('counts for one hand-out', async () => {
     const { queue, clock } = startQueue();
-    queue.add(a, 'high');
+    queue.add(a, 'urgent');
     await queue.get();
     queue.addAfter(b, 5);
     queue.addAfter(a, 10);
@@ -63,24 +61,6 @@ describe('The priority of a key', () => {
     await clock.advance(10);
     queue.add(b);
     expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
-  });
-
-  it('counts as normal for a head that is no longer the first of its cluster', async () => {
-    let head = 'a';
-    const queue = new Workqueue({ clock: new VirtualClock(), isHead: ({ name }) => name === head });
-    queue.add(a, 'head');
-    queue.add(b);
-    queue.add(c, 'head');
-    head = 'c';
-    const first = await queue.get();
-    expect(first).to.deep.equal(c);
-    queue.add(a, 'low');
-    head = 'a';
-    expect(await takeAll(queue), 'a keeps the priority normal').to.deep.equal(['b', 'a']);
-    queue.done(c);
-    queue.add(b);
-    queue.add(a, 'head');
-    expect(await takeAll(queue), 'a is the head again').to.deep.equal(['a', 'b']);
   });
 
   it('is raised for a key that is being processed', async () => {

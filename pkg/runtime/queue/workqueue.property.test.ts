@@ -24,14 +24,14 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
 describe('The workqueue with random operations', () => {
   /**
    * Runs the steps on a workqueue and checks its rules at each step. The workers process the keys for the durations
-   * `spans`, in turn. `areShared`: the workqueue divides the workers between two regions.
+   * `spans`, in turn. `areShared`: the workqueue has slots for two groups.
    */
   async function run(steps: readonly Step[], workers: number, spans: readonly Ms[], areShared: boolean): Promise<void> {
     const clock = new VirtualClock();
     const queue = new Workqueue({
       clock,
-      ...(areShared && { workers }),
-      placementOf: ({ name }) => ({ cluster: name, order: name, region: REGIONS[name] ?? '', identity: '' }),
+      ...(areShared && { slots: { group: workers, namespace: workers, total: workers } }),
+      groupOf: ({ name }) => REGIONS[name] ?? '',
     });
     const inWork = new Set<string>();
     /** The keys that were added and not handed out yet, each with the time at which it is due. */
@@ -60,7 +60,7 @@ describe('The workqueue with random operations', () => {
     /** How often each key was added with backoff since its last `forget`. */
     const failures = new Map<string, number>();
     const broken: unknown[] = [];
-    const running = Array.from({ length: queue.mostWorkers ?? workers }, () =>
+    const running = Array.from({ length: Math.min(queue.mostWorkers, workers) }, () =>
       worker().catch((error: unknown) => broken.push(error)),
     );
     const look = async (): Promise<void> => {

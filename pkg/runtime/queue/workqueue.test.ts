@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { key, startQueue, takeAll } from '../testing/workqueue.ts';
 import type { Ms } from '../../env/clock.ts';
-import type { ObjectKey } from '../../kube/types.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { Workqueue } from './workqueue.ts';
-import type { Placement, WorkqueueMetrics } from './workqueue.ts';
+import type { WorkqueueMetrics } from './workqueue.ts';
 
 // Many test cases of this file are those of client-go's util/workqueue.
 
@@ -75,41 +74,34 @@ describe('The workqueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  describe('with the places of keys', () => {
-    const places = new Map<string, Partial<Placement>>();
-    const startPlaced = (workers?: number): Workqueue => {
-      const placementOf = ({ name }: ObjectKey): Placement => ({
-        cluster: '',
-        order: '',
-        region: '',
-        identity: '',
-        ...places.get(name),
-      });
-      return new Workqueue({ clock: new VirtualClock(), placementOf, ...(workers !== undefined && { workers }) });
-    };
-    beforeEach(() => places.clear());
-
-    it('reads the place of a ready key again when the key is added again', async () => {
-      const queue = startPlaced();
-      for (const one of [a, b, c]) queue.add(one);
-      places.set('c', { cluster: 'c' }).set('b', { order: '1' }).set('a', { order: '2' });
-      for (const one of [a, b, c]) queue.add(one);
-      expect(queue.length).to.equal(3);
-      expect(await takeAll(queue)).to.deep.equal(['b', 'c', 'a']);
+  it('reads the group of a ready key again when the key is added again, and hands it out if that has a free slot', async () => {
+    const groups = new Map<string, string>();
+    const clock = new VirtualClock();
+    const queue = new Workqueue({
+      clock,
+      slots: { group: 2, namespace: 10, total: 10 },
+      groupOf: ({ name }) => groups.get(name) ?? 'unknown',
     });
+    const got: (string | undefined)[] = [];
+    for (let worker = 0; worker < 3; worker++) void queue.get().then((next) => got.push(next?.name));
+    for (const one of [a, b, c]) queue.add(one);
+    await clock.settle();
+    expect(got, 'two of one group').to.deep.equal(['a', 'b']);
+    groups.set('c', 'eu-west-1');
+    queue.add(c);
+    await clock.settle();
+    expect(got).to.deep.equal(['a', 'b', 'c']);
+  });
 
-    it('hands out a key at once when its region turns out to have a share left', async () => {
-      const queue = startPlaced(2);
-      const got: (string | undefined)[] = [];
-      for (let worker = 0; worker < 3; worker++) void queue.get().then((next) => got.push(next?.name));
-      for (const one of [a, b, c]) queue.add(one);
-      await Promise.resolve();
-      expect(got, 'two workers in one region').to.deep.equal(['a', 'b']);
-      places.set('c', { region: 'eu-west-1' });
-      queue.add(c);
-      await Promise.resolve();
-      expect(got).to.deep.equal(['a', 'b', 'c']);
-    });
+  it('hands out once a key that one event adds twice, also when a worker is idle', async () => {
+    const { queue, clock } = startQueue();
+    const got = queue.get();
+    queue.add(a);
+    queue.add(a, 'urgent');
+    expect(await got).to.deep.equal(a);
+    queue.done(a);
+    await clock.settle();
+    expect(queue.length).to.equal(0);
   });
 
   describe('addAfter', () => {

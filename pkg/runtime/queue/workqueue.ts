@@ -1,8 +1,7 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import type { ObjectKey } from '../../kube/types.ts';
-import type { QueuePriority, ReadyItem } from './ready-keys.ts';
+import type { QueuePriority, ReadyItem, Slots } from './ready-keys.ts';
 import { ReadyKeys, isHigher } from './ready-keys.ts';
-import type { Backend } from './worker-shares.ts';
 
 /**
  * The shortest and the longest backoff of a key, as client-go's default for controllers: 5 ms after the first failure,
@@ -22,36 +21,19 @@ export interface WorkqueueMetrics {
   registerGauges(queue: { depth(): number; processing(): readonly Ms[] }): void;
 }
 
-/** The values by which the workqueue divides its workers between the keys. */
-export interface Placement extends Omit<Backend, 'namespace'> {
-  readonly cluster: string;
-  /**
-   * The place of the key among the keys of its cluster. The key with the lowest `order`, compared as text, goes first.
-   */
-  readonly order: string;
-}
-
 export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
+  /** How many keys may be processed at the same time. Undefined: as many as there are calls of `get`. */
+  readonly slots?: Slots;
   /**
-   * The number of workers, which the workqueue divides between the namespaces, regions and identities that have work. Undefined:
-   * every call of `get` gets a key as soon as a key is ready.
+   * Returns the group of a key within its namespace, for example the remote system that its reconcile calls. Called when
+   * the key becomes ready, and when a ready key is added again. Undefined: a namespace is one group.
    */
-  readonly workers?: number;
-  /**
-   * Returns the cluster, order, region and identity of a key. Called when the key becomes ready, and when a ready key
-   * is added again.
-   */
-  readonly placementOf?: (key: ObjectKey) => Placement;
-  /**
-   * Whether the key is now the first key with work to do in its cluster. Called for a key of priority `head` when a
-   * worker could take the key. Undefined: every key counts as the first.
-   */
-  readonly isHead?: (key: ObjectKey) => boolean;
+  readonly groupOf?: (key: ObjectKey) => string;
 }
 
-const NO_PLACEMENT: Placement = { cluster: '', order: '', region: '', identity: '' };
+const UNLIMITED: Slots = { group: Infinity, namespace: Infinity, total: Infinity };
 
 /** A key in the workqueue. Each key has at most one item, with the earliest time of all additions of the key. */
 interface Item {
@@ -82,7 +64,7 @@ interface Processing {
  * - A key that is added several times is handed out once, with the earliest time and the highest priority of its
  *   additions.
  * - A key is handed out only after it was added, so the worker sees at least the state that caused the addition.
- * - {@link ReadyKeys} chooses the next key: fair between namespaces, clusters, regions and identities.
+ * - {@link ReadyKeys} chooses the next key: namespaces take turns, then their groups.
  */
 export class Workqueue {
   private readonly clock: Clock;
@@ -91,7 +73,8 @@ export class Workqueue {
   private readonly processing = new Map<string, Processing>();
   /** The keys that are ready and are not being processed. */
   private readonly ready: ReadyKeys<ReadyKey>;
-  private readonly placementOf: (key: ObjectKey) => Placement;
+  private readonly groupOf: (key: ObjectKey) => string;
+  private readonly slots: Slots;
   /** How often each key was added with backoff since its last `forget`. */
   private readonly failures = new Map<string, number>();
   private readonly idleWorkers: ((key: ObjectKey | undefined) => void)[] = [];
@@ -100,9 +83,9 @@ export class Workqueue {
   constructor(options: WorkqueueOptions) {
     this.clock = options.clock;
     this.metrics = options.metrics;
-    const { workers, isHead } = options;
-    this.ready = new ReadyKeys({ workers, isHead: isHead && (({ key }) => isHead(key)) });
-    this.placementOf = options.placementOf ?? (() => NO_PLACEMENT);
+    this.slots = options.slots ?? UNLIMITED;
+    this.groupOf = options.groupOf ?? (() => '');
+    this.ready = new ReadyKeys(this.slots);
     this.metrics?.registerGauges({
       depth: () => [...this.items.values()].filter(({ state }) => state.kind === 'ready').length,
       processing: () => [...this.processing.values()].map(({ since }) => this.clock.monotonic() - since),
@@ -114,9 +97,9 @@ export class Workqueue {
     return this.ready.size;
   }
 
-  /** The largest number of keys that are processed at the same time; undefined: not limited. */
-  get mostWorkers(): number | undefined {
-    return this.ready.most;
+  /** The largest number of keys that are processed at the same time; `Infinity` if it is not limited. */
+  get mostWorkers(): number {
+    return this.slots.total;
   }
 
   /** Makes the key ready for a worker now. Does nothing after `shutDown`. */
@@ -205,8 +188,8 @@ export class Workqueue {
       state.timer.cancel();
       this.items.delete(id);
     }
-    // A worker waits in `get` only while no key can be handed out. So each `get` that still waits returns `undefined`
-    // now.
+    this.dispatch();
+    // Each `get` that still waits returns `undefined`, because no key can be handed out.
     for (const worker of this.idleWorkers.splice(0)) worker(undefined);
   }
 
@@ -229,40 +212,25 @@ export class Workqueue {
     this.items.set(id, item);
     this.metrics?.recordAdd();
     if (this.processing.has(id)) return;
-    const ready = this.enterReady(item);
-    if (this.ready.canTake(ready)) this.dispatch();
+    this.enterReady(item);
+    // One event may add a key twice, with two priorities. An idle worker takes the key after both.
+    queueMicrotask(() => this.dispatch());
   }
 
-  private enterReady(item: Item): ReadyKey {
+  private enterReady(item: Item): void {
     const { key, priority, state } = item;
-    const placement = this.placementOf(key);
-    const { order, region, identity } = placement;
-    const ready: ReadyKey = {
-      id: idOf(key),
-      key,
-      namespace: key.namespace,
-      group: groupOf(placement),
-      order,
-      priority,
-      backend: { namespace: key.namespace, region, identity },
-      readySince: state.kind === 'ready' ? state.since : this.clock.monotonic(),
-    };
+    const readySince = state.kind === 'ready' ? state.since : this.clock.monotonic();
+    const ready = { id: idOf(key), key, namespace: key.namespace, group: this.groupOf(key), priority, readySince };
     item.ready = ready;
     this.ready.add(ready);
-    return ready;
   }
 
-  /**
-   * Moves a ready key to its new place if its cluster, region, identity, order or priority has changed. Otherwise the
-   * key keeps its position in the workqueue.
-   */
+  /** Moves a ready key to its new place if its group or priority has changed; otherwise the key keeps its place. */
   private replace(item: Item, before: ReadyKey): void {
-    const placement = this.placementOf(item.key);
-    const isSame = groupOf(placement) === before.group && placement.order === before.order;
-    if (isSame && item.priority === before.priority) return;
+    if (this.groupOf(item.key) === before.group && item.priority === before.priority) return;
     this.ready.delete(before);
-    const ready = this.enterReady(item);
-    if (this.ready.canTake(ready)) this.dispatch();
+    this.enterReady(item);
+    this.dispatch();
   }
 
   /** Gives ready keys to idle workers, until no key can be handed out or no worker is idle. */
@@ -276,7 +244,7 @@ export class Workqueue {
 
   private takeNext(): ObjectKey | undefined {
     const now = this.clock.monotonic();
-    const ready = this.ready.take(now);
+    const ready = this.ready.take();
     if (ready === undefined) return undefined;
     this.items.delete(ready.id);
     this.processing.set(ready.id, { since: now, ready });
@@ -284,8 +252,6 @@ export class Workqueue {
     return ready.key;
   }
 }
-
-const groupOf = ({ cluster, region, identity }: Placement): string => [cluster, region, identity].join('|');
 
 function raisePriority(item: Item, priority: QueuePriority): void {
   const current = item.ready?.priority ?? item.priority;

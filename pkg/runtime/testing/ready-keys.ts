@@ -1,19 +1,13 @@
-import type { QueuePriority, ReadyItem } from '../queue/ready-keys.ts';
+import type { ReadyItem } from '../queue/ready-keys.ts';
 
-export interface ReadyFields {
-  readonly namespace?: string;
-  readonly cluster?: string;
-  readonly order?: string;
-  readonly priority?: QueuePriority;
-  readonly region?: string;
-  readonly identity?: string;
-  readonly readySince?: number;
-}
+export type ReadyFields = Partial<Omit<ReadyItem, 'id'>>;
 
-/** A ready key with priority `normal`, by default of one namespace, cluster, region and identity. */
-export const readyKey = (id: string, fields: ReadyFields = {}): ReadyItem => {
-  const { namespace = 'team', cluster = 'prod', order = '', priority = 'normal', readySince = 0 } = fields;
-  const { region = 'eu-west-1', identity = 'default' } = fields;
-  const group = [cluster, region, identity].join('|');
-  return { id, namespace, group, order, priority, readySince, backend: { namespace, region, identity } };
-};
+/** A ready key with priority `normal`, by default of one namespace and group. */
+export const readyKey = (id: string, fields: ReadyFields = {}): ReadyItem => ({
+  id,
+  namespace: 'team',
+  group: 'eu-west-1',
+  priority: 'normal',
+  readySince: 0,
+  ...fields,
+});

@@ -12,7 +12,6 @@ import { ADDED_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
-import { groupCallsByResync } from '../../world/aws/comparisons.ts';
 import { eventually } from '../../support/eventually.ts';
 import { messageOf, stalled, summaryOf } from '../../world/object-state.ts';
 import type { OtherClient } from '../../world/aws/other-client.ts';
@@ -247,7 +246,7 @@ describe('drift in AWS', () => {
   });
 
   describe('no drift', () => {
-    it('a resync makes three AWS calls for each object and the next resync one, and both write nothing anywhere', async () => {
+    it('each resync makes three AWS calls for each object, and writes nothing anywhere', async () => {
       const names = ['still-a', 'still-b', 'still-c'];
       await Promise.all(names.map((name) => readyProfile(name)));
       // The controller also resyncs the AWSFargateProfiles of earlier tests. So the test compares only the state of its
@@ -288,9 +287,12 @@ describe('drift in AWS', () => {
       expect(await state()).to.deep.equal(before);
       for (const name of names) {
         const about = [...calls.about(`default_${name}`), ...calls.about(`${name}-default_${name}_fargate`)];
-        const comparisons = groupCallsByResync(about, SYNC_PERIOD_MS);
-        expect(comparisons, name).to.have.length.of.at.least(4);
-        expect(comparisons.map(({ length }) => length).join(' '), name).to.match(/^(3 )?(1 3 ?)*1?$/);
+        const operations = about.toSorted((a, b) => a.seq - b.seq).map(({ operation }) => operation);
+        // DescribeFargateProfile, then GetRole and ListAttachedRolePolicies in any order. The first and the last resync may
+        // be incomplete.
+        expect(operations.map((each) => each.charAt(0)).join(''), name).to.match(
+          /^[GL]{0,2}(?:D(?:GL|LG)){4,}(?:D[GL]?)?$/,
+        );
       }
     });
   });

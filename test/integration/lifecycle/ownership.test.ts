@@ -355,7 +355,7 @@ describe('ownership of Fargate profiles and roles', () => {
           // The controller adds its tags to the role and to the Fargate profile. It also adds the confused-deputy
           // condition to the trust policy of the role, because Cluster API Provider AWS creates trust policies without
           // this condition.
-          expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
+          expect(operationsOf(calls)).to.deep.equal(['TagResource', 'TagRole', 'UpdateAssumeRolePolicy']);
           const found = world.awsView.profile(profile.name);
           expect(found).to.deep.equal({
             ...profile,

@@ -1,13 +1,18 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
+import type {
+  AWSFargateProfile,
+  AWSFargateProfileSpec,
+  AWSFargateProfileStatus,
+} from '../../../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../../pkg/fargate/arns.ts';
 import type { DesiredInputs } from './desired.ts';
-import { desiredFor, withCurrentRoleName, withProfileNameInUse } from './desired.ts';
+import { candidateNames, desiredFor } from './desired.ts';
 import type { Desired, ManagedRole } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
+import type { ObservedProfile } from '../../model/observed-state.ts';
 import { messageOf, newReason } from '../../reasons/reasons.ts';
 import {
   ACCOUNT,
@@ -136,19 +141,10 @@ describe('desiredFor', () => {
       return `${subnets.join()} of ${subnetSource}`;
     };
 
-    it('are those of spec.subnetIDs', () => {
+    it('are those of spec.subnetIDs, else those in status once provisioned, else those of the control plane', () => {
       expect(subnetsOf({ subnetIDs: ['subnet-0c'] }, provisioned)).to.equal('subnet-0c of spec');
-    });
-
-    it('of a provisioned object are those in status, even if the control plane has new subnets', () => {
       expect(subnetsOf({}, provisioned)).to.equal('subnet-0f of status');
-    });
-
-    it('of an object that is not provisioned are those of the control plane', () => {
       expect(subnetsOf({}, { subnets: ['subnet-0f'] })).to.equal('subnet-0a,subnet-0b of controlPlane');
-    });
-
-    it('with an empty spec.subnetIDs are those of the control plane', () => {
       expect(subnetsOf({ subnetIDs: [] })).to.equal('subnet-0a,subnet-0b of controlPlane');
     });
   });
@@ -175,6 +171,8 @@ describe('desiredFor', () => {
 
   describe('reports an error for', () => {
     const CORRECT = 'Correct this field. The controller then continues on its own.';
+    const CORRECT_TAGS =
+      'Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. The controller then continues on its own.';
     const many = Object.fromEntries(Array.from({ length: 49 }, (_, index) => [`key-${index}`, 'x']));
     const refusals: readonly (readonly [what: string, spec: Partial<AWSFargateProfileSpec>, message: string])[] = [
       [
@@ -210,12 +208,12 @@ describe('desiredFor', () => {
       [
         'more tags than AWS allows',
         { additionalTags: many },
-        'TagsInvalid: AWS does not accept the tags for this object: there are 51 tags (2 of them from this controller), but AWS allows only 50. Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. The controller then continues on its own.',
+        `TagsInvalid: AWS does not accept the tags for this object: there are 51 tags (2 of them from this controller), but AWS allows only 50. ${CORRECT_TAGS}`,
       ],
       [
         'a tag key that AWS reserves',
         { additionalTags: { 'aws:team': 'x' } },
-        'TagsInvalid: AWS does not accept the tags for this object: tag "aws:team" of the AWSFargateProfile: AWS reserves keys that begin with "aws:". Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. The controller then continues on its own.',
+        `TagsInvalid: AWS does not accept the tags for this object: tag "aws:team" of the AWSFargateProfile: AWS reserves keys that begin with "aws:". ${CORRECT_TAGS}`,
       ],
     ];
     for (const [what, spec, message] of refusals) {
@@ -270,52 +268,30 @@ describe('desiredFor', () => {
   });
 
   describe('the names to observe', () => {
+    const describeNames = ({ names }: Desired) => `${names.profiles.join()} and ${names.roles.join()}`;
     const namesOf = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}) =>
-      desiredOf(anObject({ spec, status })).names;
-    const namesOnDeletion = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}) =>
-      desiredOfDeletion(aDeletedObject({ spec, status })).names;
+      describeNames(desiredOf(anObject({ spec, status })));
+    const onDeletion = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}) =>
+      describeNames(desiredOfDeletion(aDeletedObject({ spec, status })));
+    const before = { profileName: ProfileName.of('former'), role: { name: RoleName.of('former-role') } };
+    const foreign = { role: { name: RoleName.of('theirs'), managed: false } };
+    const small = { role: { name: RoleName.of('pods') } };
+    const [capitals, web] = [{ roleName: RoleName.of('Pods') }, { profileName: ProfileName.of('web') }];
+    const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/pods');
 
-    it('are those of the wanted profile and role', () => {
-      expect(namesOf({})).to.deep.equal({ profiles: [PROFILE], roles: [ROLE] });
+    it('are those of the wanted profile and role, and those in status, each once', () => {
+      expect(namesOf({})).to.equal(`${PROFILE} and ${ROLE}`);
+      expect(namesOf({ profileName: PROFILE }, before)).to.equal(`${PROFILE},former and ${ROLE},former-role`);
+      expect(namesOf({}, { profileName: PROFILE, role: { name: ROLE } })).to.equal(`${PROFILE} and ${ROLE}`);
+      expect(namesOf(capitals, small), 'IAM ignores the case of names').to.equal(`${PROFILE} and Pods`);
+      expect(namesOf({}, foreign), 'without a foreign role').to.equal(`${PROFILE} and ${ROLE}`);
     });
 
-    it('include those in status, each name once', () => {
-      const status = { profileName: ProfileName.of('former'), role: { name: RoleName.of('former-role') } };
-      expect(namesOf({ profileName: PROFILE }, status)).to.deep.equal({
-        profiles: [PROFILE, 'former'],
-        roles: [ROLE, 'former-role'],
-      });
-      expect(namesOf({}, { profileName: PROFILE, role: { name: ROLE } })).to.deep.equal({
-        profiles: [PROFILE],
-        roles: [ROLE],
-      });
-    });
-
-    it('have each role once, because IAM takes names in upper and lower case for the same name', () => {
-      const [roleName, recorded] = [RoleName.of('Pods'), RoleName.of('pods')];
-      expect(namesOf({ roleName }, { role: { name: recorded } }).roles).to.deep.equal(['Pods']);
-      expect(namesOnDeletion({ roleName }, { role: { name: recorded } }).roles).to.deep.equal(['Pods']);
-    });
-
-    it('do not include a foreign role in status', () => {
-      expect(namesOf({}, { role: { name: RoleName.of('theirs'), managed: false } }).roles).to.deep.equal([ROLE]);
-    });
-
-    it('on deletion are those of spec and status', () => {
-      const status = { profileName: ProfileName.of('former'), role: { name: RoleName.of('former-role') } };
-      expect(namesOnDeletion({ profileName: ProfileName.of('web') }, status)).to.deep.equal({
-        profiles: ['web', 'former'],
-        roles: ['prod-web_fargate', 'former-role'],
-      });
-    });
-
-    it('on deletion without a recorded role include all role names that Cluster API Provider AWS computes', () => {
-      expect(namesOnDeletion({}).roles).to.deep.equal([ROLE, FORMER_ROLE]);
-    });
-
-    it('on deletion do not include the role of spec.roleARN', () => {
-      const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/pods');
-      expect(namesOnDeletion({ roleARN }).roles).to.deep.equal([]);
+    it('on deletion are those of spec and status, and without a recorded role all that CAPA computes', () => {
+      expect(onDeletion(web, before)).to.equal('web,former and prod-web_fargate,former-role');
+      expect(onDeletion(capitals, small), 'IAM ignores the case of names').to.equal(`${PROFILE} and Pods`);
+      expect(onDeletion({})).to.equal(`${PROFILE} and ${ROLE},${FORMER_ROLE}`);
+      expect(onDeletion({ roleARN }), 'without the role of spec.roleARN').to.equal(`${PROFILE} and `);
     });
   });
 
@@ -367,6 +343,30 @@ describe('desiredFor', () => {
     });
   });
 
+  const nothingRecorded = {
+    profileName: undefined,
+    profileARN: undefined,
+    lostNames: { profiles: [], roles: [] },
+    isUnproven: false,
+    roleName: undefined,
+    isRoleManaged: undefined,
+    roleId: undefined,
+    accessEntryRenewedFor: undefined,
+    accessEntryCheckedFor: undefined,
+    accessEntryDeletedOf: undefined,
+    attachedPolicies: [],
+    permissionsBoundary: undefined,
+    tagKeys: [],
+    isProvisioned: false,
+    location: 'none',
+    isCreateRequested: false,
+    isCreateUnconfirmed: false,
+  };
+
+  it('has an empty recorded state without status', () => {
+    expect(desiredOf().recorded).to.deep.equal(nothingRecorded);
+  });
+
   it('reads the recorded state from status and annotations', () => {
     const object = anObject({
       metadata: {
@@ -394,10 +394,8 @@ describe('desiredFor', () => {
       },
     });
     expect(desiredOf(object, { isCreateUnconfirmed: true }).recorded).to.deep.equal({
+      ...nothingRecorded,
       profileName: PROFILE,
-      profileARN: undefined,
-      lostNames: { profiles: [], roles: [] },
-      isUnproven: false,
       roleName: ROLE,
       isRoleManaged: true,
       roleId: 'AROAEXAMPLE',
@@ -440,28 +438,6 @@ describe('desiredFor', () => {
     expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });
 
-  it('has an empty recorded state without status', () => {
-    expect(desiredOf().recorded).to.deep.equal({
-      profileName: undefined,
-      profileARN: undefined,
-      lostNames: { profiles: [], roles: [] },
-      isUnproven: false,
-      roleName: undefined,
-      isRoleManaged: undefined,
-      roleId: undefined,
-      accessEntryRenewedFor: undefined,
-      accessEntryCheckedFor: undefined,
-      accessEntryDeletedOf: undefined,
-      attachedPolicies: [],
-      permissionsBoundary: undefined,
-      tagKeys: [],
-      isProvisioned: false,
-      location: 'none',
-      isCreateRequested: false,
-      isCreateUnconfirmed: false,
-    });
-  });
-
   it('contains the reason for which nothing may be created', () => {
     const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
     expect(
@@ -475,62 +451,94 @@ describe('desiredFor', () => {
   });
 });
 
-describe('withProfileNameInUse', () => {
+describe('desiredFor, once EKS has answered', () => {
   const KEPT = ProfileName.of('shared_web');
-  const object = (spec: Partial<AWSFargateProfileSpec> = {}) => anObject({ spec, status: { profileName: KEPT } });
-  const namesFor = (desired: Desired, tags?: Readonly<Record<string, string>>) => {
-    const profiles = [{ name: KEPT, found: tags && aProfile({ name: KEPT, tags }) }];
-    const chosen = withProfileNameInUse(desired, profiles);
-    if (E.isLeft(chosen)) return chosen.left.name;
-    const { profile, role } = wanted(chosen.right);
-    return [profile.name, role.name];
-  };
   const COMPUTED = [PROFILE, ROLE];
+  const KEPT_NAMES = [KEPT, 'prod-shared_web_fargate'];
+  const kept = (spec: Partial<AWSFargateProfileSpec> = {}) => anObject({ spec, status: { profileName: KEPT } });
+  const tagged = (tags: Readonly<Record<string, string>> = PROFILE_TAGS) => [
+    { name: KEPT, found: aProfile({ name: KEPT, tags }) },
+    { name: PROFILE, found: undefined },
+  ];
+  const arnOf = (role: string) => RoleArn.of(`arn:aws:iam::111122223333:role/${role}`);
+  const using = (role: string) => [{ name: PROFILE, found: aProfile({ podExecutionRoleArn: arnOf(role) }) }];
+  const NOTHING: readonly ObservedProfile[] = [];
+  const OF_EKS_TEAM = { [OWNER_TAG]: 'eks-team/web' };
 
-  it('keeps the recorded name, and the role name computed from it, if spec.profileName has been removed', () => {
-    expect(namesFor(desiredOf(object()), PROFILE_TAGS)).to.deep.equal([KEPT, 'prod-shared_web_fargate']);
-  });
+  /** Returns the names of the wanted profile and role, after a look whether the pass had asked for them. */
+  function namesFor(object: AWSFargateProfile, profiles: readonly ObservedProfile[]): readonly string[] {
+    const desired = desiredFor(object, desiredInputs(), profiles);
+    if (E.isLeft(desired)) return [desired.left.name];
+    const { profile, role } = wanted(desired.right);
+    const candidates = candidateNames(object, desiredInputs(), desiredOf(object));
+    expect(candidates.profiles).to.include.members([...desired.right.names.profiles]);
+    expect(candidates.roles).to.include.members([...desired.right.names.roles]);
+    return [profile.name, role.name];
+  }
 
-  it('computes the names that Cluster API Provider AWS would give from the recorded name', () => {
-    const found = aProfile({ name: KEPT });
-    const chosen = withProfileNameInUse(desiredOf(object()), [{ name: KEPT, found }]);
-    expect(E.isRight(chosen) && chosen.right.identity).to.deep.include({
+  const roleInStatus = { role: { name: RoleName.of('pods') } };
+  const provisioned = anObject({ status: { ...roleInStatus, initialization: { provisioned: true } } });
+  const ofInvalidName = anObject({ metadata: { namespace: 'eks-team' }, status: { profileName: KEPT } });
+  const namedRole = anObject({ spec: { roleName: RoleName.of('shared') } });
+  const badRecord = anObject({ status: { profileName: ProfileName.of('no name') } });
+  type Row = readonly [string, AWSFargateProfile, readonly ObservedProfile[], names: readonly string[]];
+  const rows: readonly Row[] = [
+    ['a recorded profile, and spec.profileName was removed', kept(), tagged(), KEPT_NAMES],
+    ['no recorded profile any more', kept(), NOTHING, COMPUTED],
+    ['a recorded profile of another object', kept(), tagged({ [OWNER_TAG]: 'team-b/web' }), COMPUTED],
+    ['a recorded profile without an owner', kept(), tagged({}), COMPUTED],
+    ['a recorded profile of CAPA, which anyone who writes status could name', kept(), tagged(CAPA_TAGS), COMPUTED],
+    ['a recorded profile, and another name in the spec', kept({ profileName: PROFILE }), tagged(), COMPUTED],
+    ['a recorded name that is invalid', badRecord, NOTHING, COMPUTED],
+    ['an invalid computed name', ofInvalidName, NOTHING, ['InvalidSpec']],
+    ['an invalid computed name, and a recorded profile', ofInvalidName, tagged(OF_EKS_TEAM), KEPT_NAMES],
+    ['a profile with the role that CAPA made before v2.7.0', anObject(), using(FORMER_ROLE), [PROFILE, FORMER_ROLE]],
+    ['a provisioned profile, and spec.roleName was removed', provisioned, using('pods'), [PROFILE, 'pods']],
+    ['a profile with the recorded role', anObject({ status: roleInStatus }), using('pods'), COMPUTED],
+    ['a profile with the computed role', anObject(), using(ROLE), COMPUTED],
+    ['a profile with any other role', anObject(), using('theirs'), COMPUTED],
+    ['a profile with a role of CAPA, and another in the spec', namedRole, using(FORMER_ROLE), [PROFILE, 'shared']],
+  ];
+  for (const [situation, object, profiles, names] of rows)
+    it(`wants the names ${names.join()} with ${situation}`, () =>
+      expect(namesFor(object, profiles)).to.deep.equal(names));
+
+  it('has all other values of the names in use', () => {
+    const desired = desiredFor(kept(), desiredInputs(), tagged());
+    expect(E.isRight(desired) && desired.right.identity).to.deep.include({
       profileName: KEPT,
       capaRoleNames: ['prod-shared_web_fargate', `${EKS_CLUSTER}-shared_web_fargate`],
     });
+    const former = desiredFor(anObject(), desiredInputs(), using(FORMER_ROLE));
+    expect(E.isRight(former) && former.right).to.deep.include({ names: { profiles: [PROFILE], roles: [FORMER_ROLE] } });
+    expect(E.isRight(former) && wanted(former.right).role.arn).to.equal(arnOf(FORMER_ROLE));
   });
 
-  const others: readonly (readonly [string, Readonly<Record<string, string>> | undefined])[] = [
-    ['does not exist', undefined],
-    ['belongs to another object', { [OWNER_TAG]: 'team-b/web' }],
-    ['has no tag of an owner', {}],
-    ['has only the tag of Cluster API Provider AWS, because anyone who writes status could name it', CAPA_TAGS],
-  ];
-  for (const [what, tags] of others) {
-    it(`takes the computed name if the profile with the recorded name ${what}`, () => {
-      expect(namesFor(desiredOf(object()), tags)).to.deep.equal(COMPUTED);
-    });
-  }
+  it('wants nothing on deletion, and looks for the same names', () => {
+    const object = aDeletedObject({ status: { profileName: KEPT } });
+    const inputs = desiredInputs({ controlPlaneFacts: undefined });
+    const desired = desiredOfDeletion(object);
+    expect(E.toUnion(desiredFor(object, inputs, tagged()))).to.deep.equal(desired);
+    expect(candidateNames(object, inputs, desired)).to.equal(desired.names);
+  });
+});
 
-  it('takes the name in the spec, whatever name is recorded', () => {
-    expect(namesFor(desiredOf(object({ profileName: PROFILE })), PROFILE_TAGS)).to.deep.equal(COMPUTED);
+describe('candidateNames', () => {
+  const namesOf = (object: AWSFargateProfile) => candidateNames(object, desiredInputs(), desiredOf(object));
+
+  it('are the computed names, and all names that CAPA computes for a role', () =>
+    expect(namesOf(anObject())).to.deep.equal({ profiles: [PROFILE], roles: [ROLE, FORMER_ROLE] }));
+
+  it('have no other role if the spec names the role', () => {
+    const spec = { roleName: RoleName.of('shared') };
+    expect(namesOf(anObject({ spec })).roles).to.deep.equal(['shared']);
   });
 
-  it('takes the computed name if the recorded name is no valid name', () => {
-    const desired = desiredOf(anObject({ status: { profileName: ProfileName.of('no name') } }));
-    expect(namesFor(desired, undefined)).to.deep.equal(COMPUTED);
-  });
-
-  it('reports an invalid computed name only if the recorded name does not apply', () => {
-    const invalid = desiredOf(anObject({ metadata: { namespace: 'eks-team' }, status: { profileName: KEPT } }));
-    expect(namesFor(invalid, { [OWNER_TAG]: 'eks-team/web' })).to.deep.equal([KEPT, 'prod-shared_web_fargate']);
-    expect(namesFor(invalid, undefined)).to.equal('InvalidSpec');
-  });
-
-  it('wants nothing on deletion', () => {
-    const desired = desiredOfDeletion(aDeletedObject({ status: { profileName: KEPT } }));
-    expect(E.toUnion(withProfileNameInUse(desired, []))).to.equal(desired);
-  });
+  it('have the recorded and the computed names if spec.profileName is absent', () =>
+    expect(namesOf(anObject({ status: { profileName: ProfileName.of('kept') } }))).to.deep.equal({
+      profiles: ['kept', PROFILE],
+      roles: ['prod-kept_fargate', ROLE, `${EKS_CLUSTER}-kept_fargate`, FORMER_ROLE],
+    }));
 });
 
 describe('findEmptySelectorFields', () => {
@@ -559,48 +567,5 @@ describe('findEmptySelectorFields', () => {
     expect(fieldsOf({ namespace: 'web', labels: { a: '' } }, { labels: { a: '' } })).to.deep.equal([]);
     expect(fieldsOf({ namespace: 'web', labels: { compute: null } }, { labels: { other: 'x' } })).to.deep.equal([]);
     expect(fieldsOf(null, {})).to.deep.equal([]);
-  });
-});
-
-describe('withCurrentRoleName', () => {
-  const using = (arn: string) => [{ name: PROFILE, found: aProfile({ podExecutionRoleArn: RoleArn.of(arn) }) }];
-  const formerArn = `arn:aws:iam::111122223333:role/${FORMER_ROLE}`;
-
-  it('keeps the role name of Cluster API Provider AWS before v2.7.0 if the profile uses that role', () => {
-    const adapted = withCurrentRoleName(desiredOf(), using(formerArn));
-    expect(wanted(adapted).role).to.include({ name: FORMER_ROLE, arn: formerArn });
-    expect(adapted.names.roles).to.deep.equal([FORMER_ROLE]);
-  });
-
-  it('keeps the role in status if spec.roleName has been removed from a provisioned object', () => {
-    const status = { role: { name: RoleName.of('pods_fargate') }, initialization: { provisioned: true } };
-    const keptArn = 'arn:aws:iam::111122223333:role/pods_fargate';
-    const adapted = withCurrentRoleName(desiredOf(anObject({ status })), using(keptArn));
-    expect(wanted(adapted).role).to.include({ name: 'pods_fargate', arn: keptArn });
-    expect(adapted.names.roles).to.deep.equal(['pods_fargate']);
-  });
-
-  const unchanged: readonly (readonly [string, Desired, ReturnType<typeof using>])[] = [
-    [
-      'the role in status is removed from the spec before the profile is provisioned',
-      desiredOf(anObject({ status: { role: { name: RoleName.of('pods_fargate') } } })),
-      using('arn:aws:iam::111122223333:role/pods_fargate'),
-    ],
-    ['the profile uses the role with the wanted name', desiredOf(), using(`arn:aws:iam::111122223333:role/${ROLE}`)],
-    ['the profile uses any other role', desiredOf(), using('arn:aws:iam::111122223333:role/theirs')],
-    [
-      'the role is named in the spec',
-      desiredOf(anObject({ spec: { roleName: RoleName.of('shared') } })),
-      using(formerArn),
-    ],
-    ['nothing is wanted', desiredOfDeletion(), using(formerArn)],
-  ];
-  for (const [situation, desired, profiles] of unchanged) {
-    it(`changes nothing if ${situation}`, () => expect(withCurrentRoleName(desired, profiles)).to.equal(desired));
-  }
-
-  it('changes nothing without a profile', () => {
-    const desired = desiredOf();
-    expect(withCurrentRoleName(desired, [{ name: PROFILE, found: undefined }])).to.equal(desired);
   });
 });

@@ -44,40 +44,60 @@ export interface DesiredInputs {
 
 /**
  * Returns the state of AWS that the spec of an AWSFargateProfile asks for. If `controlPlaneFacts` is `undefined`, for
- * example because the object is being deleted, the desired state has no profile and no role.
+ * example because the object is being deleted, the desired state has no profile and no role. `profiles` are those that
+ * EKS has under the names of {@link candidateNames}; before EKS was read, it is `undefined`.
  *
  * Returns Left if AWS cannot fulfil the spec, for example because of invalid names or tags, or without a private
  * subnet.
  */
-export function desiredFor(object: AWSFargateProfile, inputs: DesiredInputs): E.Either<Reason, Desired> {
-  const current = currentProfileNameOf(object);
-  const computed = profileNameOf(object);
-  const desired = desiredUnderName(current, object, inputs);
-  if (current === computed || inputs.controlPlaneFacts === undefined) return desired;
-  const otherwise = desiredUnderName(computed, object, inputs);
-  return E.map((keeping: Desired) => {
-    const identity = identityOf(object, inputs, keeping.place, current);
-    return { ...keeping, nameInStatus: { identity, otherwise } };
-  })(desired);
+export function desiredFor(
+  object: AWSFargateProfile,
+  inputs: DesiredInputs,
+  profiles?: readonly ObservedProfile[],
+): E.Either<Reason, Desired> {
+  const name = inputs.controlPlaneFacts === undefined ? profileNameOf(object) : nameInUse(object, inputs, profiles);
+  const desired = desiredUnderName(name, object, inputs);
+  return profiles === undefined ? desired : E.map((each: Desired) => withRoleInUse(each, profiles))(desired);
 }
 
 /**
- * Returns the desired state with the final name of the Fargate profile. The function needs the `profiles` that EKS has:
- * if spec.profileName is absent, the object keeps the profile whose name status records, as long as the owner tag of
- * that profile names the object.
- *
- * Returns Left if EKS or IAM would reject a computed name.
+ * Returns the names under which a Fargate profile or role of the object may exist, whatever EKS will answer: the roles
+ * are those whose locks the pass needs.
  */
-export function withProfileNameInUse(
-  desired: Desired,
-  profiles: readonly ObservedProfile[],
-): E.Either<Reason, Desired> {
-  const { wanted, nameInStatus } = desired;
-  if (nameInStatus === undefined) return E.right(desired);
-  const found = profiles.find(({ name }) => name === wanted?.profile.name)?.found;
-  return found !== undefined && profileOwnership(found, desired.identity).kind === 'ours'
-    ? E.right({ ...desired, identity: nameInStatus.identity })
-    : nameInStatus.otherwise;
+export function candidateNames(object: AWSFargateProfile, inputs: DesiredInputs, wish: Desired): Desired['names'] {
+  if (wish.wanted === undefined) return wish.names;
+  const computed = desiredUnderName(profileNameOf(object), object, inputs);
+  const others = E.isRight(computed) ? computed.right.names : { profiles: [], roles: [] };
+  // If the role has a computed name, the existing profile may use a role with a name that an earlier version of Cluster
+  // API Provider AWS computed.
+  const { role } = wish.wanted;
+  const isComputed = role.kind === 'managed' && !role.isNamedInSpec;
+  const ofCapa = isComputed ? [wish, ...(E.isRight(computed) ? [computed.right] : [])] : [];
+  return {
+    profiles: [...new Set([...wish.names.profiles, ...others.profiles])],
+    roles: distinctRoles([
+      ...wish.names.roles,
+      ...others.roles,
+      ...ofCapa.flatMap(({ identity }) => identity.capaRoleNames),
+    ]),
+  };
+}
+
+/**
+ * Returns the name of the wanted profile. If spec.profileName is absent, the object keeps the profile whose name status
+ * records, as long as the tags of that profile name the object.
+ */
+function nameInUse(
+  object: AWSFargateProfile,
+  inputs: DesiredInputs,
+  profiles: readonly ObservedProfile[] | undefined,
+): ProfileName {
+  const [current, computed] = [currentProfileNameOf(object), profileNameOf(object)];
+  if (current === computed || profiles === undefined) return current;
+  const found = profiles.find(({ name }) => name === current)?.found;
+  const place = placeOf(inputs);
+  const isOurs = found && profileOwnership(found, identityOf(object, inputs, place, computed)).kind === 'ours';
+  return isOurs === true ? current : computed;
 }
 
 function desiredUnderName(
@@ -85,11 +105,9 @@ function desiredUnderName(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
 ): E.Either<Reason, Desired> {
-  const { target, controlPlaneFacts, surplus, abandonment, account } = inputs;
-  // The AWS partition follows from the region, as it does for the endpoints of EKS and IAM. The AWSManagedControlPlane
-  // names a partition too, but the controller does not use it.
-  const place: AwsLocation = { partition: partitionOf(target.region), region: target.region, account };
-  const identity = identityOf(object, inputs, place, profileNameOf(object));
+  const { target, controlPlaneFacts, surplus, abandonment } = inputs;
+  const place = placeOf(inputs);
+  const identity = identityOf(object, inputs, place, profileName);
   const { clusterName, eksCluster: name } = target;
   const isRefused =
     clusterName === undefined &&
@@ -140,7 +158,7 @@ function desiredUnderName(
  * - The status of a provisioned object records the name in use. The name comes from spec.roleName, which a client has
  *   removed since.
  */
-export function withCurrentRoleName(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
+function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
   const { wanted, identity, place, recorded } = desired;
   if (wanted?.role.kind !== 'managed' || wanted.role.isNamedInSpec) return desired;
   const inUse = profiles.find(({ name }) => name === wanted.profile.name)?.found?.podExecutionRoleArn;
@@ -152,3 +170,13 @@ export function withCurrentRoleName(desired: Desired, profiles: readonly Observe
   const roles = distinctRoles([role.name, ...desired.names.roles.filter((name) => name !== wanted.role.name)]);
   return { ...desired, wanted: { ...wanted, role }, names: { ...desired.names, roles } };
 }
+
+/**
+ * The AWS partition follows from the region, as it does for the endpoints of EKS and IAM. The AWSManagedControlPlane
+ * names a partition too, but the controller does not use it.
+ */
+const placeOf = ({ target: { region }, account }: DesiredInputs): AwsLocation => ({
+  partition: partitionOf(region),
+  region,
+  account,
+});

@@ -88,15 +88,13 @@ describe('failureBackoffExpired', () => {
   });
 
   it('reports the health issues of the profile', async () => {
-    const pass = failedPass('CREATE_FAILED');
     const issue = { code: 'PodExecutionRoleAlreadyInUse', message: 'a node group uses it', resourceIds: ['pods'] };
-    pass.observed = {
-      ...pass.observed,
-      profiles: pass.observed.profiles.map(({ name, found }) => ({
-        name,
-        found: found && { ...found, health: [issue] },
-      })),
-    };
+    const failed = failedPass('CREATE_FAILED');
+    const profiles = failed.observed.profiles.map(({ name, found }) => ({
+      name,
+      found: found && { ...found, health: [issue] },
+    }));
+    const pass = { ...failed, observed: { ...failed.observed, profiles } };
     const obstacle = await failureBackoffExpired(testServices)({ ...DELETE_PROFILE, because: 'failed' }, pass);
     expect(obstacle?.kind === 'stop' && messageOf(obstacle.reason)).to.include(
       'PodExecutionRoleAlreadyInUse: a node group uses it (resources: pods)',

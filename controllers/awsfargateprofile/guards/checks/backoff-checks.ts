@@ -4,6 +4,7 @@ import { newReason } from '../../reasons/reasons.ts';
 import { isRetryOfFailedProfile } from '../../retry/failed-profile-backoff.ts';
 import { mutationKey, refusalFor } from '../../retry/refused-mutations.ts';
 import type { Check } from '../guards.ts';
+import { stop } from '../guards.ts';
 
 interface BackoffCheckServices {
   readonly clock: Clock;
@@ -17,7 +18,7 @@ export function refusalExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
     const reason = refusalFor(retry.state, mutationKey(mutation, target.identity), generation, clock.monotonic());
-    return reason && { kind: 'stop', reason };
+    return reason && stop(reason);
   };
 }
 
@@ -33,6 +34,6 @@ export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
     if (found === undefined || now >= (retry.state.recovery?.notBefore ?? now)) return undefined;
     const facts = { name: found.name, issues: found.health };
     const name = found.status === 'CREATE_FAILED' ? 'CreateFailed' : 'DeleteFailed';
-    return { kind: 'stop', reason: newReason(name, facts) };
+    return stop(newReason(name, facts));
   };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ServedSchemaState } from '../../../shared/crd/served-schema.ts';
 import type { Mutation } from '../../model/mutation.ts';
-import { ROLE, aDeletedObject, aFailure } from '../../testing/builders.ts';
+import { aDeletedObject, aFailure } from '../../testing/builders.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -21,8 +21,8 @@ describe('leaseValid', () => {
   for (const [timeLeft, expected] of [
     [10_000, 'go'],
     [1, 'go'],
-    [0, 'quit: the lease may have run out'],
-    [-3_000, 'quit: the lease may have run out'],
+    [0, 'stop: NotNow'],
+    [-3_000, 'stop: NotNow'],
   ] as const) {
     it(`returns "${expected}" with ${timeLeft} ms left`, async () => {
       const check = leaseValid({ mutationTimeLeft: () => timeLeft });
@@ -41,7 +41,7 @@ describe('noLiveBlocker', () => {
   for (const mutation of DESTRUCTIVE) {
     it(`asks the API server before ${describeMutationKind(mutation)}`, async () => {
       expect(describeObstacle(await noLiveBlocker(paused)(mutation, passStateFor(awsAsWanted())))).to.equal(
-        'quit: the object is paused',
+        'stop: NotNow',
       );
       expect(await noLiveBlocker(newServices())(mutation, passStateFor(awsAsWanted()))).to.equal(undefined);
     });
@@ -90,7 +90,7 @@ describe('roleUnused', () => {
     it(`protects a role that another object uses from ${describeMutationKind(mutation)}`, async () => {
       const pass = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
       expect(describeObstacle(await roleUnused(shared)(mutation, pass()))).to.equal(
-        `role ${ROLE} in use by AWSFargateProfile team-a/other`,
+        'keep for AWSFargateProfile team-a/other',
       );
       expect(await roleUnused(newServices())(mutation, pass())).to.equal(undefined);
     });
@@ -98,7 +98,7 @@ describe('roleUnused', () => {
 
   for (const [failure, expected] of [
     [{ code: 'AccessDeniedException', statusCode: 403 }, 'stop: AccessDenied'],
-    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'quit: the lease runs out'],
+    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'stop: NotNow'],
   ] as const) {
     it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
       const pass = passStateFor(awsAsWanted(), aDeletedObject());

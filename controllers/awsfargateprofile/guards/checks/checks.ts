@@ -7,16 +7,16 @@ import type { Role } from '../../../../pkg/cloud/iam/iam-api.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
-import { callContext, endForFailure } from '../../aws/failure-reasons.ts';
+import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import type { Mutation } from '../../model/mutation.ts';
 import { isRoleRemoval, subjectOf } from '../../model/mutation.ts';
-import type { DroppedPass, StoppedPass } from '../../model/pass.ts';
+import { newReason } from '../../reasons/reasons.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
 import type { Check, Obstacle } from '../guards.ts';
-import type { PassState } from '../pass-state.ts';
+import { stop } from '../guards.ts';
+import type { PassState, RoleUsage } from '../pass-state.ts';
 import { tagsWithoutOwner } from '../claims.ts';
 import type { DeletionCheckServices } from './live-checks.ts';
-import { newDeletionChecks } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
 
 export interface CheckServices extends DeletionCheckServices {
@@ -41,14 +41,13 @@ export function newChecks(services: CheckServices): readonly Check[] {
     tagsUnchanged(),
     roleUnused(services),
     accessEntryUnused(),
-    ...newDeletionChecks(services),
   ];
 }
 
 /** Returns a check that holds back every change in AWS if this process may have lost its leader lease. */
 export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
-    mutationTimeLeft() > 0 ? undefined : { kind: 'quit', because: 'the lease may have run out', until: 'later' };
+    mutationTimeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
 }
 
 /**
@@ -62,10 +61,10 @@ export function tagsUnchanged(): Check {
     const { session, target, desired } = pass;
     const tags = await readTags(mutation, pass);
     if (E.isLeft(tags))
-      return obstacleFor(endForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
+      return stop(reasonForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
     return jsonEqual(tags.right, known)
       ? undefined
-      : { kind: 'quit', because: 'the tags have changed meanwhile', until: 'changed' };
+      : stop(newReason('Outdated', { because: 'the tags have changed meanwhile' }));
   };
 }
 
@@ -85,8 +84,7 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
     if (!isRoleRemoval(mutation)) return undefined;
     const usage = pass.roleUsage.get(mutation.name) ?? (await readRoleUsage(live, pass, mutation.name));
     pass.roleUsage.set(mutation.name, usage);
-    if (usage.kind === 'unknown') return obstacleFor(usage.end);
-    return usage.kind === 'unused' ? undefined : { kind: 'roleInUse', role: mutation.name, by: usage.by };
+    return obstacleFor(usage);
   };
 }
 
@@ -98,13 +96,18 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {
     if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
-    const usage = await readUsageByProfiles(pass, mutation.name, new Set());
-    if (usage.kind === 'unknown') return obstacleFor(usage.end);
-    return usage.kind === 'unused'
-      ? undefined
-      : { kind: 'accessEntryInUse', principal: mutation.principal, by: usage.by };
+    const usage = await readUsageByProfiles(pass, mutation.principal, new Set());
+    return obstacleFor(usage);
   };
 }
 
-const obstacleFor = (end: StoppedPass | DroppedPass): Obstacle =>
-  end.kind === 'stopped' ? { kind: 'stop', reason: end.reason } : end;
+function obstacleFor(usage: RoleUsage): Obstacle | undefined {
+  switch (usage.kind) {
+    case 'unused':
+      return undefined;
+    case 'used':
+      return { kind: 'keep', by: usage.by };
+    case 'unknown':
+      return stop(usage.reason);
+  }
+}

@@ -5,7 +5,9 @@ import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../../shared/live-blocker.ts';
 import { isDestructive } from '../../model/mutation.ts';
 import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
+import { newReason } from '../../reasons/reasons.ts';
 import type { Check } from '../guards.ts';
+import { stop } from '../guards.ts';
 import type { ReadRoleUsers, RoleUserSources } from './other-role-users.ts';
 import { newReadRoleUsers } from './other-role-users.ts';
 
@@ -61,7 +63,7 @@ export function noLiveBlocker({ live }: Pick<DeletionCheckServices, 'live'>): Ch
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
     const because = await live.findBlocker(object, signal);
-    return because === undefined ? undefined : { kind: 'quit', because, until: 'later' };
+    return because === undefined ? undefined : stop(newReason('NotNow', { because }));
   };
 }
 
@@ -73,6 +75,6 @@ export function noLiveBlocker({ live }: Pick<DeletionCheckServices, 'live'>): Ch
 export function schemaIsOurs({ schema }: Pick<DeletionCheckServices, 'schema'>): Check {
   return async (mutation, { signal }) => {
     const reason = isDestructive(mutation) ? reasonForSchema(await schema.check(signal)) : undefined;
-    return reason && { kind: 'stop', reason };
+    return reason && stop(reason);
   };
 }

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { accessEntryUnused } from './checks.ts';
 import { readRoleUsage } from './role-usage.ts';
+import { newReason } from '../../reasons/reasons.ts';
 import { ROLE, aDeletedObject, aFailure } from '../../testing/builders.ts';
 import {
   aSimulatedProfile,
@@ -10,6 +12,7 @@ import {
   roleUsers,
 } from '../../testing/pass-state.ts';
 import type { SimulatedAws } from '../../testing/simulated-aws.ts';
+import { DELETE_ACCESS_ENTRY } from '../../testing/mutations.ts';
 import { SHARED_ROLE_NAME, SHARED_ROLE_ARN } from '../../testing/fixtures.ts';
 
 const named = aDeletedObject({ spec: { roleName: SHARED_ROLE_NAME } });
@@ -80,7 +83,7 @@ describe('readRoleUsage', () => {
       const denied = aFailure({ operation, code: 'AccessDeniedException', statusCode: 403, message: 'no' });
       pass.session.onCall = (called) => (called === operation ? denied : undefined);
       const usage = await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME);
-      expect(usage).to.have.nested.property('end.reason.name', 'AccessDenied');
+      expect(usage).to.have.nested.property('reason.name', 'AccessDenied');
     });
 
     it(`ends the reconcile without a report when the manager stops ${operation}`, async () => {
@@ -89,7 +92,7 @@ describe('readRoleUsage', () => {
       pass.session.onCall = (called) => (called === operation ? stopped : undefined);
       expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({
         kind: 'unknown',
-        end: { kind: 'quit', because: 'the lease runs out', until: 'later' },
+        reason: newReason('NotNow', { because: 'the lease runs out' }),
       });
     });
   }
@@ -102,5 +105,17 @@ describe('readRoleUsage', () => {
       return undefined;
     };
     expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({ kind: 'unused' });
+  });
+});
+
+describe('accessEntryUnused', () => {
+  const usageWith = (...roles: readonly ReturnType<typeof aSimulatedRole>[]) => {
+    const aws = awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles);
+    return accessEntryUnused()({ ...DELETE_ACCESS_ENTRY, because: 'profileCreation' }, passStateFor(aws));
+  };
+
+  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
+    expect(await usageWith(aSimulatedRole())).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
+    expect(await usageWith()).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
   });
 });

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { RoleName } from '../../../../api/names.ts';
+import type { RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
-import { callContext, endForFailure } from '../../aws/failure-reasons.ts';
+import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';
 import type { PassState, RoleUsage } from '../pass-state.ts';
@@ -19,20 +19,20 @@ export async function readRoleUsage(live: LiveChecks, question: Question, name: 
   const role = { name, location: { account, region, eksCluster: target.eksCluster } };
   const { other, profilesWithOtherRole } = await live.readRoleUsers(object, role, signal);
   if (other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${other}` };
-  return observed.cluster === 'gone' ? { kind: 'unused' } : readUsageByProfiles(question, name, profilesWithOtherRole);
+  if (observed.cluster === 'gone') return { kind: 'unused' };
+  return readUsageByProfiles(question, findRole(observed.roles, name)?.arn, profilesWithOtherRole);
 }
 
-/** Reads from EKS whether a Fargate profile of the cluster, other than those of this object, uses the IAM role. */
+/** Reads from EKS whether another Fargate profile of the cluster than those of this object uses the role with this ARN. */
 export async function readUsageByProfiles(
-  { session, target, desired, observed }: Question,
-  name: RoleName,
+  { session, target, desired }: Question,
+  arn: RoleArn | undefined,
   profilesWithOtherRole: ReadonlySet<string>,
 ): Promise<RoleUsage> {
   const unknown = (failure: AwsFailure): RoleUsage => ({
     kind: 'unknown',
-    end: endForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
+    reason: reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
   });
-  const arn = findRole(observed.roles, name)?.arn;
   const listing = await session.profiles.list(target.eksCluster)();
   if (E.isLeft(listing)) return unknown(listing.left);
   if (listing.right.kind === 'clusterGone') return { kind: 'unused' };

@@ -1,7 +1,6 @@
 import { MAX_FACT, cut } from '../../../../api/text.ts';
 import { defineReason } from '../spec/reason-spec.ts';
-import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
-import { pollProfile } from '../spec/polls-of-eks-changes.ts';
+import { MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from '../spec/poll-intervals.ts';
 import { LATE_AFTER } from '../spec/time-until-late.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
 import { quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
@@ -77,14 +76,14 @@ export const PROFILE_REASONS = {
   Creating: defineReason<Named>({
     nature: 'wait',
     ...eks,
-    poll: pollProfile,
+    poll: pollProgress,
     describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   DeletingProfile: defineReason<Succeeded>({
     nature: 'wait',
     ...eks,
-    poll: pollProfile,
+    poll: pollProgress,
     describe: ({ name, successor }) =>
       `EKS is deleting Fargate profile ${quoted(name)}` +
       (successor === undefined ? '' : `; then the controller ${describeSuccessor(name, successor)}`),
@@ -93,7 +92,7 @@ export const PROFILE_REASONS = {
   WaitingForCreate: defineReason<Succeeded>({
     nature: 'wait',
     ...eks,
-    poll: pollProfile,
+    poll: pollProgress,
     describe: ({ name, successor }) =>
       successor === undefined
         ? `EKS is still creating Fargate profile ${quoted(name)} and cannot delete it yet; the controller deletes it afterwards`
@@ -118,7 +117,7 @@ export const PROFILE_REASONS = {
   UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
     nature: 'wait',
     ...eks,
-    poll: pollProfile,
+    poll: pollProgress,
     describe: ({ name, status }) =>
       `Fargate profile ${quoted(name)} has the EKS status ${status}, which this version of the controller does not know`,
     remedy: () =>

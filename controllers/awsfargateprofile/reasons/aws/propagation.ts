@@ -1,5 +1,5 @@
 import { defineReason } from '../spec/reason-spec.ts';
-import { pollGrowing } from '../spec/poll-intervals.ts';
+import { pollProgress } from '../spec/poll-intervals.ts';
 import type { Description } from '../wording/phrases.ts';
 import { RETRIES } from '../wording/phrases.ts';
 
@@ -10,7 +10,7 @@ import { RETRIES } from '../wording/phrases.ts';
 export const PROPAGATION_REASONS = {
   Propagating: defineReason<Description & { readonly remedy?: string }>({
     nature: 'wait',
-    poll: pollGrowing,
+    poll: pollProgress,
     describe: ({ detail }) => detail,
     remedy: ({ remedy = RETRIES }) => remedy,
   }),

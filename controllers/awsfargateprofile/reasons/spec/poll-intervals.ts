@@ -1,27 +1,18 @@
 import type { Ms } from '../../../../pkg/env/clock.ts';
 
-/** How long EKS took for the latest operations of one kind: longer than `least`, and not longer than `most`. */
-export interface UsualDuration {
-  readonly least: Ms;
-  readonly most: Ms;
-}
-
 /**
  * A function that returns the time until the next reconcile of an object that has already waited for the time `waited`.
- * `usual` is how long EKS took for the latest operations of the kind that the object waits for; undefined if that is
- * not known.
  */
-export type Poll<F = unknown> = (waited: Ms, facts: F, usual?: UsualDuration) => Ms;
+export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * A delay for waits that usually last a few seconds. Until the end of such a wait, AWS may reject every request of the
- * controller, so the delay grows: it is a sixth of the time waited so far. The end of a wait of 12 s is noticed one
- * second late on average.
+ * The delay for waits that AWS ends, such as the creation of a Fargate profile: an eighth of the time waited, so that
+ * the end is noticed a sixteenth late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
  */
-export const pollGrowing: Poll = (waited) => clamp(SECOND / 2, waited / 6, 12 * SECOND);
+export const pollProgress: Poll = (waited) => clamp(SECOND / 2, waited / 8, 5 * SECOND);
 
 /** Returns `span`, but at least `least` and at most `most`. */
 export const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);

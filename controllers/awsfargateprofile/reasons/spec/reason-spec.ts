@@ -51,6 +51,8 @@ export interface ReasonSpec<F> {
    * is needed if the controller does nothing for the object during the wait.
    */
   readonly announced?: true;
+  /** Whether nothing is reported: no condition and no event shows the reason. */
+  readonly silent?: true;
   /** Texts that replace `describe` and `remedy` once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /**

@@ -1,7 +1,7 @@
 import { toPrintableLine } from '../../../../pkg/env/printable.ts';
 import { findProfile } from '../../decide/compare.ts';
 import { findRolePathProblem } from '../../decide/role-path.ts';
-import type { CompletedPass } from '../../model/pass.ts';
+import type { AwsFacts, CompletedPass } from '../../model/pass.ts';
 import { describeIssues, messageOf } from '../../reasons/reasons.ts';
 
 /** A problem of a Fargate profile which is as the spec asks for. The condition `Ready` stays True and shows `message`. */
@@ -12,14 +12,12 @@ interface Advice {
 }
 
 /** Returns the problems of the Fargate profile; none if the reconcile ended before AWS was as the spec asks for. */
-export function adviceAfter(pass: CompletedPass): readonly Advice[] {
-  return pass.end.kind === 'settled' ? [...healthAdvice(pass), ...rolePathAdvice(pass)] : [];
-}
+export const adviceAfter = ({ end, facts }: CompletedPass): readonly Advice[] =>
+  end === 'inOrder' && facts !== undefined ? [...healthAdvice(facts), ...rolePathAdvice(facts)] : [];
 
-function healthAdvice({ desired, observed }: CompletedPass): readonly Advice[] {
-  const name = desired?.wanted?.profile.name;
-  const issues =
-    name === undefined || observed === undefined ? undefined : findProfile(observed.profiles, name)?.health;
+function healthAdvice({ desired, observed }: AwsFacts): readonly Advice[] {
+  const name = desired.wanted?.profile.name;
+  const issues = name === undefined ? undefined : findProfile(observed.profiles, name)?.health;
   if (issues === undefined || issues.length === 0) return [];
   const said = describeIssues(issues).replace(/\.$/, '');
   const message = toPrintableLine(
@@ -28,8 +26,7 @@ function healthAdvice({ desired, observed }: CompletedPass): readonly Advice[] {
   return [{ event: 'UnhealthyEKSFargateProfile', message }];
 }
 
-function rolePathAdvice({ desired, observed }: CompletedPass): readonly Advice[] {
-  if (desired === undefined || observed?.roles === undefined) return [];
-  const reason = findRolePathProblem(desired, { ...observed, roles: observed.roles }, { isLive: true });
+function rolePathAdvice({ desired, observed }: AwsFacts): readonly Advice[] {
+  const reason = findRolePathProblem(desired, observed, { isLive: true });
   return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason) }];
 }

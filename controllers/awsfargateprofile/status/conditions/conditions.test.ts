@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Desired } from '../../model/desired-state.ts';
-import type { CompletedPass, PartiallyObserved } from '../../model/pass.ts';
+import type { Observed } from '../../model/observed-state.ts';
+import type { CompletedPass } from '../../model/pass.ts';
 import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { conditionsAfter } from './conditions.ts';
@@ -32,7 +33,6 @@ import {
   completedPass,
   ready,
   sibling,
-  stop,
   unreadable,
 } from '../../testing/completed-pass.ts';
 
@@ -56,7 +56,7 @@ describe('conditionsAfter', () => {
   ];
   for (const [what, reason] of waits) {
     it(`sets Reconciling while the object waits for ${what}`, () => {
-      expect(phase(observedPass({ end: stop(reason), seen: observed() }))).to.deep.equal([
+      expect(phase(observedPass({ end: reason, seen: observed() }))).to.deep.equal([
         `False / ${reason.name}`,
         `True / ${reason.name}`,
         'False / NotStalled',
@@ -95,7 +95,7 @@ describe('conditionsAfter', () => {
   ];
   for (const [situation, reason] of humans) {
     it(`sets Stalled when ${situation}`, () => {
-      expect(phase(observedPass({ end: stop(reason), seen: observed() }))).to.deep.equal([
+      expect(phase(observedPass({ end: reason, seen: observed() }))).to.deep.equal([
         `False / ${reason.name}`,
         'False / Stalled',
         `True / ${reason.name}`,
@@ -105,7 +105,7 @@ describe('conditionsAfter', () => {
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
-    const after = (attempts: number) => phase(observedPass({ end: stop(failedCreate), seen, attempts }));
+    const after = (attempts: number) => phase(observedPass({ end: failedCreate, seen, attempts }));
     expect(after(0)).to.deep.equal(['False / CreateFailed', 'True / CreateFailed', 'False / NotStalled']);
     expect(after(ATTEMPTS_UNTIL_STALLED - 1)).to.deep.equal(after(0));
     expect(after(ATTEMPTS_UNTIL_STALLED)).to.deep.equal([
@@ -117,11 +117,11 @@ describe('conditionsAfter', () => {
 
   it('keeps Stalled while a profile that failed often is created again', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
-    const stalled = statusAfter(observedPass({ end: stop(failedCreate), seen, attempts: ATTEMPTS_UNTIL_STALLED }));
+    const stalled = statusAfter(observedPass({ end: failedCreate, seen, attempts: ATTEMPTS_UNTIL_STALLED }));
     const object = anObject({ status: stalled });
     const again = observedPass({
       object,
-      end: stop(newReason('Creating', { name: PROFILE })),
+      end: newReason('Creating', { name: PROFILE }),
       seen: observed(),
       attempts: ATTEMPTS_UNTIL_STALLED,
     });
@@ -151,7 +151,7 @@ describe('conditionsAfter', () => {
   ];
   for (const [what, reason] of missing) {
     it(`sets Reconciling while ${what} is missing, and Stalled after two minutes`, () => {
-      const after = (waited: number) => phase(observedPass({ end: stop(reason), seen: observed(), waited }));
+      const after = (waited: number) => phase(observedPass({ end: reason, seen: observed(), waited }));
       const { name } = reason;
       expect(after(2 * MINUTE - 1)).to.deep.equal([`False / ${name}`, `True / ${name}`, 'False / NotStalled']);
       expect(after(2 * MINUTE)).to.deep.equal([`False / ${name}`, 'False / Stalled', `True / ${name}`]);
@@ -160,7 +160,7 @@ describe('conditionsAfter', () => {
 
   it('sets Reconciling for an unknown error of AWS, and Stalled after two minutes', () => {
     const error = newReason('AWSError', { detail: 'I am a teapot', about: 'EKSFargateProfileReady' });
-    const after = (waited: number) => phase(observedPass({ end: stop(error), seen: observed(), waited }));
+    const after = (waited: number) => phase(observedPass({ end: error, seen: observed(), waited }));
     expect(after(2 * MINUTE - 1)).to.deep.equal(['False / AWSError', 'True / AWSError', 'False / NotStalled']);
     expect(after(2 * MINUTE)).to.deep.equal(['False / AWSError', 'False / Stalled', 'True / AWSError']);
   });
@@ -169,19 +169,19 @@ describe('conditionsAfter', () => {
     for (const reason of [outage, unreadable]) {
       it(`keeps all conditions of a Ready object for a quarter of an hour: ${reason.name}`, () => {
         const object = ready();
-        const status = statusAfter(completedPass({ object, end: stop(reason), waited: 15 * MINUTE - 1 }));
+        const status = statusAfter(completedPass({ object, end: reason, waited: 15 * MINUTE - 1 }));
         expect(status.conditions).to.deep.equal(READY.conditions);
         expect(status.ready).to.equal(true);
       });
 
       it(`sets Ready to Unknown and Reconciling to False after a quarter of an hour on a Ready object: ${reason.name}`, () => {
-        const pass = completedPass({ object: ready(), end: stop(reason), waited: 15 * MINUTE });
+        const pass = completedPass({ object: ready(), end: reason, waited: 15 * MINUTE });
         expect(phase(pass)).to.deep.equal([`Unknown / ${reason.name}`, 'False / Idle', 'False / NotStalled']);
         expect(statusAfter(pass).ready).to.equal(false);
       });
 
       it(`sets Ready to False and Reconciling to True on an object that never was Ready: ${reason.name}`, () => {
-        const [isReady, reconciling, stalled] = phase(completedPass({ end: stop(reason) }));
+        const [isReady, reconciling, stalled] = phase(completedPass({ end: reason }));
         expect(isReady).to.equal(`False / ${reason.name}`);
         expect(reconciling).to.equal(`True / ${reason.name}`);
         expect(stalled).to.equal('False / NotStalled');
@@ -190,42 +190,42 @@ describe('conditionsAfter', () => {
 
     it('sets Ready to False at once for a profile that the pass saw absent, or in another status than ACTIVE', () => {
       for (const seen of [observed(), observed({ profile: aProfile({ status: 'DELETING' }) })]) {
-        const pass = observedPass({ object: ready(), end: stop(outage), seen });
+        const pass = observedPass({ object: ready(), end: outage, seen });
         expect(phase(pass)).to.deep.equal(['False / AWSUnavailable', 'True / AWSUnavailable', 'False / NotStalled']);
         expect(conditionsOf(statusAfter(pass))['EKSFargateProfileReady']).to.equal('False / AWSUnavailable');
       }
-      const active = observedPass({ object: ready(), end: stop(outage), seen: observed({ profile: aProfile() }) });
+      const active = observedPass({ object: ready(), end: outage, seen: observed({ profile: aProfile() }) });
       expect(phase(active)[0]).to.equal('True / Ready');
     });
 
     it('sets Ready to False at a generation that never was Ready', () => {
       const object = ready({ metadata: { generation: 2 } });
-      expect(phase(completedPass({ object, end: stop(outage) }))[0]).to.equal('False / AWSUnavailable');
+      expect(phase(completedPass({ object, end: outage }))[0]).to.equal('False / AWSUnavailable');
     });
 
     it('keeps Unknown as long as the outage lasts, also in another process', () => {
-      const lost = statusAfter(completedPass({ object: ready(), end: stop(outage), waited: 15 * MINUTE }));
+      const lost = statusAfter(completedPass({ object: ready(), end: outage, waited: 15 * MINUTE }));
       expect(conditionsOf(lost)).to.include({
         CredentialsReady: 'True / Authenticated',
         EKSFargateProfileReady: 'Unknown / AWSUnavailable',
         IAMFargateRolesReady: 'True / Ready',
       });
       for (const waited of [20 * MINUTE, 0]) {
-        const later = statusAfter(completedPass({ object: anObject({ status: lost }), end: stop(outage), waited }));
+        const later = statusAfter(completedPass({ object: anObject({ status: lost }), end: outage, waited }));
         expect(later.conditions, `after ${waited} ms`).to.deep.equal(lost.conditions);
       }
     });
 
     it('sets Ready to False and Reconciling to True once the spec has changed, because no pass has observed that spec', () => {
-      const status = statusAfter(completedPass({ object: ready(), end: stop(outage), waited: 15 * MINUTE }));
+      const status = statusAfter(completedPass({ object: ready(), end: outage, waited: 15 * MINUTE }));
       const object = anObject({ status, metadata: { generation: 2 } });
-      const changed = statusAfter(completedPass({ object, end: stop(outage) }));
+      const changed = statusAfter(completedPass({ object, end: outage }));
       expect(conditionsOf(changed)).to.include({
         Ready: 'False / AWSUnavailable',
         Reconciling: 'True / AWSUnavailable',
         EKSFargateProfileReady: 'False / AWSUnavailable',
       });
-      expect(phase(completedPass({ object: { ...object, status: changed }, end: stop(outage) }))[0]).to.match(/^False/);
+      expect(phase(completedPass({ object: { ...object, status: changed }, end: outage }))[0]).to.match(/^False/);
     });
   });
 
@@ -240,7 +240,7 @@ describe('conditionsAfter', () => {
     const desired = desiredOfDeletion(object);
     const seen = observed({ profile: aProfile({ status: 'DELETING' }) });
     const conditions = conditionsOf(
-      statusAfter(completedPass({ object, desired, seen, end: stop(newReason('DeletingProfile', { name: PROFILE })) })),
+      statusAfter(completedPass({ object, desired, seen, end: newReason('DeletingProfile', { name: PROFILE }) })),
     );
     expect(conditions).to.deep.include({
       Ready: 'False / Deleting',
@@ -252,7 +252,7 @@ describe('conditionsAfter', () => {
 
   it('sets Stalled when a deletion is blocked', () => {
     const object = aDeletedObject({ status: READY });
-    const end = stop(newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] }));
+    const end = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
     const conditions = conditionsOf(
       statusAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), end })),
     );
@@ -268,7 +268,7 @@ describe('conditionsAfter', () => {
     const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
 
     it('sets Reconciling on an object that never was Ready, and Stalled after two minutes', () => {
-      const after = (waited: number) => phase(completedPass({ object: anObject(), end: stop(refused), waited }));
+      const after = (waited: number) => phase(completedPass({ object: anObject(), end: refused, waited }));
       expect(after(0)).to.deep.equal(['False / APIServerRefused', 'True / APIServerRefused', 'False / NotStalled']);
       expect(after(2 * MINUTE)).to.deep.equal([
         'False / APIServerRefused',
@@ -278,14 +278,14 @@ describe('conditionsAfter', () => {
     });
 
     it('keeps Ready for a quarter of an hour when the pass has not observed AWS', () => {
-      const after = (waited: number) => phase(completedPass({ object: ready(), end: stop(refused), waited }));
+      const after = (waited: number) => phase(completedPass({ object: ready(), end: refused, waited }));
       expect(after(0)).to.deep.equal(['True / Ready', 'True / APIServerRefused', 'False / NotStalled']);
       expect(after(2 * MINUTE)).to.deep.equal(['True / Ready', 'False / Stalled', 'True / APIServerRefused']);
       expect(after(15 * MINUTE)[0]).to.equal('Unknown / APIServerRefused');
     });
 
     it('sets Ready to False when the pass has observed AWS and a mutation is needed', () => {
-      expect(phase(observedPass({ object: ready(), end: stop(refused), seen: observed() }))[0]).to.equal(
+      expect(phase(observedPass({ object: ready(), end: refused, seen: observed() }))[0]).to.equal(
         'False / APIServerRefused',
       );
     });
@@ -293,7 +293,7 @@ describe('conditionsAfter', () => {
 
   it('sets Ready to False for an outage during a deletion', () => {
     const object = aDeletedObject({ status: READY });
-    const conditions = conditionsOf(statusAfter(completedPass({ object, end: stop(outage) })));
+    const conditions = conditionsOf(statusAfter(completedPass({ object, end: outage })));
     expect(conditions).to.deep.include({ Ready: 'False / Deleting', Deleting: 'True / AWSUnavailable' });
   });
 
@@ -302,7 +302,7 @@ describe('conditionsAfter', () => {
     for (const reason of [...reasons, outage, unreadable, failedCreate, sibling]) {
       for (const object of [anObject(), ready(), aDeletedObject()]) {
         for (const attempts of [0, ATTEMPTS_UNTIL_STALLED]) {
-          const [, reconciling, stalled] = phase(completedPass({ object, end: stop(reason), attempts }));
+          const [, reconciling, stalled] = phase(completedPass({ object, end: reason, attempts }));
           expect(reconciling?.startsWith('True') && stalled?.startsWith('True'), reason.name).to.equal(false);
         }
       }
@@ -325,7 +325,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('reports the wait of the profile, and that the role exists', () => {
-    expect(partsOf(observedPass({ end: stop(sibling), seen: observed({ role: aRole() }) }))).to.deep.include({
+    expect(partsOf(observedPass({ end: sibling, seen: observed({ role: aRole() }) }))).to.deep.include({
       EKSFargateProfileReady: 'False / WaitingForSibling',
       IAMFargateRolesReady: 'True / Ready',
     });
@@ -338,7 +338,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
       role: aRole({ tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'a' } }),
     });
     const after = (about: AffectedConditionType) => {
-      const end = stop(newReason('Refused', { detail: 'no', about }));
+      const end = newReason('Refused', { detail: 'no', about });
       return partsOf(observedPass({ object, desired: desiredOf(object), end, seen }));
     };
     expect(after('IAMFargateRolesReady')).to.deep.include({
@@ -352,7 +352,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('reports the problem of the role, and that the profile waits for the role', () => {
-    const end = stop(newReason('RoleNotFound', { name: ROLE, isProvisioned: false }));
+    const end = newReason('RoleNotFound', { name: ROLE, isProvisioned: false });
     expect(partsOf(observedPass({ end, seen: observed() }))).to.deep.include({
       CredentialsReady: 'True / Authenticated',
       EKSFargateProfileReady: 'False / WaitingForRole',
@@ -361,9 +361,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('reports the problem of the credentials, and keeps the known state of profile and role', () => {
-    const end = stop(
-      newReason('WrongAccount', { whose: 'the manager itself', recorded: ACCOUNT, found: '444455556666' }),
-    );
+    const end = newReason('WrongAccount', { whose: 'the manager itself', recorded: ACCOUNT, found: '444455556666' });
     expect(partsOf(completedPass({ object: ready(), end }))).to.deep.equal({
       CredentialsReady: 'False / WrongAccount',
       EKSFargateProfileReady: 'True / Active',
@@ -372,11 +370,9 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('drops an earlier wait for the control plane once that wait is over', () => {
-    const waited = statusAfter(
-      completedPass({ end: stop(newReason('WaitingForEKSControlPlane', { detail: 'not ready' })) }),
-    );
+    const waited = statusAfter(completedPass({ end: newReason('WaitingForEKSControlPlane', { detail: 'not ready' }) }));
     expect(conditionsOf(waited)).to.include({ EKSFargateProfileReady: 'False / WaitingForEKSControlPlane' });
-    const end = stop(newReason('CredentialsMissing', { detail: 'none' }));
+    const end = newReason('CredentialsMissing', { detail: 'none' });
     expect(partsOf(completedPass({ object: anObject({ status: waited }), end }))).to.deep.equal({
       CredentialsReady: 'False / CredentialsMissing',
       EKSFargateProfileReady: 'Unknown / NotChecked',
@@ -385,7 +381,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('sets Unknown before a pass has observed AWS', () => {
-    const end = stop(newReason('WaitingForCluster', { cluster: 'team-a/prod' }));
+    const end = newReason('WaitingForCluster', { cluster: 'team-a/prod' });
     expect(partsOf(completedPass({ end }))).to.deep.equal({
       CredentialsReady: 'Unknown / NotChecked',
       EKSFargateProfileReady: 'Unknown / NotChecked',
@@ -394,11 +390,12 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
   });
 
   it('keeps the known state of the role when a pass observes only a profile in transit', () => {
-    const seen: PartiallyObserved = {
+    const seen: Observed = {
       cluster: 'there',
       profiles: [{ name: PROFILE, found: aProfile({ status: 'CREATING' }) }],
+      roles: [{ name: ROLE, found: 'unread' }],
     };
-    const end = stop(newReason('Creating', { name: PROFILE }));
+    const end = newReason('Creating', { name: PROFILE });
     expect(partsOf(observedPass({ object: ready(), end, seen }))).to.deep.include({
       EKSFargateProfileReady: 'False / Creating',
       IAMFargateRolesReady: 'True / Ready',
@@ -407,7 +404,7 @@ describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFa
 
   it('reports the deletion of profile and role', () => {
     const object = aDeletedObject({ status: READY });
-    const end = stop(newReason('DeletingProfile', { name: PROFILE }));
+    const end = newReason('DeletingProfile', { name: PROFILE });
     const seen = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
     expect(partsOf(completedPass({ object, desired: desiredOfDeletion(object), seen, end }))).to.deep.include({
       EKSFargateProfileReady: 'False / DeletingProfile',

@@ -5,11 +5,12 @@ import { contentsOfAffectedConditions } from './credentials-profile-role.ts';
 import { readyValue } from './ready.ts';
 import { reportedNature, stalledUpdate } from './stalled.ts';
 import type { CompletedPass } from '../../model/pass.ts';
+import { reasonOf } from '../../model/pass.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 
 /** Returns all conditions that this controller sets after a reconcile. */
 export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
-  const { object, end } = pass;
+  const { object } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
   const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
     type,
@@ -18,7 +19,7 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
     reason,
     message,
   });
-  const reason = end.kind === 'stopped' ? end.reason : undefined;
+  const reason = reasonOf(pass);
   const nature = reason && reportedNature(reason, pass);
   const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
   const ready = readyValue(pass, reason);

@@ -1,5 +1,6 @@
 import { isDeleting } from '../../../shared/object-state.ts';
-import { isProfileInOrder, isRoleInOrder } from '../../decide/decide.ts';
+import { isAbout } from '../../model/mutation.ts';
+import type { Change } from '../../model/plan.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
 import { messageOf, conditionTypeOf } from '../../reasons/reasons.ts';
@@ -45,15 +46,17 @@ function contentOf(
 }
 
 function credentialsValue(pass: CompletedPass): ConditionContent {
-  return pass.desired === undefined ? unchangedValue(pass, 'CredentialsReady') : trueFor('Authenticated');
+  return pass.facts === undefined && pass.isAuthenticated !== true
+    ? unchangedValue(pass, 'CredentialsReady')
+    : trueFor('Authenticated');
 }
 
 function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
-  const { desired, observed, object } = pass;
-  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
-  if (desired?.wanted === undefined || observed?.roles === undefined)
-    return unchangedValue(pass, 'IAMFargateRolesReady');
-  if (isRoleInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Ready');
+  const { facts, object } = pass;
+  if (facts?.desired.wanted === undefined)
+    return isDeleting(object) ? DELETING : unchangedValue(pass, 'IAMFargateRolesReady');
+  if (facts.plan.role === 'notRead') return unchangedValue(pass, 'IAMFargateRolesReady');
+  if (isInOrderAfter(pass, 'role')) return trueFor('Ready');
   const notice = noticeAfter(pass);
   if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
   return reason === undefined || conditionTypeOf(reason) !== undefined
@@ -62,11 +65,24 @@ function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionCo
 }
 
 function profileValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
-  const { desired, observed, object } = pass;
-  if (desired?.wanted === undefined && isDeleting(object)) return DELETING;
-  if (desired?.wanted === undefined || observed?.roles === undefined)
-    return unchangedValue(pass, 'EKSFargateProfileReady');
-  if (isProfileInOrder(desired, { ...observed, roles: observed.roles })) return trueFor('Active');
+  const { facts, object } = pass;
+  if (facts?.desired.wanted === undefined)
+    return isDeleting(object) ? DELETING : unchangedValue(pass, 'EKSFargateProfileReady');
+  if (facts.plan.role === 'notRead') return unchangedValue(pass, 'EKSFargateProfileReady');
+  if (isInOrderAfter(pass, 'profile')) return trueFor('Active');
   if (reason === undefined) return unknownFor('NotChecked');
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+}
+
+/** Whether the profile or role was in order or works, or the pass has made all changes that its plan had for it. */
+function isInOrderAfter({ end, facts, execution }: CompletedPass, what: 'profile' | 'role'): boolean {
+  if (facts === undefined) return false;
+  const health = facts.plan[what];
+  const planned = facts.plan.changes.filter(({ mutation }) => isAbout(mutation) === what);
+  const isMade = ({ mutation }: Change): boolean =>
+    execution?.steps.some((step) => step.mutation === mutation && step.outcome.kind === 'done') === true;
+  // A role works without a boundary that only the operator's flags require, but it is not in order.
+  if (planned.some((each) => each.mutation.kind === 'setBoundary' && !isMade(each))) return false;
+  if (end === 'inOrder' || health === 'inOrder' || health === 'works') return true;
+  return what === 'role' && planned.length > 0 && planned.every(isMade);
 }

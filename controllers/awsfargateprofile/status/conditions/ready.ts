@@ -2,8 +2,6 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import { conditionOf } from './condition-list.ts';
 import { adviceAfter } from './advice.ts';
-import { findProfile } from '../../decide/compare.ts';
-import { isWorking } from '../../decide/decide.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
@@ -43,14 +41,14 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
  * - `none`: the reason makes `Ready` False, or the object was not Ready.
  */
 export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
-  const { object, observed, waited } = pass;
+  const { object, facts, waited } = pass;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
   if (keepsReady(reason)) {
     return isReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(pass) ? 'kept' : 'none';
   }
   const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(pass);
-  const isUnobserved = isOutage || (mayStopBeforeAwsRead(reason) && observed === undefined);
+  const isUnobserved = isOutage || (mayStopBeforeAwsRead(reason) && facts === undefined);
   if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
   switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
     case 'True':
@@ -62,23 +60,13 @@ export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lo
   }
 }
 
-/**
- * Whether the reconcile saw a Fargate profile that is not ACTIVE, or a role that is not as wanted. Missing tags do not
- * count, because pods run without them.
- */
-const isSeenBroken = ({ desired, observed }: CompletedPass): boolean =>
-  desired !== undefined &&
-  observed !== undefined &&
-  (observed.roles === undefined || !isWorking(desired, { ...observed, roles: observed.roles }));
+/** Whether the pass saw that the Fargate profile or its role does not work. */
+const isSeenBroken = ({ facts }: CompletedPass): boolean =>
+  facts !== undefined &&
+  (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
 /**
- * Whether the reconcile saw that the Fargate profile is not ACTIVE any more, although a later call to AWS got no
- * answer.
+ * Whether the pass saw that the Fargate profile is not ACTIVE any more, although a later call to AWS got no answer.
  */
-function isProfileSeenLost({ desired, observed }: CompletedPass): boolean {
-  return (
-    desired?.wanted !== undefined &&
-    observed !== undefined &&
-    findProfile(observed.profiles, desired.wanted.profile.name)?.status !== 'ACTIVE'
-  );
-}
+const isProfileSeenLost = ({ facts }: CompletedPass): boolean =>
+  facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';

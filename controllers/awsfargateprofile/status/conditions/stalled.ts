@@ -1,6 +1,7 @@
 import type { ConditionUpdate } from './condition-list.ts';
 import { conditionOf } from './condition-list.ts';
 import type { CompletedPass } from '../../model/pass.ts';
+import { noticesOf } from '../../model/pass.ts';
 import type { Nature, Reason } from '../../reasons/reasons.ts';
 import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
@@ -27,7 +28,7 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedPa
 export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
-  const shown = end.kind === 'settled' ? noticeAfter(pass) : nature === 'human' ? end.reason : undefined;
+  const shown = end === 'inOrder' ? noticeAfter(pass) : nature === 'human' ? end : undefined;
   if (shown !== undefined) {
     const message = messageOf(shown, waited);
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
@@ -41,7 +42,5 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
  * Returns the problem that a reconcile reports although AWS matches the spec. `undefined` if there is no such problem,
  * or if the problem ends without an action of a user.
  */
-export function noticeAfter({ end }: CompletedPass): Reason | undefined {
-  const notice = end.kind === 'settled' ? end.notice : undefined;
-  return notice !== undefined && natureOf(notice) === 'human' ? notice : undefined;
-}
+export const noticeAfter = (pass: CompletedPass): Reason | undefined =>
+  pass.end === 'inOrder' ? noticesOf(pass).find((notice) => natureOf(notice) === 'human') : undefined;

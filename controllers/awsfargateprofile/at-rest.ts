@@ -1,0 +1,20 @@
+import { fieldAt } from '../../api/record.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+
+/** Whether the object has nothing to do: it is Ready at its current generation, not being deleted and not paused. */
+export function isAtRest({ metadata, status }: KubeObject): boolean {
+  return (
+    metadata.deletionTimestamp === undefined &&
+    fieldAt(status, 'observedGeneration') === metadata.generation &&
+    isTrue(status, 'Ready') &&
+    !isTrue(status, 'Paused')
+  );
+}
+
+function isTrue(status: unknown, type: string): boolean {
+  const conditions = fieldAt(status, 'conditions');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True')
+  );
+}

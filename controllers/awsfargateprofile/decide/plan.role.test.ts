@@ -1,0 +1,416 @@
+import { expect } from 'chai';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { messageOf, newReason } from '../reasons/reasons.ts';
+import {
+  CLUSTER_ARN,
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_TAGS,
+  RECORDED,
+  ROLE,
+  ROLE_ARN,
+  ROLE_TAGS,
+  aDeletedObject,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from '../testing/builders.ts';
+import { TRUST_POLICIES, recordTag } from '../testing/expected-state.ts';
+import {
+  CAPA_TAGS,
+  CREATE_REQUESTED,
+  FOREIGN_TAGS,
+  PROVISIONED,
+  SHARED_ROLE,
+  SHARED_ROLE_ARN,
+  SHARED_ROLE_NAME,
+  desiredFrom,
+} from '../testing/fixtures.ts';
+import { describePlan } from '../testing/mutations.ts';
+import { testPlans, withPlan } from '../testing/plan-tables.ts';
+import { modeNeededBefore } from './further-reads.ts';
+import { plan } from './plan.ts';
+
+const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
+const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
+const BOUND = 'arn:aws:iam::111122223333:policy/bound';
+
+const CREATE_PROFILE = 'create profile; stop: Creating';
+const CREATE_ROLE = `create role; attach pod policy; ${CREATE_PROFILE}`;
+const CREATE_SHARED = 'create role /shared; attach pod policy; create profile with /shared; stop: Creating';
+const USE_SHARED = 'create profile with /shared; stop: Creating';
+const DELETE_FORMER = 'delete unwanted profile former; stop: DeletingProfile';
+const DENIED = 'stop: NotAllowedByOperator';
+
+/** The tags of a role whose record names policies, a boundary or tags that the controller has put on the role. */
+const recording = (...additions: readonly string[]) => ({ ...ROLE_TAGS, ...recordTag(...additions) });
+const alone = (role: Partial<FoundRole>): Observed => observed({ role: aRole(role) });
+const liveOf = (role?: FoundRole): Observed => observed({ profile: aProfile(), role });
+const live = (role?: Partial<FoundRole>): Observed => liveOf(role && aRole(role));
+const sharedRole = (over: Partial<FoundRole> = {}): Observed => observed({ role: { ...SHARED_ROLE, ...over } });
+const liveShared = (over: Partial<FoundRole> = {}): Observed =>
+  observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: { ...SHARED_ROLE, ...over } });
+const recorded = (role: StatusRole, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredFrom({}, { ...status, role: { name: ROLE, ...role } });
+
+const plain = desiredFrom();
+const provisioned = desiredFrom({}, PROVISIONED);
+const withTagKey = desiredFrom({}, { tagKeys: ['Team'] });
+const bounded = desiredFrom({ rolePermissionsBoundary: BOUND });
+const logged = desiredFrom({ roleAdditionalPolicies: [LOGS] });
+const notReady = { ...plain, creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
+const BY = { permissionsBoundary: BOUND };
+const BY_US = { ...BY, tags: recording(`boundary ${BOUND}`) };
+const LOGGED = { attached: [POD_EXECUTION_POLICY, LOGS] };
+const LOGGED_BY_US = { ...LOGGED, tags: recording(`policy ${LOGS}`) };
+const TAGGED = { tags: { ...ROLE_TAGS, team: 'x' } };
+const TAGGED_BY_US = { tags: { ...recording('tag team'), team: 'x' } };
+const OF_CAPA = { tags: CAPA_TAGS };
+const OF_NAMESPACE = { tags: { ...ROLE_TAGS, [NAMESPACE_TAG]: 'team-b' } };
+const OF_CLUSTER = { tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-north-1:111122223333:cluster/x' } };
+const SHARED = { name: SHARED_ROLE_NAME };
+
+const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
+  roleSharers: [
+    anObject({
+      metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
+      spec: { roleName: SHARED_ROLE_NAME, rolePath: '/theirs/' },
+    }),
+  ],
+});
+
+const FORMER_PROFILE = ProfileName.of('former');
+const FORMER_ROLE = RoleName.of('former-role');
+/**
+ * A part of the spec that names the Fargate profile. Without spec.profileName, the controller would keep the profile
+ * name that status records.
+ */
+const NAMED = { profileName: PROFILE } as const;
+const renamed = desiredFrom(NAMED, { profileName: FORMER_PROFILE, role: { name: FORMER_ROLE, managed: true } });
+const elsewhere = { rolePath: '/team-a/' };
+
+/**
+ * Returns the state of AWS after a user has changed the profile name and the role name in the spec. AWS has `role`, by
+ * default a role with the former name that belongs to this controller. If fields of a profile are given, EKS has the
+ * profile with the former name, which by default uses `role`.
+ */
+function withFormer({
+  role = aRole({ name: FORMER_ROLE }),
+  ...profile
+}: { readonly role?: FoundRole } & Partial<FargateProfile>): Observed {
+  const isThere = Object.keys(profile).length > 0;
+  const found = aProfile({ name: FORMER_PROFILE, podExecutionRoleArn: role.arn, ...profile });
+  return {
+    cluster: 'there',
+    profiles: [
+      { name: PROFILE, found: undefined },
+      { name: FORMER_PROFILE, found: isThere ? found : undefined },
+    ],
+    roles: [
+      { name: ROLE, found: role.name === ROLE ? role : undefined },
+      { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
+    ],
+    authenticationMode: 'API_AND_CONFIG_MAP',
+  };
+}
+
+/**
+ * Returns the desired state under limits that the operator sets by flags of the manager. The limits require a
+ * permissions boundary. They allow only roles below the path `/pods/` and policies that AWS manages.
+ */
+const limited = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}): Desired =>
+  desiredOf(anObject({ spec, status }), {
+    limits: {
+      permissionsBoundary: BOUND,
+      roleArns: ['arn:aws:iam::111122223333:role/pods/*'],
+      policyArns: ['arn:aws:iam::aws:policy/*'],
+    },
+  });
+const limitedPolicy = limited({ roleAdditionalPolicies: [THEIRS] });
+const policyBefore = { role: { name: ROLE, attachedPolicies: [THEIRS] } };
+const limitedBefore = limited({ roleAdditionalPolicies: [THEIRS] }, policyBefore);
+const limitedLogs = limited({ roleAdditionalPolicies: [LOGS] });
+const limitedBoundary = { rolePermissionsBoundary: THEIRS };
+const limitedName = limited({ roleName: SHARED_ROLE_NAME });
+const limitedArn = { roleARN: SHARED_ROLE_ARN };
+
+const nameInCapitals = { roleName: RoleName.of('SHARED') };
+const ofCapa = desiredFrom({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') });
+const [shared, brought] = [desiredFrom({ roleName: SHARED_ROLE_NAME }), desiredFrom({ roleARN: SHARED_ROLE_ARN })];
+const FOREIGN_BEFORE = { role: { ...SHARED, managed: false } };
+const movedAmongForeign = desiredFrom({ ...NAMED, ...elsewhere }, { profileName: FORMER_PROFILE });
+
+describe('plan, about the role', () => {
+  testPlans({
+    "for a spec beyond the operator's limits, which": [
+      ...withPlan(
+        DENIED,
+        ['names a role, and the profile does not exist', limited(limitedArn), sharedRole()],
+        ['names another role before it was provisioned', limited(limitedArn, CREATE_REQUESTED), liveOf(SHARED_ROLE)],
+        ['names a foreign role in spec.roleName', limitedName, sharedRole()],
+        ['has another permissions boundary', limited(limitedBoundary), observed()],
+        ['names a policy', limitedPolicy, observed()],
+      ),
+      ...withPlan(
+        'in order',
+        ['names a role, and the profile exists', limited(limitedArn), liveShared()],
+        ['names a policy that is attached', limitedBefore, live({ ...BY, attached: [POD_EXECUTION_POLICY, THEIRS] })],
+      ),
+      ['names a policy that is not attached', limitedPolicy, live(BY), 'in order: NotAllowedByOperator'],
+      ['names an allowed policy', limitedLogs, live(BY), 'tag role with added?; attach CloudWatchLogs; in order'],
+      [
+        'gives a new role a name',
+        limitedName,
+        { ...observed(), roles: [{ ...SHARED, found: undefined }] },
+        CREATE_SHARED,
+      ],
+      [
+        'has another permissions boundary, and the profile exists',
+        limited(limitedBoundary, PROVISIONED),
+        live({ permissionsBoundary: THEIRS }),
+        'set boundary bound?; in order',
+      ],
+      ['has no permissions boundary', limited({}), alone({}), `set boundary bound; ${CREATE_PROFILE}`],
+    ],
+    'for a managed role that': [
+      ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: Outdated'],
+      [
+        'CAPA created, with a control plane that is not ready',
+        notReady,
+        live(OF_CAPA),
+        'stop: WaitingForEKSControlPlane',
+      ],
+      ['belongs to another namespace of the EKS cluster', plain, alone(OF_NAMESPACE), 'stop: RoleNotOwned'],
+      ['belongs to another EKS cluster', plain, alone(OF_CLUSTER), 'stop: RoleNotOwned'],
+      ['was foreign and is gone', recorded({ id: 'AROATHEIRS', managed: false }), observed(), CREATE_ROLE],
+      ['has a trust policy that is too wide', plain, live({ trust: TRUST_POLICIES.wide }), 'set trust; in order'],
+      ['has the wanted trust policy in another form', plain, live({ trust: TRUST_POLICIES.oursReordered }), 'in order'],
+      ['lacks the boundary', bounded, alone({}), `tag role with added; set boundary bound; ${CREATE_PROFILE}`],
+      ['has a boundary that the spec dropped', recorded(BY), live(BY_US), 'remove boundary; in order'],
+      ['records a boundary that is gone', recorded({}), live({ tags: BY_US.tags }), 'untag role of added?; in order'],
+      [
+        'lacks an additional policy',
+        logged,
+        alone({ attached: [] }),
+        `tag role with added; attach pod policy; attach CloudWatchLogs; ${CREATE_PROFILE}`,
+      ],
+      [
+        'has a policy that the spec dropped',
+        recorded({ attachedPolicies: [LOGS] }),
+        live(LOGGED_BY_US),
+        'detach CloudWatchLogs; in order',
+      ],
+      ['has a tag that the spec dropped', withTagKey, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
+      ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],
+      ['has another path', desiredFrom(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
+      ['has another path and is used by our profile', desiredFrom(elsewhere), asWanted(), 'stop: SpecDiffers'],
+      [
+        'has another path and is used by a foreign profile',
+        movedAmongForeign,
+        withFormer({ role: aRole(), tags: FOREIGN_TAGS, podExecutionRoleArn: ROLE_ARN }),
+        'stop: RoleSettingsConflict',
+      ],
+    ],
+    'leaves on a managed role': withPlan(
+      'in order',
+      ['a boundary that another client set', plain, live(BY)],
+      ['a boundary that only status records', recorded(BY), live(BY)],
+      ['another boundary than the controller set', recorded({ permissionsBoundary: THEIRS }), live(BY_US)],
+      ['a boundary of the time when it was foreign', recorded({ managed: false, ...BY }), live(BY_US)],
+      ['a boundary that status records of another role', recorded({ ...SHARED, ...BY }), live(BY_US)],
+      ['a boundary that the spec lost once provisioned, by a foreign CRD', recorded(BY, PROVISIONED), live(BY_US)],
+      ['a policy that another client attached', plain, live({ attached: [POD_EXECUTION_POLICY, THEIRS] })],
+      ['a policy that only status records', recorded({ attachedPolicies: [LOGS] }), live(LOGGED)],
+      [
+        'a policy that status records of another role',
+        recorded({ ...SHARED, managed: false, attachedPolicies: [LOGS] }),
+        live(LOGGED_BY_US),
+      ],
+      [
+        'a policy of the time when it was foreign',
+        recorded({ managed: false, attachedPolicies: [LOGS] }),
+        live(LOGGED_BY_US),
+      ],
+      ['a tag that only status records', withTagKey, live(TAGGED)],
+      ['a tag that another client set', plain, live(TAGGED)],
+    ),
+    'for a role for which an older object has other settings, which': [
+      ['does not exist: the older object creates it', disputed, observed(), 'stop: RoleSettingsConflict'],
+      ['is ours', disputed, alone({ ...SHARED, attached: [] }), 'stop: RoleSettingsConflict'],
+      ['is foreign, and serves both objects unchanged', disputed, sharedRole(), USE_SHARED],
+    ],
+    'for our role that is recorded under a former name, and': [
+      ['is unused', renamed, withFormer({}), `strip pod policy; delete role former-role; ${CREATE_ROLE}`],
+      ['is foreign now', renamed, withFormer({ role: aRole({ name: FORMER_ROLE, tags: {} }) }), CREATE_ROLE],
+      ['is used by a foreign profile', renamed, withFormer({ tags: FOREIGN_TAGS }), CREATE_ROLE],
+      ['is used by our former profile', renamed, withFormer({ tags: PROFILE_TAGS }), DELETE_FORMER],
+      ['is used by our former, DELETING profile', renamed, withFormer({ status: 'DELETING' }), 'stop: DeletingProfile'],
+    ],
+    'for a role that IAM has in other capital letters than the spec, and that': [
+      ['is ours, and serves the new profile under its own ARN', desiredFrom(nameInCapitals), alone(SHARED), USE_SHARED],
+      ['is ours, and the profile uses it', desiredFrom(nameInCapitals), liveShared(aRole(SHARED)), 'in order'],
+      ['was foreign and is gone', desiredFrom(nameInCapitals, FOREIGN_BEFORE), observed(), 'stop: RoleNotFound'],
+    ],
+    'for a role that the spec names, and that': [
+      ['is foreign', shared, sharedRole(), USE_SHARED],
+      ['does not trust Fargate', shared, sharedRole({ trust: TRUST_POLICIES.forNodes }), 'stop: RoleTrustInvalid'],
+      [
+        'is foreign and has another path',
+        shared,
+        alone({ ...SHARED, tags: {}, path: '/x/' }),
+        'create profile with /x/shared; stop: Creating',
+      ],
+      ['does not exist', shared, observed(), CREATE_SHARED],
+      ...withPlan(
+        'stop: RoleNotFound',
+        ['was foreign and is gone', desiredFrom({ roleName: SHARED_ROLE_NAME }, FOREIGN_BEFORE), observed()],
+        ['is the shared role of CAPA and does not exist', ofCapa, observed()],
+        ['is not there under the ARN in spec.roleARN', brought, observed()],
+        ['has another path than the ARN in spec.roleARN', brought, alone({ ...SHARED, path: '/x/', tags: {} })],
+      ),
+      ['has the ARN in spec.roleARN', brought, sharedRole(), USE_SHARED],
+      ['has the ARN in spec.roleARN, and drifted', brought, liveShared({ tags: ROLE_TAGS, attached: [] }), 'in order'],
+    ],
+  });
+
+  describe('and the authentication mode of the EKS cluster', () => {
+    const BROUGHT = RoleArn.of('arn:aws:iam::111122223333:role/team-a/pods');
+    const foreign = { role: aRole({ name: RoleName.of('pods'), path: '/team-a/', arn: BROUGHT, tags: {} }) };
+    const role = aRole({ path: '/team-a/', arn: RoleArn.of(`arn:aws:iam::111122223333:role/team-a/${ROLE}`) });
+    const using = (status: string) => ({ role, profile: aProfile({ podExecutionRoleArn: role.arn, status }) });
+    const byPath = desiredFrom(elsewhere);
+    const entryIn = { accessEntries: [{ principal: role.arn, mode: 'CONFIG_MAP', found: undefined }] };
+    const CREATE = `create role /team-a/${ROLE}; attach pod policy; create profile with /team-a/${ROLE}; stop: Creating`;
+    const [NOT_MAPPED, UNREAD] = ['stop: RolePathNotMapped', undefined];
+    type Seen = Parameters<typeof observed>[0];
+    const rows: readonly (readonly [
+      situation: string,
+      desired: Desired,
+      seen: Seen,
+      needed: string | undefined,
+      mode: string | undefined,
+      plan: string,
+    ])[] = [
+      ['rolePath', byPath, {}, 'creation', 'CONFIG_MAP', NOT_MAPPED],
+      ['rolePath', byPath, {}, 'creation', 'API_AND_CONFIG_MAP', CREATE],
+      ['rolePath', byPath, {}, 'creation', 'unreadable', CREATE],
+      ['roleARN', desiredFrom({ roleARN: BROUGHT }), foreign, 'creation', 'CONFIG_MAP', NOT_MAPPED],
+      [
+        'the path of a foreign role',
+        desiredFrom({ roleName: RoleName.of('pods') }),
+        foreign,
+        'creation',
+        'CONFIG_MAP',
+        NOT_MAPPED,
+      ],
+      ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, UNREAD, CREATE_ROLE],
+      ['an ACTIVE profile', byPath, using('ACTIVE'), 'readiness', 'CONFIG_MAP', 'in order'],
+      ['a profile that is being created', byPath, using('CREATING'), undefined, UNREAD, 'stop: Creating'],
+      [
+        'a provisioned profile that was deleted in AWS',
+        desiredFrom(elsewhere, PROVISIONED),
+        { role, ...entryIn },
+        undefined,
+        'CONFIG_MAP',
+        `create profile with /team-a/${ROLE}; stop: Creating`,
+      ],
+      [
+        'a control plane that is not ready',
+        { ...byPath, creationBlocker: notReady.creationBlocker },
+        {},
+        undefined,
+        UNREAD,
+        'stop: WaitingForEKSControlPlane',
+      ],
+    ];
+    for (const [situation, desired, seen, needed, mode, expected] of rows)
+      it(`${situation}, in mode ${mode}: ${expected}`, () => {
+        const { authenticationMode: _default, ...read } = observed(seen);
+        expect(modeNeededBefore(desired, read)).to.equal(needed);
+        const known = mode === undefined ? read : { ...read, authenticationMode: mode };
+        expect(describePlan(plan(desired, known))).to.equal(expected);
+      });
+  });
+
+  describe('of this controller that spec.roleARN names since', () => {
+    const deletion = (roleARN: RoleArn) => {
+      const role = { name: ROLE, managed: true, id: 'AROAEXAMPLE' };
+      return desiredOfDeletion(aDeletedObject({ spec: { roleARN }, status: { ...RECORDED, role } }));
+    };
+    testPlans({
+      'for a deletion': [
+        ['before status records the change', deletion(ROLE_ARN), alone({}), 'in order'],
+        ['before status records the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
+        [
+          'while spec.roleARN names another role',
+          deletion(SHARED_ROLE_ARN),
+          alone({}),
+          'strip pod policy; delete role; in order',
+        ],
+      ],
+    });
+  });
+
+  const messageFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed, status: AWSFargateProfileStatus = {}) => {
+    const { end } = plan(desiredFrom(spec, status), seen);
+    return end === 'inOrder' ? end : `${end.name}: ${messageOf(end)}`;
+  };
+
+  describe('and the advice about a role that the controller may not change', () => {
+    const ofOtherCluster = TRUST_POLICIES.ours.replaceAll('eu-west-1', 'eu-north-1');
+    const clusterTags = { ...ROLE_TAGS, [EKS_CLUSTER_TAG]: CLUSTER_ARN.replace('eu-west-1', 'eu-north-1') };
+
+    it('names spec.roleARN only if Fargate may use the role for this EKS cluster', () => {
+      const adviceWith = (trust: string) => messageFor({}, alone({ tags: clusterTags, trust }));
+      const [use, evade] = [
+        'set spec.roleARN to the ARN of the role',
+        'To let the controller create a role with another name, set spec.roleName',
+      ];
+      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. Or wait`);
+      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. Or wait`);
+    });
+
+    it('asks for the right principal, or for the right condition, or for the removal of a denial', () => {
+      const adviceWith = (trust: string) => messageFor({ roleName: SHARED_ROLE_NAME }, sharedRole({ trust }));
+      expect(adviceWith(TRUST_POLICIES.forNodes)).to.match(
+        /the principal must be the service \S+, and the action sts:AssumeRole\. The controller retries on its own\.$/,
+      );
+      expect(adviceWith(ofOtherCluster)).to.match(
+        /EKS sends aws:SourceArn \S+\. Correct this condition in the trust policy of the role, so that it allows what EKS sends\. The controller retries on its own\.$/,
+      );
+      expect(adviceWith(TRUST_POLICIES.wide.replace('Allow', 'Deny'))).to.match(
+        /to call sts:AssumeRole\. Remove the statement that denies this from the trust policy of the role\. The controller retries on its own\.$/,
+      );
+    });
+  });
+
+  describe('of spec.roleARN that IAM knows under another ARN', () => {
+    const otherPath = RoleArn.of('arn:aws:iam::111122223333:role/x/shared');
+    for (const [difference, name, roleARN] of [
+      ['another path', 'shared', otherPath],
+      ['other capital letters', 'Shared', RoleArn.of('arn:aws:iam::111122223333:role/Shared')],
+    ] as const)
+      it(`with ${difference} is not used, and the message names the right ARN`, () => {
+        expect(messageFor({ roleARN }, sharedRole())).to.equal(
+          `RoleNotFound: IAM role "${name}" has the ARN ${SHARED_ROLE_ARN}, but spec.roleARN is ${roleARN}. ` +
+            'Set spec.roleARN to the ARN of the role. The controller then continues on its own.',
+        );
+      });
+
+    it('is to be created again once the object is provisioned, because the API server refuses another ARN', () => {
+      expect(messageFor({ roleARN: otherPath }, sharedRole(), PROVISIONED)).to.match(
+        /\. Create the role again with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition tells afterwards /,
+      );
+    });
+  });
+});

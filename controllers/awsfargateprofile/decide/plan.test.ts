@@ -1,0 +1,340 @@
+import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
+import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Location } from '../model/location.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { newReason } from '../reasons/reasons.ts';
+import {
+  PROFILE,
+  PROFILE_TAGS,
+  ROLE,
+  ROLE_ARN,
+  aDeletedObject,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from '../testing/builders.ts';
+import { TRUST_POLICIES } from '../testing/expected-state.ts';
+import {
+  CAPA_TAGS,
+  CREATE_REQUESTED,
+  FOREIGN_TAGS,
+  PROVISIONED,
+  SHARED_ROLE,
+  SHARED_ROLE_ARN,
+  SHARED_ROLE_NAME,
+  desiredFrom,
+  desiredOnDeletion,
+} from '../testing/fixtures.ts';
+import { describePlan } from '../testing/mutations.ts';
+import { withoutRoles } from '../testing/pass-state.ts';
+import { testPlans, withPlan } from '../testing/plan-tables.ts';
+import { plan } from './plan.ts';
+
+const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
+const CREATE_PROFILE = 'create profile; stop: Creating';
+const DELETE_PROFILE = 'delete unwanted profile; stop: DeletingProfile';
+const DELETE_FORMER = 'delete unwanted profile former; stop: DeletingProfile';
+const DELETE_ROLE = 'strip pod policy; delete role; in order';
+const REPLACE = 'delete different profile; stop: DeletingProfile';
+const RETRY = 'delete failed profile; stop: DeletingProfile';
+
+const withProfile = (over: Partial<FargateProfile>, role: Partial<FoundRole> = {}): Observed =>
+  observed({ profile: aProfile(over), role: aRole(role) });
+const withStatus = (status: string, tags: Readonly<Record<string, string>> = PROFILE_TAGS): Observed =>
+  withProfile({ status, tags });
+const withRoleAlone = (over: Partial<FoundRole> = {}): Observed => observed({ role: aRole(over) });
+const GONE = observed({ cluster: 'gone' });
+const ROLE_OF_GONE = observed({ cluster: 'gone', role: aRole() });
+const OTHER = { selectors: [{ namespace: 'other', labels: {} }] };
+const WIDE = { trust: TRUST_POLICIES.wide };
+const FOREIGN = withStatus('ACTIVE', FOREIGN_TAGS);
+
+const plain = desiredFrom();
+const created = desiredFrom({}, CREATE_REQUESTED);
+const oneSubnet = { subnetIDs: ['subnet-0a'] };
+const always = desiredFrom({ adoptionPolicy: 'Always' });
+const never = desiredFrom({ adoptionPolicy: 'Never' });
+const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desired => ({
+  ...desiredFrom(spec),
+  creationBlocker: newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }),
+});
+
+const FORMER = ProfileName.of('former');
+/** A spec with another profile name than status records. */
+const renamed = (status: AWSFargateProfileStatus): Desired =>
+  desiredFrom({ profileName: PROFILE }, { ...status, profileName: FORMER });
+const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargateProfile>): Observed => ({
+  ...withRoleAlone(),
+  profiles: [
+    { name: PROFILE, found: wanted && aProfile(wanted) },
+    { name: FORMER, found: former && aProfile({ name: FORMER, ...former }) },
+  ],
+});
+const unanswered = { isCreateUnconfirmed: true };
+const unansweredUnder = (profileName: ProfileName): Desired =>
+  desiredOf(anObject({ spec: { profileName: PROFILE }, status: { ...CREATE_REQUESTED, profileName } }), unanswered);
+
+const deletion = desiredOnDeletion();
+const deletionAt = (location: Location['kind']): Desired => ({
+  ...deletion,
+  recorded: { ...deletion.recorded, location },
+});
+const unansweredDeletion = desiredOfDeletion(aDeletedObject({ status: CREATE_REQUESTED }), unanswered);
+const retaining = (location: Location['kind'] = 'known'): Desired => ({ ...deletionAt(location), surplus: 'retain' });
+
+describe('plan', () => {
+  testPlans({
+    'for a living object, if': [
+      [
+        'neither role nor profile exist',
+        plain,
+        observed(),
+        'create role; attach pod policy; create profile; stop: Creating',
+      ],
+      ['the role has no policies', plain, withRoleAlone({ attached: [] }), `attach pod policy; ${CREATE_PROFILE}`],
+      ['the role exists', plain, withRoleAlone(), CREATE_PROFILE],
+      ['role and profile are as wanted', plain, asWanted(), 'in order'],
+      ['the EKS cluster is gone', plain, GONE, 'stop: EKSClusterNotFound'],
+      ['EKS is creating the profile', plain, withoutRoles(withStatus('CREATING')), 'stop: Creating'],
+      ['EKS is deleting the profile', plain, withoutRoles(withStatus('DELETING')), 'stop: DeletingProfile'],
+      ['the creation of the profile failed', plain, withStatus('CREATE_FAILED'), RETRY],
+      ['the deletion of the profile failed', plain, withStatus('DELETE_FAILED'), RETRY],
+      ['the profile has an unknown status', plain, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
+      ['another client has deleted the profile', desiredFrom({}, PROVISIONED), withRoleAlone(), CREATE_PROFILE],
+      ['its own create was not answered', unansweredUnder(PROFILE), withRoleAlone(), CREATE_PROFILE],
+    ],
+    'for an object for which nothing may be created, if': [
+      ...withPlan(
+        'stop: ClusterDeleting',
+        ['the role is missing', blocked(), observed()],
+        ['the profile is missing', blocked(), withRoleAlone()],
+        ['the role of a live profile is missing', blocked(), observed({ profile: aProfile() })],
+        ['CAPA created the profile', blocked(), withStatus('ACTIVE', CAPA_TAGS)],
+        ['CAPA failed to create the profile', blocked(), withStatus('CREATE_FAILED', CAPA_TAGS)],
+        ['the profile has no owner', blocked({ adoptionPolicy: 'Always' }), withStatus('ACTIVE', {})],
+      ),
+      ['role and profile are as wanted', blocked(), asWanted(), 'in order'],
+      ['the trust policy of the role has drifted', blocked(), withProfile({}, WIDE), 'set trust; in order'],
+    ],
+    'for a profile with the wanted name that belongs to': [
+      ...withPlan(
+        'stop: ProfileNotOwned',
+        ['another object', plain, FOREIGN],
+        [
+          'another object, while the role does not exist',
+          plain,
+          observed({ profile: aProfile({ tags: FOREIGN_TAGS }) }),
+        ],
+        ['another object, with adoptionPolicy Always', always, FOREIGN],
+        ['no owner', plain, withStatus('ACTIVE', {})],
+        ['no owner, being created, with adoptionPolicy Always', always, withStatus('CREATING', {})],
+        ['no owner, different, with adoptionPolicy Always', always, withProfile({ ...OTHER, tags: {} })],
+        ['CAPA, with adoptionPolicy Never', never, withStatus('ACTIVE', CAPA_TAGS)],
+      ),
+      [
+        'no owner, as wanted, with adoptionPolicy Always',
+        always,
+        withStatus('ACTIVE', {}),
+        'tag profile with prod,owner; stop: Outdated',
+      ],
+      [
+        'CAPA, beside a role that has drifted',
+        plain,
+        withProfile({ tags: CAPA_TAGS }, WIDE),
+        'tag profile with owner; stop: Outdated',
+      ],
+      ['CAPA, which failed to create it', plain, withStatus('CREATE_FAILED', CAPA_TAGS), RETRY],
+    ],
+    'for a profile of the object that differs from the spec': [
+      ...withPlan(
+        'stop: SpecDiffers',
+        ['without records in status', plain, withProfile(OTHER)],
+        ['once provisioned', desiredFrom(oneSubnet, PROVISIONED), withProfile(OTHER)],
+        ['after a create under another name', renamed(CREATE_REQUESTED), withProfile(OTHER)],
+        ['in its selectors', plain, withProfile({ selectors: [] })],
+        ['in its role', plain, withProfile({ podExecutionRoleArn: SHARED_ROLE_ARN })],
+        ['in subnets that spec.subnetIDs names', desiredFrom(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
+      ),
+      ['after a create, if the role is missing', created, observed({ profile: aProfile(OTHER) }), REPLACE],
+      ['that failed', plain, withProfile({ ...OTHER, status: 'CREATE_FAILED' }), REPLACE],
+      [
+        'still being created',
+        created,
+        withoutRoles(withProfile({ ...OTHER, status: 'CREATING' })),
+        'stop: WaitingForCreate',
+      ],
+      ['in subnets alone, without spec.subnetIDs', created, withProfile({ subnets: ['subnet-0f'] }), 'in order'],
+      ['in the order of subnets alone', plain, withProfile({ subnets: ['subnet-0b', 'subnet-0a'] }), 'in order'],
+    ],
+    'after a change of the profile name, if': [
+      ['the former profile exists', renamed(CREATE_REQUESTED), withFormer({}), DELETE_FORMER],
+      [
+        'the former profile exists, and a foreign profile has the new name',
+        renamed(CREATE_REQUESTED),
+        withFormer({}, { tags: FOREIGN_TAGS }),
+        'stop: ProfileNotOwned',
+      ],
+      ...withPlan(
+        'stop: SpecDiffers',
+        ['the former profile was provisioned', renamed(PROVISIONED), withFormer({})],
+        ['a foreign profile has the former name', renamed(PROVISIONED), withFormer({ tags: FOREIGN_TAGS })],
+        ['a profile without tags has the former name', renamed(PROVISIONED), withFormer({ tags: {} })],
+      ),
+      ['another client has deleted the provisioned profile', renamed(PROVISIONED), withFormer(), CREATE_PROFILE],
+      ['the create under the former name was not answered', unansweredUnder(FORMER), withFormer(), 'stop: Propagating'],
+    ],
+    'for a deletion, if': [
+      ...withPlan(
+        DELETE_PROFILE,
+        ['role and profile exist', deletion, asWanted()],
+        ['the roles are unread', deletion, withoutRoles(asWanted())],
+        ['the creation of the profile failed', deletion, withStatus('CREATE_FAILED')],
+        ['the deletion of the profile failed', deletion, withStatus('DELETE_FAILED')],
+        ['the profile differs from the spec', deletion, withProfile(OTHER)],
+      ),
+      ...withPlan(
+        'stop: Outdated',
+        ['the profile is gone, and the roles are unread', deletion, withoutRoles(observed())],
+        ['the profile is foreign, and the roles are unread', deletion, withoutRoles(FOREIGN)],
+        ['the EKS cluster is gone, and the roles are unread', deletion, withoutRoles(GONE)],
+      ),
+      ['the profile is being created', deletion, withStatus('CREATING'), 'stop: WaitingForCreate'],
+      ['the profile is being deleted', deletion, withStatus('DELETING'), 'stop: DeletingProfile'],
+      ['the profile has an unknown status', deletion, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
+      ['the profile is gone', deletion, withRoleAlone(), DELETE_ROLE],
+      ['the EKS cluster is gone', deletion, ROLE_OF_GONE, DELETE_ROLE],
+      ['the role has no policies', deletion, withRoleAlone({ attached: [] }), 'delete role; in order'],
+      [
+        'the role has a policy of others',
+        deletion,
+        withRoleAlone({ attached: [THEIRS] }),
+        'strip theirs; delete role; in order',
+      ],
+      ['the role has an inline policy', deletion, withRoleAlone({ blockers: ['x'] }), 'stop: RoleBlocked'],
+      [
+        'CAPA created the role',
+        deletion,
+        withRoleAlone({ tags: CAPA_TAGS }),
+        `tag role with eks-cluster,namespace, retiring; ${DELETE_ROLE}`,
+      ],
+      ...withPlan(
+        'in order',
+        ['neither role nor profile exist', deletion, observed()],
+        ['the role is foreign', desiredOnDeletion({ roleName: SHARED_ROLE_NAME }), observed({ role: SHARED_ROLE })],
+        ['a foreign profile uses our role', deletion, FOREIGN],
+        ['the EKS cluster is not found in the recorded account', deletionAt('known'), GONE],
+        ['the EKS cluster is not found, and nothing was created', deletionAt('none'), GONE],
+        ['nothing exists in an existing cluster, and no location is recorded', deletionAt('unknown'), observed()],
+      ),
+      [
+        'the EKS cluster is not found, and no location is recorded',
+        deletionAt('unknown'),
+        ROLE_OF_GONE,
+        'stop: AccountUncertain',
+      ],
+      ['the last create was not answered', unansweredDeletion, withRoleAlone(), 'stop: Propagating'],
+      ['the last create was not answered, in no cluster', unansweredDeletion, ROLE_OF_GONE, DELETE_ROLE],
+    ],
+    'for a retained object in a cluster that is being deleted, if': [
+      ['role and profile exist', retaining(), asWanted(), 'stop: RetainBlocksClusterDeletion'],
+      ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
+      ['the EKS cluster is not found', retaining('unknown'), GONE, 'in order'],
+      ['the profile is foreign', retaining(), FOREIGN, 'in order'],
+      [
+        'the last create was not answered',
+        { ...unansweredDeletion, surplus: 'retain' },
+        withRoleAlone(),
+        'stop: Propagating',
+      ],
+    ],
+  });
+
+  describe('tells the health of', () => {
+    const tagged = desiredFrom({ additionalTags: { team: 'web' } });
+    const bounded = desiredFrom({ rolePermissionsBoundary: THEIRS });
+    const limited = desiredOf(anObject(), { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
+    const recreated = desiredFrom({}, { ...PROVISIONED, role: { name: ROLE, id: 'AROAFORMER' } });
+    const recorded = { profileARN: aProfile().arn, role: { name: ROLE, managed: true, id: aRole().id } };
+    const shared = desiredFrom({ roleName: SHARED_ROLE_NAME });
+    const usingShared = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE });
+    const rows: readonly (readonly [situation: string, desired: Desired, seen: Observed, health: string])[] = [
+      ['profile and role as wanted', plain, asWanted(), 'inOrder, inOrder'],
+      ['a role of another owner', shared, usingShared, 'inOrder, inOrder'],
+      ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
+      ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
+      ['a role in use without the boundary of the operator', limited, asWanted(), 'inOrder, works'],
+      ['a role without the boundary of the operator', limited, withRoleAlone(), 'broken, broken'],
+      ['a role in use without the boundary of the spec', bounded, asWanted(), 'inOrder, broken'],
+      ['a role with another trust policy', plain, withProfile({}, WIDE), 'inOrder, broken'],
+      ['a role without its policy', plain, withProfile({}, { attached: [] }), 'inOrder, broken'],
+      ['a missing role', plain, observed({ profile: aProfile() }), 'inOrder, broken'],
+      ['a role that was created again', recreated, asWanted(), 'inOrder, broken'],
+      ['a profile that differs', plain, withProfile(OTHER), 'broken, inOrder'],
+      ['a profile of another object', plain, FOREIGN, 'broken, inOrder'],
+      ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
+      [
+        'both on record without tags',
+        desiredFrom({}, recorded),
+        withProfile({ tags: {} }, { tags: {} }),
+        'works, works',
+      ],
+      ['nothing, in a deletion', deletion, asWanted(), 'notRead, notRead'],
+    ];
+    for (const [situation, desired, seen, expected] of rows)
+      it(`${situation}: ${expected}`, () => {
+        const { profile, role } = plan(desired, seen);
+        expect(`${profile}, ${role}`).to.equal(expected);
+      });
+  });
+
+  it('names the fields in which a profile differs', () => {
+    const fields = (field: string, isProvisioned: boolean, name = PROFILE) =>
+      newReason('SpecDiffers', { name, fields: [field], isProvisioned });
+    expect(plan(desiredFrom(), withProfile(OTHER)).end).to.deep.equal(
+      fields('selectors are "namespace other" in AWS, but "namespace web" in the spec', false),
+    );
+    expect(plan(renamed(PROVISIONED), withFormer({})).end).to.deep.equal(
+      fields('the name is former in AWS, but team-a_web in the spec', true, FORMER),
+    );
+  });
+
+  it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {
+    const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
+      const planned = plan(desiredFrom({ adoptionPolicy: policy }), withStatus('ACTIVE', tags));
+      return planned.end !== 'inOrder' && planned.end.name === 'ProfileNotOwned'
+        ? planned.end.facts.adoption
+        : describePlan(planned);
+    };
+    expect(adoptionOf('Owned', {}), 'no owner').to.equal('Always');
+    expect(adoptionOf('Never', {}), 'no owner').to.equal('Always');
+    expect(adoptionOf('Never', CAPA_TAGS), 'Cluster API Provider AWS').to.equal('Owned');
+    for (const policy of ['Owned', 'Always', 'Never'] as const)
+      expect(adoptionOf(policy, FOREIGN_TAGS), 'another object').to.equal(undefined);
+  });
+
+  it('creates the profile with the values of the spec', () => {
+    const spec = { subnetIDs: ['subnet-0c'], selectors: [{ namespace: 'web', labels: { a: 'x' } }] };
+    expect(plan(desiredFrom(spec), withRoleAlone()).changes).to.deep.equal([
+      {
+        mutation: {
+          kind: 'createProfile',
+          profile: {
+            cluster: 'team-a_prod-control-plane',
+            name: PROFILE,
+            podExecutionRoleArn: ROLE_ARN,
+            subnets: ['subnet-0c'],
+            selectors: [{ namespace: 'web', labels: { a: 'x' } }],
+            tags: PROFILE_TAGS,
+          },
+        },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,128 @@
+import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { Change, Health, Plan, PlanPart } from '../model/plan.ts';
+import { change } from '../model/plan.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
+import { ensureAccessEntry } from './change-access-entry.ts';
+import {
+  areRolesUnread,
+  describeDifferences,
+  findProfile,
+  findRole,
+  isRecreated,
+  ownershipOf,
+  wantedRoleArn,
+} from './compare.ts';
+import { ensureProfile, profileDrift } from './ensure-profile.ts';
+import { ensureRole, roleDrift } from './ensure-role.ts';
+import { findLimitNotice } from './operator-limit-blocker.ts';
+import { removeUnwanted } from './remove.ts';
+import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+import { transitReason } from './wait-for-eks-change.ts';
+
+/**
+ * Plans the changes from the observed to the desired state of AWS; a pure function.
+ *
+ * Unwanted profiles and roles are deleted before new ones are created, because status has room for one profile name and
+ * one role name (docs/adr/0006). Profiles are deleted before roles and created after roles, because a profile needs its
+ * role as long as it exists.
+ */
+export function plan(desired: Desired, observed: Observed): Plan {
+  const changes: Change[] = [];
+  const parts = planParts(desired, observed);
+  let next = parts.next();
+  for (; !next.done; next = parts.next()) changes.push(next.value);
+  const notice = findLimitNotice(desired, observed);
+  return {
+    changes,
+    end: next.value ?? 'inOrder',
+    profile: profileHealth(desired, observed),
+    role: roleHealth(desired, observed),
+    notices: notice === undefined ? [] : [notice],
+  };
+}
+
+function* planParts(desired: Desired, observed: Observed): PlanPart {
+  const { wanted } = desired;
+  if (areRolesUnread(observed)) {
+    const transit = transitReason(desired, observed.profiles);
+    if (transit !== undefined) return transit;
+  }
+  const blocker = findBlocker(desired, observed);
+  if (blocker !== undefined) return blocker;
+  const adoption = yield* adopt(desired, observed);
+  if (adoption !== undefined) return adoption;
+  const removal = yield* removeUnwanted(desired, observed);
+  if (removal !== undefined || wanted === undefined) return removal;
+  const role = yield* ensureRole(desired, observed, wanted.role);
+  if (role !== undefined) return role;
+  const roleArn = wantedRoleArn(desired, observed, wanted.role);
+  const profile = yield* ensureProfile(desired, observed, wanted.profile, roleArn);
+  if (profile !== undefined) return profile;
+  // The access entry of a live profile depends on the id of a role that this plan creates.
+  return findRole(observed.roles, wanted.role.name) === undefined && wanted.role.kind === 'managed'
+    ? newReason('Outdated', { because: 'the role of a live profile was made anew' })
+    : yield* ensureAccessEntry(desired, observed);
+}
+
+/**
+ * Plans the tag by which a profile or role without the tags of this controller becomes its own. That is the only change
+ * of its plan: AWS is read again before anything else is changed.
+ */
+function* adopt(desired: Desired, observed: Observed): PlanPart {
+  const { wanted, identity } = desired;
+  if (wanted === undefined) return undefined;
+  const profile = findProfile(observed.profiles, wanted.profile.name);
+  if (profile?.status === 'ACTIVE' && !isStamped(desired, profile)) {
+    const [tag] = profileDrift(desired, wanted.profile, profile);
+    if (tag !== undefined) yield change(tag.mutation);
+    return newReason('Outdated', { because: 'the profile was adopted' });
+  }
+  const role = findRole(observed.roles, wanted.role.name);
+  const ownership = role && roleOwnership(role, identity);
+  if (role === undefined || wanted.role.kind !== 'managed' || ownership?.kind !== 'ours' || ownership.stamped)
+    return undefined;
+  const [tag] = roleDrift(desired, observed, wanted.role, role);
+  if (tag !== undefined) yield change(tag.mutation);
+  return newReason('Outdated', { because: 'the role was adopted' });
+}
+
+const isStamped = (desired: Desired, found: FargateProfile): boolean => {
+  const ownership = ownershipOf(desired, found);
+  return ownership.kind === 'ours' && ownership.stamped;
+};
+
+function roleHealth(desired: Desired, observed: Observed): Health {
+  const role = desired.wanted?.role;
+  if (role === undefined || areRolesUnread(observed)) return 'notRead';
+  const found = findRole(observed.roles, role.name);
+  const isStripped = found !== undefined && strippedRoleReason(desired, found) !== undefined;
+  if (found === undefined || isRecreated(desired, found)) return 'broken';
+  if (findRoleBlocker(desired, observed) !== undefined && !isStripped) return 'broken';
+  if (role.kind === 'existing' || (roleOwnership(found, desired.identity).kind !== 'ours' && !isStripped))
+    return 'inOrder';
+  return healthAfter([...roleDrift(desired, observed, role, found)], isStripped);
+}
+
+function profileHealth(desired: Desired, observed: Observed): Health {
+  const wanted = desired.wanted?.profile;
+  if (wanted === undefined) return 'notRead';
+  const found = findProfile(observed.profiles, wanted.name);
+  if (observed.cluster === 'gone' || found?.status !== 'ACTIVE') return 'broken';
+  const isStripped = strippedProfileReason(desired, found) !== undefined;
+  if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
+  if (describeDifferences(desired, observed, found).length > 0) return 'broken';
+  return healthAfter([...profileDrift(desired, wanted, found)], isStripped);
+}
+
+function healthAfter(drift: readonly Change[], isStripped: boolean): Health {
+  if (drift.length === 0 && !isStripped) return 'inOrder';
+  return drift.every(isHarmless) ? 'works' : 'broken';
+}
+
+/** Pods run without the change. A tag of a role that no profile uses yet is no optional change, but harms nobody. */
+const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>
+  optional === true || kind === 'tagRole' || kind === 'untagRole';

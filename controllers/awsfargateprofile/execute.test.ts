@@ -1,0 +1,536 @@
+import { expect } from 'chai';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
+import { plan } from './decide/plan.ts';
+import { execute } from './execute.ts';
+import type { PassState } from './guards/pass-state.ts';
+import type { LaneWait } from './lane.ts';
+import type { Execution } from './model/pass.ts';
+import { reasonOf } from './model/pass.ts';
+import type { Plan } from './model/plan.ts';
+import { change, optional } from './model/plan.ts';
+import { newReason } from './reasons/reasons.ts';
+import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
+import { withWait } from './retry/retry-state.ts';
+import {
+  OWNER_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_TAGS,
+  ROLE,
+  ROLE_ARN,
+  aDeletedObject,
+  aFailure,
+  aProfile,
+  anObject,
+} from './testing/builders.ts';
+import { DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
+import type { ServiceOverrides, TestServices } from './testing/pass-state.ts';
+import {
+  LANE,
+  aSimulatedProfile,
+  aSimulatedRole,
+  awsAsWanted,
+  awsWith,
+  newGuards,
+  newServices,
+  passStateFor,
+  roleUsers,
+  storedObject,
+  writerThat,
+} from './testing/pass-state.ts';
+import type { SimulatedAws } from './testing/simulated-aws.ts';
+
+const DENIED = { code: 'AccessDeniedException', statusCode: 403 };
+
+describe('execute', () => {
+  let services: TestServices;
+  beforeEach(() => (services = newServices()));
+
+  /** Executes a plan, by default that of the pass. */
+  async function execution(pass: PassState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
+    const result: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+    const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
+    await execute(planned ?? plan(pass.desired, pass.observed), pass, result, { ...services, guards });
+    return result;
+  }
+  const describeEnd = (result: Execution): string => {
+    const reason = reasonOf(result);
+    if (reason === undefined) return 'in order';
+    return reason.name === 'NotNow' || reason.name === 'Outdated'
+      ? `${reason.name}: ${reason.facts.because}`
+      : reason.name;
+  };
+  const run = async (pass: PassState, over: ServiceOverrides = {}, planned?: Plan) => {
+    const result = await execution(pass, over, planned);
+    const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
+    return { end: describeEnd(result), did };
+  };
+
+  it('creates role and profile in one pass, and waits for EKS', async () => {
+    const aws = awsWith();
+    expect(await run(passStateFor(aws))).to.deep.equal({
+      end: 'Creating',
+      did: ['createRole done', 'attachPolicy done', 'createProfile done'],
+    });
+    expect(aws.profiles.get(PROFILE)?.status).to.equal('CREATING');
+  });
+
+  it('deletes the profile, and the role once EKS has deleted the profile', async () => {
+    const aws = awsAsWanted();
+    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
+      end: 'DeletingProfile',
+      did: ['deleteProfile done'],
+    });
+    aws.tick();
+    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
+      end: 'in order',
+      did: ['detachPolicy done', 'deleteRole done'],
+    });
+    expect([...aws.roles.keys()]).to.deep.equal([]);
+  });
+
+  it('tags an adopted profile, and nothing else before AWS is read again', async () => {
+    const { [OWNER_TAG]: _owner, ...tags } = PROFILE_TAGS;
+    const aws = awsWith(aSimulatedProfile({ tags }), aSimulatedRole({ attached: [] }));
+    expect(await run(passStateFor(aws))).to.deep.equal({
+      end: 'Outdated: the profile was adopted',
+      did: ['tagProfile done'],
+    });
+    expect(await run(passStateFor(aws))).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
+  });
+
+  for (const [situation, error, end] of [
+    ['a guard throws', new Error('no answer'), 'no answer'],
+    [
+      'the API server rejects a request of a guard',
+      new KubeError('forbidden', { status: 403, reason: 'Forbidden' }),
+      'APIServerRefused',
+    ],
+  ] as const)
+    it(`keeps the record of the earlier changes when ${situation}`, async () => {
+      const profileWriter = writerThat((object, status) =>
+        status?.createRequestedAt === undefined ? Promise.resolve(storedObject(object, status)) : Promise.reject(error),
+      );
+      const result: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+      const pass = passStateFor(awsWith());
+      const guards = newGuards({ ...services, profileWriter });
+      const ended = await execute(plan(pass.desired, pass.observed), pass, result, { ...services, guards }).then(
+        () => describeEnd(result),
+        (thrown: Error) => thrown.message,
+      );
+      expect(ended).to.equal(end);
+      expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
+    });
+
+  it('changes nothing when the lease may have run out', async () => {
+    const pass = passStateFor(awsAsWanted(), aDeletedObject());
+    expect(await run(pass, { mutationTimeLeft: () => 0 })).to.deep.equal({
+      end: 'NotNow: the lease may have run out',
+      did: [],
+    });
+  });
+
+  it('creates no role that another pass of this process removes', async () => {
+    services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
+    expect(await run(passStateFor(awsWith()))).to.deep.equal({
+      end: 'NotNow: another object changes the same resource',
+      did: [],
+    });
+  });
+
+  for (const [what, vanish, first, end] of [
+    ['profile', (aws: SimulatedAws) => aws.profiles.clear(), 'deleteProfile gone', 'DeletingProfile'],
+    [
+      'EKS cluster',
+      (aws: SimulatedAws) => void (aws.cluster = 'gone'),
+      'deleteProfile clusterGone',
+      'Outdated: EKS has no such cluster any more',
+    ],
+  ] as const)
+    it(`treats the profile as deleted when the ${what} is gone meanwhile, and then deletes the role`, async () => {
+      const aws = awsAsWanted();
+      const pass = passStateFor(aws, aDeletedObject());
+      vanish(aws);
+      expect(await run(pass)).to.deep.equal({ end, did: [first] });
+      expect((await run(passStateFor(aws, aDeletedObject()))).did).to.deep.equal([
+        'detachPolicy done',
+        'deleteRole done',
+      ]);
+    });
+
+  describe('a role that another object uses', () => {
+    const shared = {
+      live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers('team-a/other') },
+    };
+
+    it('stays whole, and does not hold the deletion of the object', async () => {
+      const aws = awsWith(aSimulatedRole());
+      const result = await execution(passStateFor(aws, aDeletedObject()), shared);
+      expect(describeEnd(result)).to.equal('in order');
+      expect(result.steps).to.deep.equal([]);
+      expect(result.kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
+      expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
+    });
+
+    it('is a conflict if the spec asks for it with another path', async () => {
+      const aws = awsWith(aSimulatedRole());
+      const pass = passStateFor(aws, anObject({ spec: { rolePath: '/team-a/' } }));
+      expect(await run(pass, shared)).to.deep.equal({ end: 'RoleSettingsConflict', did: [] });
+    });
+  });
+
+  describe('the turn in the lane', () => {
+    const sibling = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
+    const turnOfSibling = (): LaneWait | undefined => {
+      const wait = services.lanes.take(LANE, sibling, 'team-a_api');
+      services.lanes.release(LANE, sibling);
+      return wait;
+    };
+    const creating = (failure?: Partial<AwsFailure>): PassState => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      if (failure !== undefined) pass.session.onCall = () => aFailure(failure);
+      return pass;
+    };
+
+    it('goes to the accepted change', async () => {
+      await run(creating());
+      const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isOfStranger: false };
+      expect(turnOfSibling()).to.deep.equal(expected);
+    });
+
+    it('goes to the profile that EKS names in its refusal', async () => {
+      const aws = awsWith(aSimulatedRole());
+      const pass = passStateFor(aws);
+      aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status: 'DELETING' }));
+      expect(await run(pass)).to.deep.equal({ end: 'WaitingForSibling', did: ['createProfile siblingBusy'] });
+      const expected = { kind: 'wait', ahead: 'theirs', doing: 'being deleted', isOfStranger: true };
+      expect(turnOfSibling()).to.deep.equal(expected);
+    });
+
+    const conflict = { profileWriter: writerThat(async () => undefined) };
+    const broken = { profileWriter: writerThat(() => Promise.reject(new Error('no answer'))) };
+    for (const [situation, failure, over, end] of [
+      ['EKS refuses the change', { code: 'InvalidParameterException', statusCode: 400 }, {}, 'Refused'],
+      ['another client wrote first', undefined, conflict, 'Conflict'],
+      ['the status write fails', undefined, broken, 'thrown'],
+    ] as const)
+      it(`ends when ${situation}`, async () => {
+        const ended = await run(creating(failure), over).catch(() => ({ end: 'thrown' }));
+        expect(ended.end).to.equal(end);
+        expect(turnOfSibling()).to.equal(undefined);
+      });
+
+    it('is not needed for a change that EKS makes at once', async () => {
+      services.lanes.saw(LANE, 'team-a_api', 'being created', sibling);
+      const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
+      expect(await run(pass)).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
+    });
+
+    for (const [situation, code, statusCode, message] of [
+      [
+        'is being updated',
+        'ResourceInUseException',
+        409,
+        'Cannot create Fargate Profile because cluster c currently has an update in progress',
+      ],
+      ['is not ACTIVE', 'InvalidRequestException', 400, "Cluster 'c' is not in ACTIVE status"],
+    ] as const)
+      it(`goes to nobody while the EKS cluster ${situation}: for 15 s, later for longer, at most five minutes`, async () => {
+        const MINUTES = 60_000;
+        for (const [waited, closed] of [
+          [0, 15_000],
+          [15 * MINUTES, 15_000],
+          [60 * MINUTES, 60_000],
+          [48 * 60 * MINUTES, 5 * MINUTES],
+        ] as const) {
+          const pass = creating({ code, statusCode, message });
+          const since = services.clock.monotonic() - waited;
+          pass.retry.update(() =>
+            withWait({}, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 0 }), since),
+          );
+          expect((await run(pass)).end).to.equal('ClusterUpdating');
+          expect(turnOfSibling(), `after ${waited} ms`).to.deep.equal({
+            kind: 'closed',
+            remaining: closed,
+            because: `${message} (EKS CreateFargateProfile: ${code})`,
+          });
+          await services.clock.advance(closed);
+          expect(turnOfSibling()).to.equal(undefined);
+        }
+      });
+  });
+
+  describe('a contradiction in AWS', () => {
+    const contradictions: readonly (readonly [string, () => PassState])[] = [
+      [
+        'a profile that exists but cannot be read',
+        () => {
+          const aws = awsWith(aSimulatedRole());
+          aws.profiles.set(PROFILE, aSimulatedProfile({ hidden: 1 }));
+          return passStateFor(aws);
+        },
+      ],
+      [
+        'a role that exists but was not found',
+        () => {
+          const aws = awsWith();
+          const pass = passStateFor(aws);
+          aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+          return pass;
+        },
+      ],
+      [
+        'a role that was found but cannot be changed',
+        () => {
+          const aws = awsWith(aSimulatedRole({ attached: [] }));
+          const pass = passStateFor(aws);
+          aws.roles.clear();
+          return pass;
+        },
+      ],
+    ];
+    for (const [situation, newPass] of contradictions)
+      it(`is waited for during two minutes, then reported: ${situation}`, async () => {
+        expect((await run(newPass())).end).to.equal('Propagating');
+        const late = newPass();
+        late.retry.update(() => withWait({}, newReason('Propagating', { detail: '' }), 0));
+        await services.clock.advance(120_000);
+        expect((await run(late)).end).to.equal('AWSError');
+      });
+
+    it('is waited for: a role whose detached policies still prevent its deletion', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
+      const lagging = aFailure({ code: 'DeleteConflict', statusCode: 409, message: 'must detach all policies first.' });
+      pass.session.onCall = (operation) => (operation === 'DeleteRole' ? lagging : undefined);
+      expect((await run(pass)).end).to.equal('Propagating');
+    });
+  });
+
+  it('takes a trust policy that EKS rejects for propagating during two minutes, then for invalid, until the spec changes', async () => {
+    const message =
+      'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Principal';
+    const first = passStateFor(awsWith(aSimulatedRole()));
+    first.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
+    const again = async (generation = 1) => {
+      const object = anObject({ metadata: { generation } });
+      return describeEnd(await execution({ ...first, object }));
+    };
+    expect(await again()).to.equal('Propagating');
+    await services.clock.advance(119_999);
+    expect(await again()).to.equal('Propagating');
+    await services.clock.advance(1);
+    expect(await again()).to.equal('RoleTrustInvalid');
+    expect(await again(2), 'with another spec').to.equal('Propagating');
+  });
+
+  describe('a failed change', () => {
+    const failing = (failure: Partial<AwsFailure>): PassState => {
+      const pass = passStateFor(awsWith(aSimulatedRole()));
+      pass.session.onCall = () => aFailure(failure);
+      return pass;
+    };
+
+    it('ends the pass with the reason of its failure, and is not sent again before its backoff is over', async () => {
+      const pass = failing(DENIED);
+      expect(await run(pass)).to.deep.equal({ end: 'AccessDenied', did: ['createProfile failed'] });
+      expect(await run(pass)).to.deep.equal({ end: 'AccessDenied', did: [] });
+      await services.clock.advance(60_000);
+      expect((await run(pass)).did).to.deep.equal(['createProfile failed']);
+    });
+
+    it('has no backoff when the call was never sent', async () => {
+      const pass = failing({ code: 'NotDispatched', message: 'the lease has run out' });
+      for (let attempt = 0; attempt < 2; attempt++)
+        expect(await run(pass)).to.deep.equal({ end: 'NotNow: the lease has run out', did: ['createProfile failed'] });
+    });
+
+    it('counts as a retry of a failed profile once AWS has accepted it', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
+      expect(await run(pass)).to.deep.equal({ end: 'CreateFailed', did: [] });
+      await services.clock.advance(10_000);
+      expect(await run(pass)).to.deep.equal({ end: 'DeletingProfile', did: ['deleteProfile done'] });
+      expect(pass.retry.state.recovery).to.deep.equal({ generation: 1, attempts: 1 });
+    });
+  });
+
+  describe('an optional change', () => {
+    const boundary = { kind: 'setBoundary', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/b' } as const;
+    const untag = { kind: 'untagProfile', name: PROFILE, arn: aProfile().arn, keys: ['team'] } as const;
+    const planned: Plan = {
+      changes: [optional(untag), optional(boundary), change(SET_TRUST)],
+      end: 'inOrder',
+      profile: 'works',
+      role: 'works',
+      notices: [],
+    };
+    const WHOLE = ['untagProfile failed', 'setBoundary done', 'setTrust done'];
+    const after = async (operation: string, failure: Partial<AwsFailure>) => {
+      const pass = passStateFor(awsAsWanted());
+      pass.session.onCall = (called) => (called === operation ? aFailure(failure) : undefined);
+      const result = await execution(pass, {}, planned);
+      const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
+      return { end: describeEnd(result), notices: result.notices.map(({ name }) => name), did };
+    };
+
+    it('that AWS refuses is a notice, and the changes after it are made', async () => {
+      expect(await after('UntagResource', DENIED)).to.deep.equal({
+        end: 'in order',
+        notices: ['AccessDenied'],
+        did: WHOLE,
+      });
+      const invalid = { code: 'InvalidParameterException', statusCode: 400 };
+      expect(await after('UntagResource', invalid)).to.deep.equal({
+        end: 'in order',
+        notices: ['Refused'],
+        did: WHOLE,
+      });
+    });
+
+    it('that has another error ends the pass, because the next attempt may succeed', async () => {
+      expect(await after('UntagResource', {})).to.deep.equal({
+        end: 'AWSUnavailable',
+        notices: [],
+        did: WHOLE.slice(0, 1),
+      });
+    });
+
+    it('of the boundary that the operator requires does not even wait for that', async () => {
+      const did = ['untagProfile done', 'setBoundary failed', 'setTrust done'];
+      expect(await after('PutRolePermissionsBoundary', {})).to.deep.equal({
+        end: 'in order',
+        notices: ['AWSUnavailable'],
+        did,
+      });
+    });
+
+    it('that was not sent ends the pass without a notice', async () => {
+      for (const [operation, did] of [
+        ['UntagResource', ['untagProfile failed']],
+        ['PutRolePermissionsBoundary', ['untagProfile done', 'setBoundary failed']],
+      ] as const) {
+        const end = await after(operation, { code: 'NotDispatched', message: 'the lease has run out' });
+        expect(end).to.deep.equal({ end: 'NotNow: the lease has run out', notices: [], did });
+      }
+    });
+
+    it('has its own backoff', async () => {
+      const pass = passStateFor(awsAsWanted());
+      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
+      await execution(pass, {}, planned);
+      const again = await execution(pass, {}, planned);
+      expect(again.notices.map(({ name }) => name)).to.deep.equal(['AccessDenied']);
+      expect(again.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['setBoundary', 'setTrust']);
+    });
+  });
+
+  describe('a create of the profile', () => {
+    const REQUESTED_AT = '2026-11-21T03:25:00Z';
+    const recording: ServiceOverrides = {
+      profileWriter: writerThat(async (object, status) =>
+        storedObject(object, { ...status, createRequestedAt: REQUESTED_AT }),
+      ),
+    };
+    const isUnconfirmedAfter = async (failure: Partial<AwsFailure> | undefined, isEarlierUnconfirmed = false) => {
+      const object = anObject({ status: { profileName: PROFILE } });
+      const pass = passStateFor(awsWith(aSimulatedRole()), object, { isCreateUnconfirmed: isEarlierUnconfirmed });
+      pass.retry.update(() => ({ confirmedCreate: REQUESTED_AT }));
+      pass.session.onCall = (operation) =>
+        failure !== undefined && operation === 'CreateFargateProfile' ? aFailure(failure) : undefined;
+      await run(pass, recording);
+      return isCreateUnconfirmed(withUnconfirmedCreate(pass.retry.state, { createRequestedAt: REQUESTED_AT }, 0), 0);
+    };
+
+    it('is confirmed when EKS accepts it', async () => {
+      expect(await isUnconfirmedAfter(undefined)).to.equal(false);
+    });
+
+    it('is unconfirmed when its answer never comes', async () => {
+      expect(await isUnconfirmedAfter({ code: 'NoAnswer' })).to.equal(true);
+    });
+
+    for (const [situation, failure] of [
+      ['the call is never sent', { code: 'NotDispatched' }],
+      ['EKS refuses it', { code: 'InvalidParameterException', statusCode: 400 }],
+    ] as const)
+      it(`is confirmed when ${situation}, unless an earlier create is unconfirmed`, async () => {
+        for (const isEarlierUnconfirmed of [false, true])
+          expect(await isUnconfirmedAfter(failure, isEarlierUnconfirmed)).to.equal(isEarlierUnconfirmed);
+      });
+  });
+
+  describe('the access entry of the role', () => {
+    const OUTDATED = { type: 'FARGATE_LINUX', roleId: 'AROAFORMER', createdAt: -2 };
+    const withEntry = (aws: SimulatedAws): SimulatedAws => {
+      aws.accessEntries.set(ROLE_ARN, OUTDATED);
+      return aws;
+    };
+    const idIn = (aws: SimulatedAws) => aws.accessEntries.get(ROLE_ARN)?.roleId;
+    const denying = (aws: SimulatedAws, denied: string, object?: AWSFargateProfile): PassState => {
+      const pass = passStateFor(aws, object);
+      pass.session.onCall = (operation) => (operation === denied ? aFailure(DENIED) : undefined);
+      return pass;
+    };
+
+    it('is deleted before the profile is created, after an annotation has recorded that', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole()));
+      const written: string[] = [];
+      const profileWriter = writerThat(async (object, status) => {
+        written.push(idIn(aws) === 'AROAFORMER' ? 'before' : 'after');
+        return storedObject(object, status);
+      });
+      expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
+        end: 'Creating',
+        did: ['deleteAccessEntry done', 'createProfile done'],
+      });
+      expect(written.slice(0, 2)).to.deep.equal(['before', 'before']);
+      expect(idIn(aws)).to.equal('AROAEXAMPLE');
+    });
+
+    it('is kept before the creation while another profile uses the role', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'other', tags: {} })));
+      expect((await run(passStateFor(aws))).did).to.deep.equal(['createProfile done']);
+      expect(idIn(aws)).to.equal('AROAFORMER');
+    });
+
+    it('is made anew under a live profile', async () => {
+      const aws = withEntry(awsAsWanted());
+      expect(await run(passStateFor(aws))).to.deep.equal({
+        end: 'in order',
+        did: ['deleteAccessEntry done', 'createAccessEntry done'],
+      });
+      expect(idIn(aws)).to.equal('AROAEXAMPLE');
+    });
+
+    it('is deleted before the role is deleted', async () => {
+      const aws = withEntry(awsWith(aSimulatedRole()));
+      expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
+        end: 'in order',
+        did: ['detachPolicy done', 'deleteAccessEntry done', 'deleteRole done'],
+      });
+      expect(idIn(aws)).to.equal(undefined);
+    });
+
+    it('blocks neither a creation nor a deletion when AWS denies its deletion, and is no problem of the object', async () => {
+      for (const [object, did] of [
+        [anObject(), ['deleteAccessEntry failed', 'createProfile done']],
+        [aDeletedObject(), ['detachPolicy done', 'deleteAccessEntry failed', 'deleteRole done']],
+      ] as const) {
+        const result = await execution(denying(withEntry(awsWith(aSimulatedRole())), 'DeleteAccessEntry', object));
+        expect(result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`)).to.deep.equal(did);
+        expect(result.notices).to.deep.equal([]);
+      }
+    });
+
+    for (const [operation, left] of [
+      ['DeleteAccessEntry', 'outdated'],
+      ['CreateAccessEntry', 'missing'],
+    ] as const)
+      it(`stops an object whose live profile has an outdated entry when AWS denies ${operation}`, async () => {
+        const { end } = await execution(denying(withEntry(awsAsWanted()), operation));
+        expect(end).to.have.property('name', 'RoleRecreated');
+        expect(end, 'what is left').to.have.nested.property('facts.entry', left);
+      });
+  });
+});

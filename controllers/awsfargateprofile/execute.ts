@@ -1,0 +1,293 @@
+import type { Denial } from '../../pkg/cloud/errors/denial.ts';
+import { readDenial } from '../../pkg/cloud/errors/denial.ts';
+import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/errors/errors.ts';
+import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { roleOwnership } from '../../pkg/fargate/ownership.ts';
+import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
+import { isRecordKey } from '../../pkg/fargate/tags/added-record.ts';
+import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { mutate } from './aws/mutate.ts';
+import { roleRecreated } from './decide/change-access-entry.ts';
+import { findRole } from './decide/compare.ts';
+import type { Claims } from './guards/claims.ts';
+import type { Guards } from './guards/guards.ts';
+import { findObstacle } from './guards/guards.ts';
+import type { PassState } from './guards/pass-state.ts';
+import type { Lanes } from './lane.ts';
+import { describeTransit } from './model/eks-change-in-progress.ts';
+import type { Mutation } from './model/mutation.ts';
+import {
+  isAccessEntryMutation,
+  isCreation,
+  isQueuedMutation,
+  isRoleRemoval,
+  resourceOf,
+  subjectOf,
+} from './model/mutation.ts';
+import type { MutationOutcome } from './model/outcome.ts';
+import type { Execution } from './model/pass.ts';
+import type { Change, Plan } from './model/plan.ts';
+import type { Reason, TagChange } from './reasons/reasons.ts';
+import { inconsistentAnswers, isSilent, newReason, pollOf } from './reasons/reasons.ts';
+import { updatePauseAfter } from './retry/cluster-update-pause.ts';
+import { withCreateOutcome } from './retry/create-visibility.ts';
+import { isRetryOfFailedProfile, withAttempt, withProfileFailure } from './retry/failed-profile-backoff.ts';
+import { TRUST_PATIENCE, VISIBILITY_PATIENCE } from './retry/propagation-patience.ts';
+import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
+import { waitedFor } from './retry/retry-state.ts';
+
+export interface ExecuteServices {
+  readonly guards: Guards;
+  readonly lanes: Lanes;
+  readonly claims: Claims;
+  readonly clock: Clock;
+}
+
+/**
+ * Makes the changes of a plan in their order: the guards first, then the record, then the change. The first change that
+ * is not made ends the execution, unless it is optional. Each change that was sent is added to `execution`, even if
+ * this function throws.
+ */
+export async function execute(
+  plan: Plan,
+  pass: PassState,
+  execution: Execution,
+  services: ExecuteServices,
+): Promise<void> {
+  for (const change of plan.changes) {
+    const { mutation } = change;
+    if (execution.kept.some(({ name }) => isAboutKept(mutation, name))) continue;
+    const end = await makeChange(change, pass, execution, services);
+    if (end === undefined) continue;
+    execution.end = end;
+    return;
+  }
+  execution.end = plan.end;
+}
+
+const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
+
+/** Makes one change. Returns the reason for which the execution ends, or `undefined` if it goes on. */
+async function makeChange(
+  change: Change,
+  pass: PassState,
+  execution: Execution,
+  services: ExecuteServices,
+): Promise<Reason | undefined> {
+  const { mutation } = change;
+  const { claims, clock, lanes } = services;
+  try {
+    recordProfileFailure(pass, mutation, clock);
+    // The second look at the claims comes after the status names the role that the object uses. So either this pass finds
+    // the claim of a pass that removes the role, or that pass finds the object among the users of the role.
+    const claimed = newReason('NotNow', { because: 'another object changes the same resource' });
+    if (!claims.tryClaim(mutation, pass)) return claimed;
+    const obstacle = await findObstacle(services.guards, mutation, pass);
+    if (obstacle?.kind === 'keep') return keep(pass, mutation, obstacle.by, execution);
+    if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
+    if (!claims.tryClaim(mutation, pass)) return claimed;
+    const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
+    execution.steps.push({ mutation, outcome });
+    const reason = reasonFor(pass, mutation, outcome, clock);
+    if (isQueuedMutation(mutation)) tellLane(lanes, pass, mutation, outcome, reason);
+    if (reason === undefined) return undefined;
+    return tolerate(change, reason, execution);
+  } finally {
+    if (isQueuedMutation(mutation)) lanes.release(pass.lane, pass.object);
+  }
+}
+
+/** Reports why an optional change was not made, and goes on; the reason for another change ends the execution. */
+function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
+  // After another error than a refusal, the next attempt may succeed.
+  const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
+  if (optional !== true || isSilent(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
+  // The permission for access entries is optional too, so a refusal has an event, but is no problem of the object.
+  if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
+  return undefined;
+}
+
+/**
+ * Keeps a role, or the access entry of a role, that another object or profile uses, and goes on without its other
+ * removals. Only a role that has to be made again with another path ends the execution.
+ */
+function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
+  if (!isRoleRemoval(mutation)) return undefined;
+  execution.kept.push({ name: mutation.name, usedBy: by });
+  const { wanted, recorded } = pass.desired;
+  if (wanted?.role.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
+  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned: recorded.isProvisioned };
+  return newReason('RoleSettingsConflict', facts);
+}
+
+/** Starts the backoff of a Fargate profile that EKS failed to create or delete. */
+function recordProfileFailure({ object, observed, retry }: PassState, mutation: Mutation, clock: Clock): void {
+  if (!isRetryOfFailedProfile(mutation, observed)) return;
+  const generation = object.metadata.generation ?? 0;
+  retry.update((state) => withProfileFailure(state, generation, clock.monotonic()));
+}
+
+/** Tells the lane of the EKS cluster what EKS has answered to the creation or deletion of a profile. */
+function tellLane(
+  lanes: Lanes,
+  { lane, object }: PassState,
+  mutation: Mutation,
+  outcome: MutationOutcome,
+  reason: Reason | undefined,
+): void {
+  if (outcome.kind === 'done')
+    lanes.saw(lane, subjectOf(mutation), mutation.kind === 'createProfile' ? 'being created' : 'being deleted', object);
+  else if (outcome.kind === 'siblingBusy') lanes.saw(lane, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
+  else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
+}
+
+/** Returns the reason for which the execution ends after an answer of AWS; `undefined` if the change was made. */
+function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome, clock: Clock): Reason | undefined {
+  const now = clock.monotonic();
+  if (mutation.kind === 'createProfile') pass.retry.update((state) => withCreateOutcome(state, pass, outcome));
+  switch (outcome.kind) {
+    case 'done':
+    case 'gone':
+      if (isRetryOfFailedProfile(mutation, pass.observed))
+        pass.retry.update((state) => withAttempt(state, generationOf(pass)));
+      return undefined;
+    case 'clusterGone':
+      return newReason('Outdated', { because: 'EKS has no such cluster any more' });
+    case 'nameTaken':
+    case 'notVisible': {
+      const detail = 'AWS says that it exists and also that it does not exist, for more than two minutes';
+      return contradictionReason(pass, resourceOf(mutation), detail, now);
+    }
+    case 'outdated':
+      return contradictionReason(pass, resourceOf(mutation), describeFailure(outcome.failure), now);
+    case 'siblingBusy': {
+      const doing = describeTransit(outcome.doing) ?? outcome.doing;
+      return newReason('WaitingForSibling', { ahead: outcome.by, doing, isUnverified: true });
+    }
+    case 'clusterUpdating':
+      return newReason('ClusterUpdating', {
+        cluster: pass.target.eksCluster,
+        said: describeFailure(outcome.failure),
+        remaining: updatePauseAfter(waitedFor(pass.retry.state, { name: 'ClusterUpdating' }, now)),
+      });
+    case 'roleRejected':
+      return trustReason(pass, `EKS says: ${outcome.failure.message}`, now);
+    case 'failed':
+      return failureReason(pass, mutation, outcome.failure, now);
+  }
+}
+
+/**
+ * Returns the reason to wait while answers of AWS contradict each other about whether a resource exists. `detail` is
+ * the text for the user if the contradiction lasts.
+ */
+function contradictionReason({ retry }: PassState, resource: string, detail: string, now: Ms): Reason {
+  const propagating = inconsistentAnswers(resource);
+  return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
+    ? propagating
+    : newReason('AWSError', { detail: `${resource}: ${detail}` });
+}
+
+/**
+ * Returns the reason to stop after EKS has rejected the role. EKS sends the same error for a wrong trust policy and for
+ * a trust policy that IAM has not propagated yet. So the reason is a wrong trust policy only if EKS still rejects the
+ * role two minutes after it first did.
+ */
+function trustReason(pass: PassState, problem: string, now: Ms): Reason {
+  const { retry, desired, observed } = pass;
+  const role = desired.wanted?.role;
+  const generation = generationOf(pass);
+  const known = retry.state.trustRejected;
+  const trustRejected = known?.generation === generation ? known : { generation, since: now };
+  retry.update((state) => ({ ...state, trustRejected }));
+  if (now - trustRejected.since < TRUST_PATIENCE) {
+    const detail = `EKS does not accept pod execution role "${role?.name}" yet. ${problem.replace(/\.$/, '')}. After a change in IAM, EKS may answer like this for two minutes`;
+    return newReason('Propagating', { detail });
+  }
+  const found = role && findRole(observed.roles, role.name);
+  const ours =
+    role?.kind === 'managed' && (found === undefined || roleOwnership(found, desired.identity).kind === 'ours');
+  return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
+}
+
+/**
+ * Returns the reason for a failed change. Also records the change, so that no pass sends it again before its backoff is
+ * over. A change that the manager itself has stopped is not recorded.
+ */
+function failureReason(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): Reason {
+  const { retry, target, session, desired, observed } = pass;
+  if (
+    isAccessEntryMutation(mutation) &&
+    (mutation.kind === 'createAccessEntry' || mutation.because === 'roleRecreated') &&
+    isRefused(failure)
+  ) {
+    const role = findRole(observed.roles, mutation.name);
+    const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
+    if (role !== undefined) return roleRecreated(desired, role, entry, describeFailure(failure));
+  }
+  const { abandonment, recorded, wanted } = desired;
+  const denial = readDenial(failure.message);
+  const general = isSubnetChoiceDenied(mutation, failure, denial)
+    ? newReason('SubnetChoiceDenied', { detail: describeFailure(failure), denial })
+    : reasonForFailure(
+        failure,
+        callContext(target, {
+          session,
+          abandonment,
+          subnets: wanted?.profile.subnetSource,
+          isProvisioned: recorded.isProvisioned,
+          resource: isCreation(mutation) ? undefined : resourceOf(mutation),
+          violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
+        }),
+      );
+  const tags = tagChangeIn(mutation);
+  const reason =
+    tags !== undefined && general.name === 'AccessDenied'
+      ? newReason('AccessDenied', { ...general.facts, tags })
+      : general;
+  if (isSilent(reason)) return reason;
+  retry.update((state) => {
+    const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
+    const key = mutationKey(mutation, target.identity);
+    return withRefusal(state, { mutation: key, reason, generation: generationOf(pass), notBefore }, now);
+  });
+  return reason;
+}
+
+/** Returns the tags that a call sets or removes, for a message; `undefined` for a call that changes more than tags. */
+function tagChangeIn(mutation: Mutation): TagChange | undefined {
+  switch (mutation.kind) {
+    case 'tagProfile':
+    case 'tagRole':
+      return describeTags(mutation, 'set', Object.keys(mutation.tags));
+    case 'untagProfile':
+    case 'untagRole':
+      return describeTags(mutation, 'remove', mutation.keys);
+    default:
+      return undefined;
+  }
+}
+
+/** The tag in which the controller records its additions goes along with the tags of the user, and is left out. */
+function describeTags(
+  { kind, name }: Pick<Mutation, 'kind'> & { readonly name: string },
+  change: TagChange['change'],
+  all: readonly string[],
+): TagChange {
+  const ofUser = all.filter((key) => !isRecordKey(key));
+  const resource = `${kind === 'tagRole' || kind === 'untagRole' ? 'IAM role' : 'Fargate profile'} "${name}"`;
+  return { change, keys: ofUser.length > 0 ? ofUser : all, resource };
+}
+
+/**
+ * Whether AWS refused to create a profile because the caller lacks an EC2 permission. EKS chooses the subnets of a new
+ * profile with the EC2 permissions of the caller.
+ */
+const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure, { action = '' }: Denial): boolean =>
+  mutation.kind === 'createProfile' &&
+  mutation.profile.subnets.length === 0 &&
+  isAccessDenied(failure) &&
+  action.startsWith('ec2:');
+
+const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;

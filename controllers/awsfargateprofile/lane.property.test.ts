@@ -1,0 +1,214 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ClusterName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import { anObject } from './testing/builders.ts';
+import { newLanes } from './testing/lanes.ts';
+
+/** The plan for one simulated object and its one change in EKS. */
+interface Plan {
+  readonly arrives: Ms;
+  /** What orders the objects of a cluster. Both clusters name the same EKS cluster. */
+  readonly age: number;
+  readonly isDeleted: boolean;
+  readonly cluster: 'prod' | 'staging';
+  /** How long the pass takes until its call is answered, and how long EKS then makes the change. */
+  readonly call: Ms;
+  readonly change: Ms;
+  /** The delay between a wake-up and the pass; `undefined`: the wake-ups of this object are lost. */
+  readonly wakes: Ms | undefined;
+  /** How often something other than its turn stops the object before EKS accepts its change. */
+  readonly stops: number;
+  readonly vanishes: 'never' | 'waiting' | 'changing';
+}
+
+const anyPlan: fc.Arbitrary<Plan> = fc.record({
+  arrives: fc.integer({ min: 0, max: 120_000 }),
+  age: fc.integer({ min: 0, max: 3 }),
+  isDeleted: fc.boolean(),
+  cluster: fc.constantFrom('prod', 'prod', 'staging'),
+  call: fc.integer({ min: 1, max: 60_000 }),
+  change: fc.integer({ min: 100, max: 90_000 }),
+  wakes: fc.option(fc.integer({ min: 0, max: 3_000 }), { nil: undefined, freq: 4 }),
+  stops: fc.constantFrom(0, 0, 1, 2),
+  vanishes: fc.constantFrom('never', 'never', 'never', 'waiting', 'changing'),
+});
+/** All objects are there from the beginning, and each change is made and watched at once, whatever the wake-ups. */
+const steady = (plan: Plan): Plan => ({
+  ...plan,
+  arrives: 0,
+  cluster: 'prod',
+  call: plan.call / 60,
+  wakes: plan.wakes ?? 0,
+  stops: 0,
+  vanishes: 'never',
+});
+
+/** The interval at which a waiting object looks for itself, and the interval at which a pass polls its change. */
+const LOOK: Ms = 30_000;
+const POLL: Ms = 5_000;
+const LANE = 'lane';
+
+interface Run {
+  /** The names of the objects whose changes EKS has finished, in that order. */
+  readonly done: readonly string[];
+  readonly refusals: number;
+  readonly mostTurns: number;
+  /** The objects that were named as next in turn although they wanted no turn. */
+  readonly wrongFirsts: readonly string[];
+  readonly ended: Ms;
+}
+
+function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargateProfile {
+  const deletion = isDeleted && { deletionTimestamp: '2026-11-21T03:00:00Z' };
+  return anObject({
+    metadata: { name, uid: name, creationTimestamp: `2026-11-20T10:00:0${age}Z`, ...deletion },
+    spec: { clusterName: ClusterName.of(cluster) },
+    status: { createRequestedAt: '2026-11-20T10:00:00Z' },
+  });
+}
+
+/** Carries out the plans against a simulated EKS, which makes one change at a time and refuses others with its name. */
+async function run(plans: readonly Plan[]): Promise<Run> {
+  const clock = new VirtualClock();
+  const passes = new Map<string, () => void>();
+  const { lanes, put, remove, stopped, store } = newLanes(clock, ({ name }) => passes.get(name)?.());
+  const later = (delay: Ms, what: () => void): void => void clock.after(delay, what);
+  const done: string[] = [];
+  const wrongFirsts: string[] = [];
+  let [turns, mostTurns, refusals, ended]: [number, number, number, Ms] = [0, 0, 0, 0];
+  let inChange: string | undefined;
+
+  plans.forEach((plan, index) => {
+    const name = `p${index}`;
+    const object = objectOf(plan, name);
+    let state: 'waiting' | 'calling' | 'changing' | 'gone' = 'waiting';
+    let [passed, stops] = [0, 0];
+    const vanish = (): void => {
+      state = 'gone';
+      remove(object);
+      lanes.abandon(keyOf(object));
+    };
+    const stop = (delay: Ms): void => {
+      stopped.add(name);
+      lanes.refresh(object);
+      later(delay, pass);
+    };
+    /** A pass that waits again; it looks for itself, and its retry state says that it waits for its turn. */
+    const wait = (): void => {
+      stopped.delete(name);
+      lanes.refresh(object);
+      later(LOOK, pass);
+    };
+    const pass = (): void => {
+      if (state !== 'waiting') return;
+      if (plan.vanishes === 'waiting' && passed++ > 0) return vanish();
+      if (lanes.findAhead(LANE, object) !== undefined) return wait();
+      if (stops < plan.stops && stops++ % 2 === 0) return stop(2_000);
+      let ahead = lanes.take(LANE, object, name);
+      if (ahead?.kind === 'wait' && ahead.isOfStranger) {
+        if (inChange === ahead.ahead) lanes.saw(LANE, ahead.ahead, 'changing');
+        else lanes.settle(LANE, ahead.ahead, object);
+        ahead = lanes.take(LANE, object, name);
+      }
+      if (ahead?.kind === 'wait') {
+        const first = ahead.ahead.replace('team-a_', '');
+        const isThere = store.lookup({ namespace: 'team-a', name: first }).kind === 'found';
+        if (ahead.doing === 'next in turn' && (!isThere || stopped.has(first))) wrongFirsts.push(first);
+        return wait();
+      }
+      state = 'calling';
+      mostTurns = Math.max(mostTurns, ++turns);
+      later(plan.call, answer);
+    };
+    const answer = (): void => {
+      turns--;
+      state = 'waiting';
+      if (inChange !== undefined) {
+        refusals++;
+        lanes.saw(LANE, inChange, 'changing');
+        lanes.release(LANE, object);
+        return wait();
+      }
+      if (stops < plan.stops) {
+        stops++;
+        lanes.release(LANE, object);
+        return stop(10_000);
+      }
+      state = 'changing';
+      inChange = name;
+      lanes.saw(LANE, name, 'changing', object);
+      lanes.release(LANE, object);
+      stopped.add(name);
+      lanes.refresh(object);
+      later(plan.change, () => {
+        inChange = undefined;
+        done.push(name);
+        ended = clock.monotonic();
+      });
+      if (plan.vanishes === 'changing') vanish();
+      else later(Math.min(plan.change + 1, POLL), poll);
+    };
+    const poll = (): void => {
+      if (inChange === name) {
+        lanes.saw(LANE, name, 'changing', object);
+        return later(POLL, poll);
+      }
+      lanes.settle(LANE, name, object);
+      remove(object);
+    };
+    passes.set(name, () => plan.wakes !== undefined && later(plan.wakes, pass));
+    later(plan.arrives, () => {
+      put(object);
+      pass();
+    });
+  });
+
+  await clock.advance(plans.length * 300_000 + 300_000);
+  return { done, refusals, mostTurns, wrongFirsts, ended };
+}
+
+const checkEachRun = (plans: fc.Arbitrary<readonly Plan[]>, rule: (result: Run, plans: readonly Plan[]) => void) =>
+  fc.assert(
+    fc.asyncProperty(plans, async (each) => {
+      rule(await run(each), each);
+    }),
+    { numRuns: propertyRuns(100) },
+  );
+
+describe('A lane with random objects', () => {
+  const anyPlans = fc.array(anyPlan, { minLength: 1, maxLength: 8 });
+  const steadyPlans = anyPlans.map((plans) => plans.map(steady));
+
+  it('gives one turn at a time, however long a pass takes, and everybody gets a turn in the end', () =>
+    checkEachRun(anyPlans, ({ mostTurns, done, wrongFirsts }, plans) => {
+      expect(mostTurns).to.be.at.most(1);
+      expect(wrongFirsts, 'an object that wants no turn holds up the others').to.deep.equal([]);
+      expect(done).to.include.members(
+        plans.flatMap(({ vanishes }, index) => (vanishes === 'never' ? [`p${index}`] : [])),
+      );
+    }));
+
+  it('sends no change that EKS would refuse, if every change is watched until its end', () =>
+    checkEachRun(
+      anyPlans.map((plans) => plans.map((plan) => ({ ...plan, vanishes: 'never' }))),
+      ({ refusals }) => expect(refusals).to.equal(0),
+    ));
+
+  it('gives the turns in order, and loses little time between two changes', () =>
+    checkEachRun(steadyPlans, ({ done, ended }, plans) => {
+      const order = plans
+        .map(({ isDeleted, age }, index) => ({ name: `p${index}`, rank: `${isDeleted ? 0 : 1} ${age} ${index}` }))
+        .toSorted((one, other) => (one.rank < other.rank ? -1 : 1));
+      // The objects arrive one after the other, so the first may begin before an object that goes before it is there.
+      const [first, ...rest] = done;
+      expect(first).to.equal('p0');
+      expect(rest).to.deep.equal(order.map(({ name }) => name).filter((name) => name !== 'p0'));
+      const needed = plans.reduce((sum, { call, change, wakes = 0 }) => sum + call + change + wakes, 0);
+      expect(ended).to.be.at.most(needed + plans.length * POLL);
+    }));
+});

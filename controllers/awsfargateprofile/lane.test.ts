@@ -1,0 +1,433 @@
+import { expect } from 'chai';
+import { right } from 'fp-ts/lib/Either.js';
+import { ClusterName, EksClusterName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { LaneWait } from './lane.ts';
+import { Lanes } from './lane.ts';
+import { RECORDED, anObject } from './testing/builders.ts';
+import type { ObjectParts } from './testing/builders.ts';
+import type { TestLanes } from './testing/lanes.ts';
+import { newLanes } from './testing/lanes.ts';
+
+const LANE = '111122223333/eu-west-1/prod';
+
+const profile = (name: string, { metadata, ...rest }: ObjectParts = {}): AWSFargateProfile =>
+  anObject({ ...rest, metadata: { name, uid: `uid-of-${name}`, ...metadata } });
+const createdAt = (hour: number) => ({ creationTimestamp: `2026-11-20T${`${hour}`.padStart(2, '0')}:00:00Z` });
+const DELETED = { deletionTimestamp: '2026-11-21T03:00:00Z' };
+const CREATED = { status: { createRequestedAt: '2026-11-20T10:00:00Z' } };
+const deleted = (name: string, hour = 10): AWSFargateProfile =>
+  profile(name, { metadata: { ...createdAt(hour), ...DELETED }, ...CREATED });
+/** Returns an object that names its EKS cluster instead of a Cluster. */
+const joined = (name: string, region: string): AWSFargateProfile => ({
+  ...profile(name),
+  spec: { eksCluster: { name: EksClusterName.of('prod'), region }, selectors: [{ namespace: 'web' }] },
+});
+const provisioned = (profileStatus?: string): ObjectParts => ({
+  status: { initialization: { provisioned: true }, ...(profileStatus !== undefined && { profileStatus }) },
+});
+
+describe('Lanes', () => {
+  let clock: VirtualClock;
+  let world: TestLanes;
+  let lanes: TestLanes['lanes'];
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    world = newLanes(clock);
+    ({ lanes } = world);
+  });
+
+  const take = (object: AWSFargateProfile, lane = LANE): LaneWait | undefined =>
+    lanes.take(lane, object, `team-a_${object.metadata.name}`);
+  const describeWait = (wait: LaneWait | undefined): string => {
+    if (wait === undefined) return 'go';
+    if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
+    return `${wait.ahead} is ${wait.doing}${wait.isOfStranger ? ', as a stranger' : ''}`;
+  };
+  const turnOf = (object: AWSFargateProfile, lane = LANE): string => {
+    const wait = take(object, lane);
+    if (wait === undefined) lanes.release(lane, object);
+    return describeWait(wait);
+  };
+  /** Returns three objects that wait for their first profile, in their order, and forgets whom they have woken. */
+  function putThree(): readonly [AWSFargateProfile, AWSFargateProfile, AWSFargateProfile] {
+    const three = [world.put(profile('a')), world.put(profile('b')), world.put(profile('c'))] as const;
+    world.woken.length = 0;
+    return three;
+  }
+  const wokenBy = (change: () => void): readonly string[] => {
+    world.woken.length = 0;
+    change();
+    return world.woken;
+  };
+
+  describe('order the objects of a cluster', () => {
+    /** Returns the names of the objects that go before a young object, in their order. */
+    function order(objects: readonly AWSFargateProfile[]): string {
+      for (const object of objects) world.put(object);
+      const { spec } = objects.at(-1) ?? profile('z');
+      const young = world.put({ ...profile('z', { metadata: createdAt(23) }), spec });
+      const names: string[] = [];
+      for (;;) {
+        const wait = take(young);
+        if (wait?.kind !== 'wait') return names.join(' ');
+        const first = objects.find(({ metadata }) => wait.ahead === `team-a_${metadata.name}`);
+        if (first === undefined || names.length > objects.length) return expect.fail(`behind ${wait.ahead}`);
+        names.push(first.metadata.name);
+        world.remove(first);
+      }
+    }
+    const rows: readonly (readonly [string, readonly AWSFargateProfile[], string])[] = [
+      [
+        'older ones first',
+        [profile('a', { metadata: createdAt(12) }), profile('b', { metadata: createdAt(11) })],
+        'b a',
+      ],
+      ['by name within a second', [profile('b'), profile('c'), profile('a')], 'a b c'],
+      ['deletions before older creates', [profile('a', { metadata: createdAt(9) }), deleted('b')], 'b a'],
+      ['the deletion of an older one first', [deleted('a', 12), deleted('b', 11)], 'b a'],
+      ['with one whose profile is gone', [profile('a', provisioned()), profile('b')], 'a b'],
+      ['with one whose profile has failed', [profile('a', provisioned('CREATE_FAILED')), profile('b')], 'a b'],
+      ['without one that has its profile', [profile('a', provisioned('ACTIVE')), profile('b')], 'b'],
+      ['without a deletion that has nothing in EKS', [profile('a', { metadata: DELETED }), profile('b')], 'b'],
+      [
+        'without a deletion that is not ours to end',
+        [
+          profile('a', { metadata: { ...DELETED, finalizers: [FINALIZER.replace('aws', 'xyz')] }, ...CREATED }),
+          profile('b'),
+        ],
+        'b',
+      ],
+      ...[PAUSED_ANNOTATION, DELETE_FOR_MOVE_ANNOTATION].map(
+        (key) =>
+          [
+            `without one that has ${key}`,
+            [profile('a', { metadata: { annotations: { [key]: '' } } }), profile('b')],
+            'b',
+          ] as const,
+      ),
+      [
+        'without those of another cluster',
+        [profile('a', { spec: { clusterName: ClusterName.of('other') } }), profile('b')],
+        'b',
+      ],
+      [
+        'without those of an EKS cluster of the same name in another region',
+        [joined('a', 'eu-west-1'), joined('b', 'us-east-1')],
+        'b',
+      ],
+    ];
+    for (const [how, objects, expected] of rows) it(how, () => expect(order(objects)).to.equal(expected));
+
+    it('without one that something other than its turn has stopped', () => {
+      world.stopped.add('a');
+      expect(order([profile('a'), profile('b')])).to.equal('b');
+    });
+
+    it('without one that cannot be decoded any more', () => {
+      const first = world.put(profile('a'));
+      world.store.upsert({ ...first, metadata: { ...first.metadata, resourceVersion: '900' }, spec: { selectors: 7 } });
+      lanes.refresh(first);
+      expect(order([])).to.equal('');
+    });
+  });
+
+  describe('give one turn at a time', () => {
+    it('to the first alone, until the turn is released', () => {
+      const [a, b, c] = putThree();
+      expect(turnOf(b)).to.equal('team-a_a is next in turn');
+      expect(take(a)).to.equal(undefined);
+      expect(turnOf(c)).to.equal('team-a_a is about to be changed');
+      expect(take(a), 'once more').to.equal(undefined);
+      lanes.release(LANE, c);
+      expect(turnOf(c), 'after a release by another object').to.equal('team-a_a is about to be changed');
+      lanes.release(LANE, a);
+      expect(turnOf(a)).to.equal('go');
+    });
+
+    it('also while the pass that has it takes long', async () => {
+      const [a] = putThree();
+      const sibling = world.put(deleted('d'));
+      take(sibling);
+      await clock.advance(60_000);
+      expect(turnOf(a)).to.equal('team-a_d is about to be changed');
+    });
+
+    it('and one in each EKS cluster', () => {
+      const [a, b] = putThree();
+      take(a);
+      world.stopped.add('a');
+      expect(turnOf(world.put(b), '111122223333/eu-west-1/staging')).to.equal('team-a_a is next in turn');
+      lanes.refresh(a);
+      expect(turnOf(b, '111122223333/eu-west-1/staging')).to.equal('go');
+    });
+
+    it('to an object that is at rest for the lane, as soon as the lane is free', () => {
+      const [a] = putThree();
+      const atRest = world.put(profile('y', provisioned('ACTIVE')));
+      expect(turnOf(atRest)).to.equal('go');
+      take(a);
+      expect(turnOf(atRest)).to.equal('team-a_a is about to be changed');
+    });
+  });
+
+  describe('tell what EKS is changing', () => {
+    it('until a pass has seen the end; the profile itself passes', () => {
+      const [a, b] = putThree();
+      take(a);
+      lanes.saw(LANE, 'team-a_a', 'being created', a);
+      lanes.release(LANE, a);
+      expect([turnOf(a), turnOf(b)]).to.deep.equal(['go', 'team-a_a is being created']);
+      lanes.settle(LANE, 'team-a_other', a);
+      world.remove(a);
+      expect(turnOf(b)).to.equal('team-a_a is being created');
+      lanes.settle(LANE, 'team-a_a', a);
+      expect(turnOf(b)).to.equal('go');
+    });
+
+    it('to a stranger, as EKS has answered, until a pass of its object has seen it', () => {
+      const [a, b] = putThree();
+      lanes.saw(LANE, 'team-a_b', 'being deleted');
+      expect(turnOf(a)).to.equal('team-a_b is being deleted, as a stranger');
+      lanes.saw(LANE, 'team-a_b', 'being deleted', b);
+      lanes.saw(LANE, 'team-a_b', 'being deleted');
+      expect(turnOf(a)).to.equal('team-a_b is being deleted');
+      lanes.saw(LANE, 'theirs', 'being created');
+      expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a stranger');
+    });
+
+    it('to a stranger again, once no pass watches it', () => {
+      const [a, b] = putThree();
+      lanes.saw(LANE, 'team-a_a', 'being created', a);
+      world.stopped.add('a');
+      lanes.refresh(a);
+      expect(turnOf(b)).to.equal('team-a_a is being created');
+      expect(wokenBy(() => lanes.abandon(keyOf(b)))).to.deep.equal([]);
+      expect(wokenBy(() => lanes.abandon(keyOf(a)))).to.deep.equal(['b first']);
+      expect(turnOf(b)).to.equal('team-a_a is being created, as a stranger');
+    });
+
+    it('as long as the change is seen again within 35 s', async () => {
+      const [a, b] = putThree();
+      world.remove(a);
+      for (let poll = 0; poll < 5; poll++) {
+        lanes.saw(LANE, 'team-a_a', 'being created', a);
+        await clock.advance(34_999);
+        expect(turnOf(b)).to.equal('team-a_a is being created');
+      }
+      await clock.advance(1);
+      expect(turnOf(b)).to.equal('go');
+    });
+
+    it('after a start, as recorded in status, once', () => {
+      const [a] = putThree();
+      lanes.seed(LANE, () => [{ profile: 'team-a_c', doing: 'being deleted' }]);
+      expect(turnOf(a)).to.equal('team-a_c is being deleted, as a stranger');
+      expect(lanes.take(LANE, a, 'team-a_c'), 'a change of the same profile').to.equal(undefined);
+      lanes.release(LANE, a);
+      lanes.settle(LANE, 'team-a_c', a);
+      lanes.seed(LANE, () => expect.fail('the lane is known'));
+      lanes.seed('an idle lane', () => []);
+      lanes.seed('an idle lane', () => expect.fail('the lane is known'));
+    });
+  });
+
+  it('give no turn while EKS updates the cluster', async () => {
+    const [a] = putThree();
+    lanes.close(LANE, 15_000, 'busy');
+    lanes.close(LANE, 1_000, 'busy');
+    await clock.advance(4_000);
+    expect(turnOf(a)).to.equal('closed for 11000');
+    await clock.advance(11_000);
+    expect(turnOf(a)).to.equal('go');
+  });
+
+  describe('end a pass before AWS is asked', () => {
+    const aheadOf = (object: AWSFargateProfile): string => describeWait(lanes.findAhead(LANE, object));
+
+    it('of each object after the second', () => {
+      const [a, b, c] = putThree();
+      expect([a, b, c].map(aheadOf)).to.deep.equal(['go', 'go', 'team-a_a is next in turn']);
+      take(a);
+      expect(aheadOf(c)).to.equal('team-a_a is about to be changed');
+      lanes.close(LANE, 1_000, 'busy');
+      expect(aheadOf(c)).to.equal('closed for 1000');
+    });
+
+    it('but not of an object that does not wait for a turn', () => {
+      const [, , c] = putThree();
+      world.stopped.add('c');
+      expect(aheadOf(c), 'it looks whether its problem is over').to.equal('go');
+      expect(aheadOf(world.put(profile('y', provisioned('ACTIVE'))))).to.equal('go');
+    });
+
+    it('nor of the object that EKS is changing', () => {
+      const [, , c] = putThree();
+      lanes.saw(LANE, 'team-a_c', 'being created', c);
+      expect(aheadOf(c)).to.equal('go');
+      expect(aheadOf(world.put(profile('z', { status: { profileStatus: 'CREATING' } }))), 'after a start').to.equal(
+        'go',
+      );
+    });
+
+    it('nor before the objects are listed; a list that is unknown for a while keeps the order', () => {
+      const [a, , c] = putThree();
+      const { lanes: others, store } = newLanes(clock);
+      store.markUnknown('the kind is not served');
+      expect(describeWait(others.findAhead(LANE, c))).to.equal('go');
+      world.store.markUnknown('the kind is not served');
+      lanes.refresh(a);
+      expect(aheadOf(c)).to.equal('team-a_a is next in turn');
+    });
+  });
+
+  it('compare each of many objects with few others, however many ask and change', () => {
+    const run = (count: number): number => {
+      let comparisons = 0;
+      const objects = Array.from({ length: count }, (_, index): AWSFargateProfile => {
+        const object = profile(`${count + index}`);
+        const metadata = {
+          ...object.metadata,
+          get creationTimestamp() {
+            comparisons += 1;
+            return `${2 * count - index}`;
+          },
+        };
+        return { ...object, metadata };
+      });
+      const entries = objects.map((object) => ({ object: { ...object }, decoded: right(object) }));
+      const byName = new Map(objects.map((object, index) => [object.metadata.name, entries[index]]));
+      const many = new Lanes({
+        clock,
+        profiles: {
+          byIndex: () => ({ kind: 'listed', entries }),
+          lookup: ({ name }) => {
+            const entry = byName.get(name);
+            return entry === undefined ? { kind: 'absent' } : { kind: 'found', ...entry };
+          },
+        },
+        isStoppedOtherwise: () => false,
+        wake: () => {},
+      });
+      for (const object of objects) {
+        many.findAhead(LANE, object);
+        many.refresh(object);
+      }
+      return comparisons;
+    };
+    expect(run(2_000)).to.be.at.most(3 * run(1_000));
+  });
+
+  describe('wake', () => {
+    const rows: readonly (readonly [string, readonly string[], (objects: ReturnType<typeof putThree>) => void])[] = [
+      ['a deletion, which goes before the others', ['d first'], () => world.put(deleted('d'))],
+      ['a new object that is second', ['aa second'], () => world.put(profile('aa'))],
+      ['nobody for a new object that is last', [], () => world.put(profile('z'))],
+      ['nobody when only the status of the first has changed', [], ([a]) => world.put({ ...a, status: RECORDED })],
+      ['first and second when the first is gone', ['b first', 'c second'], ([a]) => world.remove(a)],
+      ['the new second when the second is gone', ['c second'], ([, b]) => world.remove(b)],
+      ['nobody when the third is gone', [], ([, , c]) => world.remove(c)],
+      [
+        'first and second when something stops the first',
+        ['b first', 'c second'],
+        ([a]) => {
+          world.stopped.add('a');
+          lanes.refresh(a);
+        },
+      ],
+      [
+        'first and second when the first has its profile',
+        ['b first', 'c second'],
+        ([a]) => world.put(profile(a.metadata.name, provisioned('ACTIVE'))),
+      ],
+      [
+        'the object that is recreated under its name',
+        ['a first'],
+        ([a]) => world.put({ ...a, metadata: { ...a.metadata, uid: 'x' } }),
+      ],
+    ];
+    for (const [whom, woken, change] of rows)
+      it(whom, () => {
+        const objects = putThree();
+        expect(wokenBy(() => change(objects))).to.deep.equal(woken);
+      });
+
+    it('the first object of a cluster, and the second', () => {
+      for (const name of ['a', 'b']) world.put(profile(name));
+      expect(world.woken).to.deep.equal(['a first', 'b second']);
+    });
+
+    it('nobody whose pass goes on, until it is told to wait or its pass ends', () => {
+      const [a, b] = putThree();
+      expect(lanes.findAhead(LANE, b)).to.equal(undefined);
+      expect(wokenBy(() => world.remove(a))).to.deep.equal(['c second']);
+      const first = world.put(a);
+      lanes.findAhead(LANE, b);
+      expect(turnOf(b)).to.equal('team-a_a is next in turn');
+      expect(wokenBy(() => world.remove(first))).to.deep.equal(['b first', 'c second']);
+      const again = world.put(a);
+      lanes.findAhead(LANE, b);
+      lanes.leave(b);
+      expect(wokenBy(() => world.remove(again))).to.deep.equal(['b first', 'c second']);
+    });
+
+    it('of an order that was not known, the object that waits, and the first two when any other object has changed', () => {
+      const { store, put, woken } = newLanes(clock);
+      for (const name of ['a', 'b', 'c']) store.upsert(profile(name));
+      put(profile('a', provisioned('ACTIVE')));
+      expect(woken).to.deep.equal(['b first', 'c second']);
+      const other = newLanes(clock);
+      for (const name of ['a', 'b', 'c']) other.store.upsert(profile(name));
+      other.put(profile('a'));
+      expect(other.woken).to.deep.equal(['a first']);
+    });
+
+    it('the first when EKS has ended a change, but not the object whose pass sees it', () => {
+      const [a, b, c] = putThree();
+      lanes.saw(LANE, 'team-a_c', 'being created', c);
+      turnOf(b);
+      expect(wokenBy(() => lanes.settle(LANE, 'team-a_other', c))).to.deep.equal([]);
+      expect(wokenBy(() => lanes.settle(LANE, 'team-a_c', c))).to.deep.equal(['a first']);
+      lanes.saw(LANE, 'team-a_a', 'being deleted', a);
+      expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal([]);
+    });
+
+    it('the first when a turn ends without a change, and nobody while EKS makes the change', () => {
+      const [a, b] = putThree();
+      const sibling = world.put(deleted('d'));
+      take(sibling);
+      turnOf(b);
+      world.stopped.add('d');
+      lanes.refresh(sibling);
+      expect(wokenBy(() => lanes.release(LANE, sibling))).to.deep.equal(['a first']);
+      take(a);
+      lanes.saw(LANE, 'team-a_a', 'being created', a);
+      world.remove(a);
+      expect(wokenBy(() => lanes.release(LANE, a))).to.deep.equal([]);
+    });
+
+    it('the firsts of all clusters that wait for the same EKS cluster', () => {
+      const one = world.put(joined('joined', 'eu-west-1'));
+      const [a] = putThree();
+      lanes.saw(LANE, 'theirs', 'being deleted');
+      expect([turnOf(one), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
+      world.remove(one);
+      const another = world.put(joined('another', 'eu-west-1'));
+      expect(wokenBy(() => lanes.settle(LANE, 'theirs', a))).to.deep.equal(['another first']);
+      world.remove(another);
+      lanes.saw(LANE, 'theirs', 'being deleted');
+      expect(wokenBy(() => lanes.settle(LANE, 'theirs', another))).to.deep.equal(['a first']);
+    });
+  });
+
+  it('forget the lane that was used longest ago, beyond 10,000 lanes', () => {
+    const [a] = putThree();
+    for (let index = 0; index <= 10_000; index++) lanes.saw(`lane ${index}`, 'theirs', 'being created');
+    expect(turnOf(a, 'lane 0')).to.equal('go');
+    expect(turnOf(a, 'lane 2')).to.equal('theirs is being created, as a stranger');
+  });
+});

@@ -1,0 +1,35 @@
+import type { Reason } from '../reasons/reasons.ts';
+import type { Mutation } from './mutation.ts';
+
+/** A change in AWS that a plan makes. */
+export interface Change {
+  readonly mutation: Mutation;
+  /** AWS may refuse the change without harm: the refusal is reported, and the changes after it are made all the same. */
+  readonly optional?: true;
+}
+
+/**
+ * The state of the Fargate profile or the role, as it was observed before the changes.
+ *
+ * - `inOrder`: as the spec asks for.
+ * - `works`: it serves pods, but a tag is missing, or AWS may refuse what is missing without harm.
+ * - `broken`: it is missing, or new pods may not start.
+ * - `notRead`: this pass had no reason to read it.
+ */
+export type Health = 'inOrder' | 'works' | 'broken' | 'notRead';
+
+/** What a pass would do now: the changes in their order, and why it ends after them. */
+export interface Plan {
+  readonly changes: readonly Change[];
+  readonly end: 'inOrder' | Reason;
+  readonly profile: Health;
+  readonly role: Health;
+  /** Problems that leave profile and role usable. */
+  readonly notices: readonly Reason[];
+}
+
+/** A part of a plan: it yields changes in their order, and returns the reason for which the plan ends after them. */
+export type PlanPart = Generator<Change, Reason | undefined>;
+
+export const change = (mutation: Mutation): Change => ({ mutation });
+export const optional = (mutation: Mutation): Change => ({ mutation, optional: true });
