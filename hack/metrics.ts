@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { newManagerMetrics } from '../cmd/manager/metrics.ts';
 import type { EventLoopMonitor } from '../pkg/env/event-loop.ts';
 import { NO_DELAYS } from '../pkg/env/event-loop.ts';
-import { registerEventLoopMetrics } from '../pkg/runtime/event-loop-metrics.ts';
+import { registerEventLoopMetrics } from '../pkg/runtime/process-metrics.ts';
 
 export interface DocumentedMetric {
   readonly name: string;

@@ -10,12 +10,10 @@ import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
 import { awsMetrics } from '../../pkg/cloud/metrics.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CountRequest } from '../../pkg/kube/transport/transport.ts';
-import type { CacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
-import { cacheMetrics } from '../../pkg/runtime/cache-metrics.ts';
-import { Metrics } from '../../pkg/runtime/metrics.ts';
+import type { CacheMetrics } from '../../pkg/runtime/metrics.ts';
+import { cacheMetrics, Metrics, requestCounter } from '../../pkg/runtime/metrics.ts';
 import type { LaneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
 import { laneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
-import { requestCounter } from '../../pkg/runtime/request-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 
 /** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
@@ -55,7 +53,7 @@ export function newManagerMetrics(registry: Registry): ManagerMetrics {
     schema: schemaMetrics(registry),
     profiles: profileMetrics(registry),
     lane: laneMetrics(registry),
-    caches: cacheMetrics(registry),
+    caches: cacheMetrics(registry, 'capaf_cache_age_seconds'),
     unreadableObjects: unreadableObjectMetrics(registry),
     recordCertificateExpiry: (at) => certificate.set(at / 1_000),
   };

@@ -1,15 +1,13 @@
 import type { Registry } from 'prom-client';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
-import { AccessAuthorizer } from '../../pkg/runtime/diagnostics/access-review.ts';
 import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
 import { DIAGNOSTICS_METHODS, diagnosticsHandler } from '../../pkg/runtime/diagnostics/diagnostics-handler.ts';
 import { ServingCertificate } from '../../pkg/runtime/diagnostics/serving-certificate.ts';
-import { TokenAuthenticator } from '../../pkg/runtime/diagnostics/token-review.ts';
 import type { HealthCheck } from '../../pkg/runtime/http/health.ts';
 import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
 import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
-import { metricsHandler } from '../../pkg/runtime/http/metrics-handler.ts';
+import { metricsHandler } from '../../pkg/runtime/metrics.ts';
 import type { Diagnostics, DiagnosticsTls } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
@@ -50,11 +48,8 @@ function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: Serve
   } = parts;
   const metrics = metricsHandler(registry);
   if (tls === undefined) return new HttpServer({ name: 'metrics', address, handler: metrics, logger });
-  const handler = authorizedHandler(diagnosticsHandler({ metrics, setVerbosity, profiler, clock }), {
-    authenticator: new TokenAuthenticator(client, clock),
-    authorizer: new AccessAuthorizer(client, clock),
-    logger,
-  });
+  const inner = diagnosticsHandler({ metrics, setVerbosity, profiler, clock });
+  const handler = authorizedHandler(inner, { client, clock, logger });
   const certificate = servingCertificate(env, tls, recordCertificateExpiry);
   return new HttpServer({
     name: 'diagnostics',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { CLUSTER_KIND } from '../../api/external/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
 import { CACHES, KEY, REFERENCE, TeardownFixture } from './testing/fixture.ts';
@@ -61,22 +61,6 @@ describe('a teardown', () => {
         teardown.sync(...CACHES.filter((kind) => kind !== missing));
         await expectNothing({ kind: 'backoff' });
       });
-
-    it('when the cache cannot tell whether the control plane exists, although the Cluster is being deleted', async () => {
-      const controlPlane = teardown.api.putControlPlane();
-      const cluster = teardown.api.putCluster(
-        { controlPlaneRef: REFERENCE },
-        { finalizers: ['cluster.cluster.x-k8s.io'] },
-      );
-      teardown.api.server.storage.delete(CLUSTER, keyOf(cluster));
-      teardown.putProfile('web');
-      teardown.sync('profiles', 'clusters');
-      teardown.failToStoreControlPlane();
-      await expectNothing({
-        kind: 'backoff',
-        reason: `the controller cannot store ${keyText(keyOf(controlPlane))}: no memory`,
-      });
-    });
 
     it('once the lease may have expired', async () => {
       teardown.putTornDownCluster();

@@ -110,7 +110,7 @@ export class TeardownReconciler {
 
   /**
    * Reads the facts for a reconcile from the caches. Returns Left with the requeue if a kind has not been listed yet,
-   * or if the Cluster or its control plane cannot be stored or decoded: then the reconcile must end.
+   * or if the Cluster or its control plane cannot be decoded: then the reconcile must end.
    */
   private readInputs(key: ObjectKey): Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));

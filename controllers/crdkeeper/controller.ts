@@ -2,7 +2,6 @@ import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import type { StoreReader } from '../../pkg/kube/cache/store.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { resourceName } from '../../pkg/kube/requests/paths.ts';
@@ -23,7 +22,7 @@ const NAME = 'crdkeeper';
 
 export interface CrdKeeperControllerOptions {
   readonly client: KubeClient;
-  readonly caches: { readonly profiles: StoreReader };
+  readonly caches: { readonly profiles: Store };
   readonly schema: ServedSchema;
   /**
    * The namespace of the ConfigMap in which this controller records its changes of the CRD. If a dry run must create an

@@ -1,6 +1,6 @@
 import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import type { StoreReader } from '../../pkg/kube/cache/store.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
 import { KubeError, isInvalid } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
@@ -28,7 +28,7 @@ import { writersOf } from './writers.ts';
 export interface CrdKeeperOptions {
   readonly client: KubeClient;
   /** The cache of AWSFargateProfiles. */
-  readonly profiles: StoreReader;
+  readonly profiles: Store;
   readonly records: RecordStore;
   /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
   readonly watchedNamespace?: string;

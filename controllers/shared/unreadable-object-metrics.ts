@@ -21,7 +21,7 @@ export function unreadableObjectMetrics(registry: Registry): UnreadableObjectMet
   const watched: Record<string, Stores[string]> = {};
   const gauge = new Gauge({
     name: 'capaf_unreadable_objects',
-    help: 'Number of objects that the manager cannot store or decode. It does nothing for these objects and what depends on them.',
+    help: 'Number of objects that the manager cannot decode. It does nothing for these objects and what depends on them.',
     labelNames: ['kind'],
     registers: [],
     collect() {

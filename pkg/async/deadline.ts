@@ -1,16 +1,11 @@
 import type { Clock, Ms } from '../env/clock.ts';
 
-/**
- * The error of an operation that exceeded its time limit. The class of the error distinguishes a timeout from an abort
- * by the caller.
- */
+/** The error of an operation that exceeded its time limit, as distinct from an abort by the caller. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
-  readonly limit: Ms;
 
   constructor(what: string, limit: Ms) {
     super(`${what}: no result within ${inWords(limit)}`);
-    this.limit = limit;
   }
 }
 
@@ -18,25 +13,24 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * An abort signal that aborts after a time limit, or when its parent signal aborts. The creator of a Deadline must
- * dispose of it as soon as the work with the signal is done. Disposing stops the timer of the Deadline, and removes its
- * listener from the parent signal.
+ * An abort signal with a time limit. Its creator must dispose of it as soon as the work with the signal is done: that
+ * stops the timer, and removes the listener from the parent signal.
  */
-export interface Deadline extends Disposable {
+export interface Deadline {
   readonly signal: AbortSignal;
   readonly dispose: () => void;
 }
 
 /**
  * Makes a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message names the operation
- * `what`. If the signal `parent` aborts earlier, the new signal aborts at that moment with the reason of `parent`.
+ * `what`, or earlier with the reason of `parent`.
  */
 export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = 'the operation'): Deadline {
   const controller = new AbortController();
   const { signal } = controller;
   if (parent?.aborted) {
     controller.abort(parent.reason);
-    return { signal, dispose: nothing, [Symbol.dispose]: nothing };
+    return { signal, dispose: () => {} };
   }
   const dispose = (): void => {
     timer.cancel();
@@ -49,15 +43,12 @@ export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = '
   const onParentAbort = (): void => end(parent?.reason);
   const timer = clock.after(limit, () => end(new DeadlineExceeded(what, limit)));
   parent?.addEventListener('abort', onParentAbort);
-  return { signal, dispose, [Symbol.dispose]: dispose };
+  return { signal, dispose };
 }
 
-const nothing = (): void => {};
-
 /**
- * Runs the function `work` with a new signal that aborts after `limit` ms, or when the signal `parent` aborts. If
- * `parent` has already aborted, `work` does not run. When the new signal aborts, the returned promise rejects at once
- * with {@link DeadlineExceeded} or the reason of `parent`, even when `work` ignores the signal.
+ * Runs `work` with the signal of a {@link deadline}, unless `parent` has already aborted. Rejects as soon as that
+ * signal aborts, even when `work` ignores it.
  */
 export async function withDeadline<A>(
   clock: Clock,
@@ -75,8 +66,8 @@ export async function withDeadline<A>(
 }
 
 /**
- * Runs the function `work`, unless `signal` has already aborted. The returned promise rejects with the reason of
- * `signal` as soon as `signal` aborts, even when `work` ignores `signal`.
+ * Runs `work`, unless `signal` has already aborted. Rejects with the reason of `signal` as soon as `signal` aborts,
+ * even when `work` ignores it.
  */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {
@@ -89,7 +80,7 @@ export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal)
   });
 }
 
-/** Waits `span` ms. Rejects with the reason of the abort signal `signal` as soon as `signal` aborts. */
+/** Waits `span` ms. Rejects with the reason of `signal` as soon as `signal` aborts. */
 export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -105,7 +96,14 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
   });
 }
 
-/** Returns a promise that resolves when the abort signal `signal` aborts. */
+/** Waits `span` ms, or until `signal` aborts. Never rejects. */
+export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
+  sleep(clock, span, signal).catch(() => {});
+
+/** A pause of one turn of the event loop, in which requests, timers and other work get their turn. */
+export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
+
+/** Resolves when `signal` aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -113,8 +111,5 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/**
- * Whether a signal has aborted. This is a function because TypeScript assumes that the property `aborted` never
- * changes.
- */
+/** A function, because TypeScript assumes that the property `aborted` never changes. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -4,40 +4,29 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
 
 /**
  * Runs one call per key at a time and shares its result with all callers of that key, like Go's `singleflight`
- * (https://pkg.go.dev/golang.org/x/sync/singleflight). A call runs a function of a caller, the work. SingleFlight
- * forgets the result when the call has ended; a caller that needs a cache keeps the result itself.
+ * (https://pkg.go.dev/golang.org/x/sync/singleflight). The call runs the work of the caller that began it; the work of a
+ * caller that joins is ignored. Nothing is remembered after the end of a call, neither a value nor an error.
  *
- * - **Which work runs**: the work of the caller that began the call. The work of a caller that joins a running call is
- *   ignored.
- * - **Result**: all callers of a call get the same value, or reject with the same error. A failed call is not
- *   remembered: the next caller begins a new call. An error that the work throws synchronously rejects the callers as
- *   well.
- * - **Abort of a caller**: a caller whose signal aborts rejects at once with the reason of that signal. The other
- *   callers of the call still get the result.
- * - **Abort of the call**: the work gets a signal that aborts when the signals of all callers have aborted. The next
- *   caller of the key then begins a new call, even while the aborted work is still running.
- * - **Without a signal** a caller waits until the work has ended, so the call is never aborted. Work that must not be
- *   aborted, for example because it fills a cache, is run without a signal; callers of such work use `untilAborted` to
- *   stop waiting for its result.
+ * - A caller whose signal aborts rejects at once with the reason of that signal. The others still get the result.
+ * - The signal of the work aborts when the signals of all callers have aborted. The next caller then begins a new call,
+ *   even while the aborted work is still running.
+ * - A caller without a signal waits for the end of the work, so the call is never aborted. Work that fills a cache is run
+ *   without a signal; its callers use `untilAborted` to stop waiting.
  */
 export class SingleFlight<A> {
   private readonly running = new Map<string, Call<A>>();
   /** For each key, the call that begins when the running call of the key has ended. */
   private readonly following = new Map<string, Call<A>>();
 
-  /**
-   * Joins the running call of `key`, or begins a call when none is running. A running call may return data that was
-   * read before the caller called `run`.
-   */
+  /** Joins the running call of `key`, which may return data that was read before, or begins a call. */
   async run(key: string, signal: AbortSignal | undefined, work: Work<A>): Promise<A> {
     signal?.throwIfAborted();
     return (this.running.get(key) ?? this.begin(key, this.newCall(key, work))).join(signal);
   }
 
   /**
-   * Begins a call of `key`, and never joins a running call, so that the data of the result is read after `runFresh` was
-   * called. All callers of `runFresh` that come while a call is running share one next call, which begins when the
-   * running call has ended.
+   * Never joins a running call of `key`, so that the data of the result is read after `runFresh` was called. All callers
+   * that come while a call is running share one next call, which begins when the running call has ended.
    */
   async runFresh(key: string, signal: AbortSignal | undefined, work: Work<A>): Promise<A> {
     if (!this.running.has(key)) return this.run(key, signal, work);
@@ -76,8 +65,8 @@ class Call<A> {
   private callers = 0;
 
   /**
-   * The callback `onEnd` removes the call from its SingleFlight. It runs before the callers get the result of the call,
-   * so a caller that then calls `run` again begins a new call.
+   * `onEnd` removes the call from its SingleFlight. It runs before the callers get the result, so a caller that then
+   * calls `run` again begins a new call.
    */
   constructor(work: Work<A>, onEnd: () => void) {
     this.work = work;

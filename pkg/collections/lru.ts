@@ -1,13 +1,8 @@
 import type { Clock, Ms } from '../env/clock.ts';
 
-/** The bounds of an {@link Lru} cache. A cache without bounds evicts nothing. */
 export interface LruOptions {
-  /** The maximum number of entries. A further entry evicts the entry that was used longest ago. */
   readonly maxEntries?: number;
-  /**
-   * An entry that was not used for `span` ms is evicted at the next `get`, `getOrCreate` or `set` of another key, or at
-   * the next call of `entries`.
-   */
+  /** An entry that was not used for `span` ms is evicted at the next use of another key, or of `entries`. */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
 }
 
@@ -17,16 +12,12 @@ interface Entry<A> {
 }
 
 /**
- * A cache that evicts the entries that were used longest ago (least recently used).
- *
- * `get`, `getOrCreate` and `set` count as a use of an entry; `peek` and `entries` do not.
+ * A cache that evicts the entries that were used longest ago. `get`, `getOrCreate` and `set` count as a use of an entry;
+ * `peek` and `entries` do not.
  */
 export class Lru<A> {
   private readonly options: LruOptions;
-  /**
-   * The entries of the cache; the entry that was used longest ago comes first. A Map keeps the order of insertion, so
-   * each use removes and inserts the entry.
-   */
+  /** The entry that was used longest ago comes first: a Map keeps the order of insertion. */
   private readonly byLastUse = new Map<string, Entry<A>>();
 
   constructor(options: LruOptions) {
@@ -57,12 +48,11 @@ export class Lru<A> {
     return this.byLastUse.get(key)?.value;
   }
 
-  /** Removes the entries whose keys match. */
   deleteWhere(matches: (key: string) => boolean): void {
     for (const key of this.byLastUse.keys()) if (matches(key)) this.byLastUse.delete(key);
   }
 
-  /** Returns the entries; the entry that was used longest ago comes first. */
+  /** The entry that was used longest ago comes first. */
   entries(): readonly (readonly [key: string, value: A])[] {
     this.evict();
     return [...this.byLastUse].map(([key, { value }]) => [key, value]);

@@ -1,10 +1,8 @@
 import { MAX_FACT, cut } from '../../api/text.ts';
-import { toJson } from './to-json.ts';
 
 /** The maximum number of errors that are read from a chain of `cause`s, which may be very long. */
 const DEEPEST_CAUSE = 16;
 
-/** Returns an error, its `cause`, the `cause` of that error, and so on. */
 function chainOf(error: unknown): readonly unknown[] {
   const chain: unknown[] = [error];
   for (let next = causeOf(error); next !== undefined && next !== null && chain.length < DEEPEST_CAUSE;) {
@@ -42,4 +40,27 @@ export function errorStack(error: unknown): string | undefined {
     link instanceof Error && link.stack !== undefined ? [link.stack] : [],
   );
   return stacks.length === 0 ? undefined : stacks.join('\nCaused by: ');
+}
+
+/** Never throws: a value without a JSON form (a circular reference, a function, a throwing getter) becomes a string. */
+export function toJson(value: unknown): string {
+  const above: unknown[] = [];
+  const replace = function (this: unknown, _key: string, inner: unknown): unknown {
+    if (typeof inner === 'bigint') return String(inner);
+    if (inner instanceof Error) return inner.message;
+    if (typeof inner !== 'object' || inner === null) return inner;
+    // `above` holds the objects that contain `inner`, the outermost first. JSON.stringify sets `this` to the object that
+    // directly contains `inner`, so the objects after `this` do not contain it.
+    while (above.length > 0 && above.at(-1) !== this) above.pop();
+    if (above.includes(inner)) return '[circular]';
+    above.push(inner);
+    return inner;
+  };
+  try {
+    // JSON.stringify returns undefined for a function or a symbol, although its TypeScript type says string.
+    const json: unknown = JSON.stringify(value, replace);
+    return typeof json === 'string' ? json : JSON.stringify(String(value));
+  } catch (error) {
+    return JSON.stringify(`[not JSON: ${error instanceof Error ? error.message : 'unreadable'}]`);
+  }
 }

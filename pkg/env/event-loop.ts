@@ -1,10 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Ms } from './clock.ts';
 
-/**
- * Statistics of all samples since the last call of `takeDelays`. Each sample is the time by which the event loop has
- * run a timer too late.
- */
+/** Statistics of samples, each of which is the time by which the event loop has run a timer too late. */
 export interface EventLoopDelays {
   readonly min: Ms;
   readonly max: Ms;
@@ -16,7 +13,7 @@ export interface EventLoopDelays {
 }
 
 export interface EventLoopMonitor {
-  /** Returns the delays since the last call of `takeDelays`. If there is no sample since then, all delays are 0. */
+  /** The delays since the last call of `takeDelays`; all 0 without a sample. */
   takeDelays(): EventLoopDelays;
 }
 
@@ -25,20 +22,14 @@ type Histogram = Pick<
   'count' | 'min' | 'max' | 'mean' | 'stddev' | 'percentile' | 'reset'
 >;
 
-/**
- * Measures the delay of the event loop with a timer that is due every `interval` ms. The timer does not keep the
- * process alive.
- */
+/** Measures with a timer that is due every `interval` ms and does not keep the process alive. */
 export function monitorEventLoop(interval: Ms): EventLoopMonitor {
   const histogram = monitorEventLoopDelay({ resolution: interval });
   histogram.enable();
   return newEventLoopMonitor(histogram, interval);
 }
 
-/**
- * Reads the delays of the event loop from a histogram of Node.js, which holds the nanoseconds between two runs of a
- * timer. Each of these times contains the interval of the timer, so the interval is subtracted.
- */
+/** The histogram of Node.js holds the nanoseconds between two runs of a timer, from which the interval is subtracted. */
 export function newEventLoopMonitor(histogram: Histogram, interval: Ms): EventLoopMonitor {
   const late = (ns: number): Ms => Math.max(0, ns / 1e6 - interval);
   return {

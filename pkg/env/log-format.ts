@@ -1,14 +1,13 @@
 import type { Ms } from './clock.ts';
-import { errorMessage, errorStack } from './error-text.ts';
+import { errorMessage, errorStack, toJson } from './error-text.ts';
 import type { LogKeys } from './logger.ts';
 import { escapeHidden, hasHidden } from './printable.ts';
-import { toJson } from './to-json.ts';
 
 export type Severity = 'error' | 'warn' | 'info' | 'debug';
 
 export interface LogRecord {
   readonly severity: Severity;
-  /** The wall clock time at which the line was logged, in ms since 1970. */
+  /** In ms since 1970. */
   readonly at: Ms;
   readonly message: string;
   readonly keys: LogKeys;
@@ -56,7 +55,7 @@ function textValue(value: unknown): string | number | boolean | null {
   return toJson(value);
 }
 
-/** Whether a value is a reference to a Kubernetes object, which klog writes as `namespace/name`. */
+/** klog writes a reference to a Kubernetes object as `namespace/name`. */
 function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   return (
@@ -65,10 +64,7 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 }
 
 const quote = (text: string): string => JSON.stringify(text);
-/**
- * Puts a line in quotes if it contains hidden characters, such as control characters. The log shows them as escape
- * sequences.
- */
+/** Quotes a line that contains hidden characters, so that the log shows them as escape sequences. */
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
 /**
@@ -94,7 +90,7 @@ export function formatJson(record: LogRecord): string {
 
 const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
 
-/** Appends `_` to those keys of a log call that equal the name of a field of the log format, e.g. `msg`. */
+/** Appends `_` to the keys that equal the name of a field of the log format. */
 function withoutReserved(keys: LogKeys): LogKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),

@@ -1,4 +1,4 @@
-/** The values of a log line, by key. Nested objects are printed as JSON. */
+/** Nested objects are printed as JSON. */
 export type LogKeys = Readonly<Record<string, unknown>>;
 
 /**
@@ -10,6 +10,6 @@ export interface Logger {
   debug(message: string, keys?: LogKeys): void;
   warn(message: string, keys?: LogKeys): void;
   error(message: string, error: unknown, keys?: LogKeys): void;
-  /** Returns a logger that adds `keys` to each of its lines. */
+  /** A logger that adds `keys` to each of its lines. */
   with(keys: LogKeys): Logger;
 }

@@ -1,14 +1,12 @@
 import type { Session } from 'node:inspector/promises';
-/**
- * Takes profiles of this process. Each method samples until the promise that `wait` returns settles. If that promise
- * rejects, the method rejects too.
- */
+
+/** Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects. */
 export interface Profiler {
-  /** Samples which functions run. Returns JSON in V8's format `.cpuprofile`. */
+  /** Samples which functions run, as JSON in V8's format `.cpuprofile`. */
   cpu(wait: () => Promise<void>): Promise<string>;
   /**
-   * Samples which functions allocate memory that is still in use when the sampling ends. Returns JSON in V8's format
-   * `.heapprofile`, which has names of functions and numbers, and no values of the heap.
+   * Samples which functions allocate memory that is still in use at the end, as JSON in V8's format `.heapprofile`,
+   * which has names of functions and numbers, and no values of the heap.
    */
   heap(wait: () => Promise<void>): Promise<string>;
 }
@@ -16,9 +14,7 @@ export interface Profiler {
 /** The average number of allocated bytes per sample of the heap profile. This is V8's default. */
 const HEAP_SAMPLING_BYTES = 32_768;
 
-/**
- * The profiler of Node.js. The module node:inspector is loaded at the first profile, because the module takes memory.
- */
+/** node:inspector is loaded at the first profile, because the module takes memory. */
 export const systemProfiler: Profiler = {
   cpu: (wait) =>
     withSession(async (session) => {
@@ -42,7 +38,7 @@ async function withSession(work: (session: Session) => Promise<unknown>): Promis
   try {
     return JSON.stringify(await work(session));
   } finally {
-    // Disconnecting the inspector session also ends a profile that is still being taken.
+    // This also ends a profile that is still being taken.
     session.disconnect();
   }
 }

@@ -2,13 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Clock, Ms, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
-/**
- * The longest delay of `setTimeout`, which stores the delay in 32 bits. A timer with a longer delay (24.8 days) fires
- * after 1 ms.
- */
+/** With a longer delay than this (24.8 days), `setTimeout` fires after 1 ms. */
 const LONGEST_TIMEOUT: Ms = 2 ** 31 - 1;
 
-/** The real clock. Its timers keep the process alive until they fire or are cancelled. */
+/** Its timers keep the process alive until they fire or are cancelled. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -14,22 +14,18 @@ export interface WinstonLoggerOptions {
   readonly format: LoggingFormat;
   /** The value of the manager's flag `--v`, as in klog. Debug lines are printed from `--v=4` on. */
   readonly verbosity: number;
-  /** The stream to which the log lines are written: standard error in the manager, as with klog. */
+  /** Standard error in the manager, as with klog. */
   readonly stream: Writable;
 }
 
-/** The logger of a process: it can be flushed before the process exits, and its verbosity can be changed. */
 export interface ClosableLogger extends Logger {
-  /** Sets the verbosity of this logger and of all loggers that were derived from it, as the flag `--v` does. */
+  /** Applies to this logger and all loggers that were derived from it, as the flag `--v` does. */
   setVerbosity(verbosity: number): void;
   /** Resolves when all log lines are written. Lines that are logged afterwards are written without winston's buffer. */
   flush(): Promise<void>;
 }
 
-/**
- * The log verbosity of debug lines. Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5
- * is trace.
- */
+/** Cluster API's convention (docs/book/src/developer/core/logging.md): 4 is debug, 5 is trace. */
 const DEBUG_VERBOSITY = 4;
 
 const SEVERITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
@@ -42,8 +38,7 @@ export function createWinstonLogger(options: WinstonLoggerOptions): ClosableLogg
   const sink = winston.createLogger({
     levels: SEVERITIES,
     level: levelFor(options.verbosity),
-    // Each line is formatted during its log call, with the values of that moment. winston only buffers and writes the
-    // line.
+    // Each line is formatted during its log call, with the values of that moment; winston buffers and writes it.
     format: { transform: (entry) => ({ ...entry, [MESSAGE]: entry.message }) },
     transports: [new winston.transports.Stream({ stream, eol: '\n' })],
   });

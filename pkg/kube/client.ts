@@ -1,30 +1,15 @@
 import type { Clock } from '../env/clock.ts';
-import { LIST_DEADLINE } from './requests/deadlines.ts';
-import { ApiRequests } from './requests/api-requests.ts';
+import { LIST_DEADLINE, ApiRequests } from './requests/api-requests.ts';
 import { decodeList, decodeObject } from './requests/decode.ts';
 import { isStatus } from './requests/error-response.ts';
 import { isNotFound, KubeError } from './errors.ts';
 import { keyText } from './object-key.ts';
 import { collectionPath, objectPath, query, resourceName } from './requests/paths.ts';
 import type { Transport } from './transport/transport.ts';
-import type {
-  ApplyOptions,
-  CreateOptions,
-  DeleteOptions,
-  JsonPatchOperation,
-  KubeClient,
-  KubeList,
-  KubeObject,
-  ListOptions,
-  ObjectKey,
-  PatchOptions,
-  Resource,
-  WatchEvent,
-  WatchOptions,
-} from './types.ts';
+import type { KubeClient, ObjectKey, Resource } from './types.ts';
 import { watchEvents } from './requests/watch-stream.ts';
 
-/** The number of objects in one page of a list: the page size of client-go's pager. */
+/** The page size of client-go's pager. */
 export const PAGE_SIZE = 500;
 
 export interface KubeClientOptions {
@@ -32,20 +17,16 @@ export interface KubeClientOptions {
   readonly clock: Clock;
 }
 
-interface WithSignal {
-  readonly signal: AbortSignal;
-}
-
 export function createKubeClient({ transport, clock }: KubeClientOptions): KubeClient {
   const requests = new ApiRequests(transport, clock);
   return {
-    async get(resource: Resource, key: ObjectKey, { signal }: WithSignal): Promise<KubeObject | undefined> {
+    async get(resource, key, { signal }) {
       const doing = describeRequest('getting', resource, key);
       const path = objectPath(resource, key);
       return undefinedIfNotFound(() => requests.sendForObject({ doing, method: 'GET', path, signal }));
     },
 
-    async list(resource: Resource, options: ListOptions): Promise<KubeList> {
+    async list(resource, options) {
       const doing = `listing ${resourceName(resource)}`;
       const { namespace = '', labelSelector, fieldSelector, limit, resourceVersion, signal } = options;
       const parameters = query({ labelSelector, fieldSelector, limit, continue: options.continue, resourceVersion });
@@ -54,7 +35,7 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return decodeList(doing, list);
     },
 
-    watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent> {
+    watch(resource, options) {
       const doing = `watching ${resourceName(resource)}`;
       const { namespace = '', labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal } = options;
       const parameters = query({
@@ -68,20 +49,18 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return watchEvents({ transport, clock, doing, path: collectionPath(resource, namespace) + parameters, signal });
     },
 
-    async create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject> {
-      const { dryRun, signal } = options;
+    async create(resource, namespace, object, { dryRun, signal }) {
       const doing = `creating ${resourceName(resource)}`;
       const path = collectionPath(resource, namespace) + dryRunQuery(dryRun);
       return requests.sendForObject({ doing, method: 'POST', path, body: object, signal });
     },
 
-    async review(resource: Resource, object: unknown, { signal }: WithSignal): Promise<unknown> {
+    async review(resource, object, { signal }) {
       const doing = `creating ${resourceName(resource)}`;
       return requests.sendForJson({ doing, method: 'POST', path: collectionPath(resource, ''), body: object, signal });
     },
 
-    async mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject> {
-      const { subresource, dryRun, signal } = options;
+    async mergePatch(resource, key, patch, { subresource, dryRun, signal }) {
       const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;
       const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource) + dryRunQuery(dryRun);
@@ -89,29 +68,23 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return requests.sendForObject({ doing, method: 'PATCH', path, body: patch, contentType, signal });
     },
 
-    async jsonPatch(
-      resource: Resource,
-      key: ObjectKey,
-      operations: readonly JsonPatchOperation[],
-      { signal }: WithSignal,
-    ): Promise<KubeObject> {
+    async jsonPatch(resource, key, operations, { signal }) {
       const doing = describeRequest('patching', resource, key);
       const contentType = 'application/json-patch+json';
       const path = objectPath(resource, key);
       return requests.sendForObject({ doing, method: 'PATCH', path, body: operations, contentType, signal });
     },
 
-    async apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject> {
-      const { subresource, fieldManager, signal } = options;
+    async apply(resource, key, object, { subresource, fieldManager, signal }) {
       const verb = subresource === undefined ? 'applying' : `applying ${subresource} of`;
       const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource) + query({ fieldManager, force: 'true' });
-      // This is a content type of server-side apply. The body is JSON, which is valid YAML.
+      // The body is JSON, which is valid YAML.
       const contentType = 'application/apply-patch+yaml';
       return requests.sendForObject({ doing, method: 'PATCH', path, body: object, contentType, signal });
     },
 
-    async delete(resource: Resource, key: ObjectKey, { uid, signal }: DeleteOptions): Promise<KubeObject | undefined> {
+    async delete(resource, key, { uid, signal }) {
       const doing = describeRequest('deleting', resource, key);
       const path = objectPath(resource, key);
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
@@ -119,13 +92,12 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
         const left = await requests.sendForJson({ doing, method: 'DELETE', path, body, signal });
         if (isStatus(left)) return undefined;
         const object = decodeObject(doing, left);
-        // For some built-in kinds the API server answers a DELETE with the deleted object and not with a Status. If
-        // finalizers keep the object, it has a deletionTimestamp; otherwise it was removed.
+        // For some built-in kinds the API server answers with the deleted object and not with a Status.
         return object.metadata.deletionTimestamp === undefined ? undefined : object;
       });
     },
 
-    async discover(path: string, { signal }: WithSignal): Promise<unknown> {
+    async discover(path, { signal }) {
       try {
         return await requests.sendForJson({ doing: `discovering ${path}`, method: 'GET', path, signal });
       } catch (error) {

@@ -9,12 +9,7 @@ const namesIn = (document: unknown, list: string, field: string): readonly strin
   return entries.flatMap((entry: unknown) => textAt(entry, field) ?? []);
 };
 
-/**
- * Returns a kind with the version under which the API server serves it: the first such version in the list `versions`.
- * Returns `undefined` when the API server serves none of them. Does not work for kinds of the core group.
- *
- * @throws KubeError for a response other than 2xx or 404, for an undecodable response, and when there is no response
- */
+/** A kind of a named group with the first of `versions` that the API server serves; `undefined` if it serves none. */
 export async function findServed(
   client: KubeClient,
   {

@@ -2,10 +2,8 @@ import type { Ms } from '../env/clock.ts';
 
 /**
  * A request to the API server that failed: with a response other than 2xx, or without a complete and decodable response
- * (`status` 0).
+ * (`status` 0). `reason` is that of the Status in the response (`NotFound`, `Conflict`, …), or one that this client sets:
  *
- * The field `reason` is the reason of the Status in the response (`NotFound`, `Conflict`, `Invalid`, `Forbidden`,
- * `Expired`, …), or one of these values that this client sets:
  * - `NotServed`: 404 without a Status in the body; the API server does not serve the kind.
  * - `NoAnswer`: there was no response within the deadline, or none at all.
  * - `Interrupted`: the connection of an open watch broke.
@@ -15,7 +13,7 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   readonly reason: string;
-  /** The header Retry-After of the response in ms; undefined when the response has none. */
+  /** In ms. */
   readonly retryAfter: Ms | undefined;
   /** The reasons in `details.causes` of the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
@@ -47,10 +45,7 @@ export const isConflict = is('Conflict');
 export const isAlreadyExists = is('AlreadyExists');
 export const isNotFound = is('NotFound');
 export const isNotServed = is('NotServed');
-/**
- * Whether the resourceVersion or the continue token of a list or watch is older than the API server's history. The
- * objects must then be listed again.
- */
+/** A resourceVersion or a continue token is older than the API server's history: the objects must be listed again. */
 export const isExpired = is('Expired', 'Gone');
 export const isForbidden = is('Forbidden');
 export const isInvalid = is('Invalid');

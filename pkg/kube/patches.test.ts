@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { diffMergePatch, jsonEqual } from './patches.ts';
-import { applyMergePatch } from './testing/merge-patch.ts';
+import { applyMergePatch } from './testing/fake-storage.ts';
 
 describe('diffMergePatch', () => {
   const cases: readonly [string, object, object, object | undefined][] = [

@@ -1,12 +1,9 @@
 import { isRecord } from '../../api/record.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 
-// The functions of this file are for JSON values. A field with the value `undefined` counts as absent.
+// The functions of this file are for JSON values. A field with the value `undefined` counts as absent. Loops replace
+// recursions: the API server accepts fields that are nested more deeply than the stack allows a recursion.
 
-/**
- * Whether two JSON values are equal. The order of fields does not matter. The code uses a loop and no recursion: the
- * API server accepts fields that are nested more deeply than the stack allows a recursion.
- */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   const unvisited: (readonly [unknown, unknown])[] = [[a, b]];
@@ -22,12 +19,22 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return true;
 }
 
+/** Freezes a value with all values in it, and returns it. */
+export function deepFreeze<A>(value: A): A {
+  const unvisited: unknown[] = [value];
+  while (unvisited.length > 0) {
+    const next = unvisited.pop();
+    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue;
+    Object.freeze(next);
+    for (const inner of Object.values(next)) if (typeof inner === 'object') unvisited.push(inner);
+  }
+  return value;
+}
+
 /**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. A list is replaced
- * as a whole. `null` in `after` counts as absent, because a merge patch cannot write a null.
- *
- * The function recurses only into objects of `after` that are not the same JavaScript objects in `before`. The
- * controller changes only fields that its types declare, so the recursion is never deep.
+ * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. `null` in `after`
+ * counts as absent, because a merge patch cannot write a null. The recursion is never deep: it skips objects that are the
+ * same JavaScript objects in both, and a controller changes only fields that its types declare.
  */
 export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
   const patch: Record<string, unknown> = {};
@@ -41,8 +48,7 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
       const inner = diffMergePatch(from, to);
       if (inner !== undefined) patch[field] = inner;
     } else if (isRecord(to)) {
-      // `after` has an object where `before` has none. The merge patch contains that object without its nulls, even if
-      // no field is left.
+      // A new object comes without its nulls, even if no field is left.
       patch[field] = diffMergePatch({}, to) ?? {};
     } else if (!jsonEqual(from, to)) {
       patch[field] = to;

@@ -1,13 +1,13 @@
 import type { ObjectMeta } from '../../api/meta.ts';
 
-/** A kind as the API server serves it: its group (`''` for the core group), version and plural. */
+/** A kind as the API server serves it. The group is `''` for the core group. */
 export interface Resource {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
 }
 
-/** An object as the API server sends it. Only its metadata is typed. The object is never changed in place. */
+/** An object as the API server sends it; never changed in place. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -15,7 +15,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** The namespace and name of an object. The namespace of a cluster-scoped object is `''`. */
+/** The namespace of a cluster-scoped object is `''`. */
 export interface ObjectKey {
   readonly namespace: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export interface ListOptions {
   readonly fieldSelector?: string;
   readonly limit?: number;
   readonly continue?: string;
-  /** The resourceVersion parameter of the list; undefined: the API server returns the newest state. */
+  /** Undefined: the API server returns the newest state. */
   readonly resourceVersion?: string;
   readonly signal: AbortSignal;
 }
@@ -58,16 +58,13 @@ export interface WatchOptions {
 
 export interface PatchOptions {
   readonly subresource?: 'status';
-  /**
-   * Whether the write is a dry run: the API server runs admission and validation, and answers as if it had stored the
-   * object, but stores nothing.
-   */
+  /** The API server runs admission and validation, and answers as if it had stored the object. */
   readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface CreateOptions {
-  /** Whether the create is a dry run, as in {@link PatchOptions}. */
+  /** As in {@link PatchOptions}. */
   readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }
@@ -85,7 +82,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string };
 
 export interface DeleteOptions {
-  /** The UID of the object to delete. If another object has the name now, the delete fails (409 `Conflict`). */
+  /** If another object has the name now, the delete fails (409 `Conflict`). */
   readonly uid: string;
   readonly signal: AbortSignal;
 }
@@ -93,38 +90,25 @@ export interface DeleteOptions {
 /**
  * A client of the API server for raw JSON.
  *
- * - Every method throws {@link KubeError} for a response other than 2xx, for an undecodable response, and when there is
- *   no response within 30 s (60 s for a list).
- * - `get` and `delete` return `undefined` for an object that does not exist, and `discover` for an API group that the
- *   API server does not have. `get` and `delete` throw a KubeError with the reason `NotServed` when the API server does
- *   not serve the kind.
+ * - Every method throws {@link KubeError}, also when there is no response within 30 s (60 s for a list). An object that
+ *   does not exist is `undefined`; a kind that is not served is an error with the reason `NotServed`.
  * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline, at
  *   most ten times. A watch is not retried.
  */
 export interface KubeClient {
   get(resource: Resource, key: ObjectKey, options: { readonly signal: AbortSignal }): Promise<KubeObject | undefined>;
   list(resource: Resource, options: ListOptions): Promise<KubeList>;
-  /**
-   * Yields the events of a watch. Ends when the API server closes the watch or the signal aborts. Throws a KubeError
-   * with the reason `Interrupted` when the connection breaks.
-   */
+  /** Ends when the API server closes the watch or the signal aborts. */
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string, object: unknown, options: CreateOptions): Promise<KubeObject>;
-  /**
-   * Sends an object to which the API server responds without storing the object, such as a TokenReview. Returns the
-   * response unchanged.
-   */
+  /** Sends an object that the API server answers without storing it, such as a TokenReview. */
   review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
   /**
-   * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. When the patch has a
-   * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object has another resourceVersion (optimistic
-   * locking).
+   * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. With a
+   * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object has another one.
    */
   mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject>;
-  /**
-   * Applies a JSON Patch: all operations or none. When the value of a `test` operation differs, the write fails (422
-   * `Invalid`).
-   */
+  /** Applies all operations or none (422 `Invalid` if the value of a `test` operation differs). */
   jsonPatch(
     resource: Resource,
     key: ObjectKey,
@@ -132,13 +116,12 @@ export interface KubeClient {
     options: { readonly signal: AbortSignal },
   ): Promise<KubeObject>;
   /**
-   * Creates an object, or sets the fields of `object` and takes them from other field managers, as `kubectl apply
-   * --server-side --force-conflicts` does. The API server keeps the stored fields that `object` does not have, but
-   * removes those that only earlier calls with the same field manager have set.
+   * Creates an object, or sets the fields of `object` as `kubectl apply --server-side --force-conflicts` does. Other
+   * stored fields stay, except those that only earlier calls with the same field manager have set.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
-  /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */
+  /** The result is the object if finalizers keep it, or `undefined` if it was removed. */
   delete(resource: Resource, key: ObjectKey, options: DeleteOptions): Promise<KubeObject | undefined>;
-  /** Sends a GET of a discovery path: returns the parsed JSON, or `undefined` for 404. */
+  /** The parsed JSON of a discovery path, or `undefined` for 404. */
   discover(path: string, options: { readonly signal: AbortSignal }): Promise<unknown>;
 }

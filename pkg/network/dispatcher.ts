@@ -4,7 +4,7 @@ import type { Ms } from '../env/clock.ts';
 export interface DispatcherOptions {
   /** The proxy for all requests; undefined: the servers are reached directly. */
   readonly proxy: URL | undefined;
-  /** The maximum number of connections to one server. */
+  /** The maximum to one server. */
   readonly connections: number;
   /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
   readonly connectTimeout: Ms;
@@ -41,9 +41,8 @@ export function newDispatcher({
     uri: proxy.href,
     proxyTunnel: true,
     requestTls: { timeout: connectTimeout, ...socket },
-    // undici sends CONNECT requests to the proxy from a separate connection pool, without the caller's signal. An
-    // unanswered CONNECT request occupies a connection of this pool, by default for 300 s. So this pool has a shorter
-    // timeout.
+    // undici sends CONNECT requests to the proxy from a pool of their own, without the caller's signal. There, an
+    // unanswered CONNECT would occupy a connection for 300 s.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }

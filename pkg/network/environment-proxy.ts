@@ -1,21 +1,27 @@
 import { BlockList, isIP } from 'node:net';
 import * as E from 'fp-ts/lib/Either.js';
-import { parseHttpUrl, withoutPassword } from './http-url.ts';
+
+/** `undefined` when the text is no absolute URL of http or https. */
+export const parseHttpUrl = (text: string): URL | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
+};
+
+/** Masks user and password for messages. The URL may be malformed: all text between `//` and the last `@` is replaced. */
+export const withoutPassword = (url: string): string => url.replace(/^([^/]*\/\/)?.*@/s, '$1***@');
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A function that returns the proxy for a server. If it returns undefined, the server is reached directly. */
+/** The proxy for a server; undefined: the server is reached directly. */
 export type ProxyChoice = (server: URL) => URL | undefined;
 
-/** A function that tells whether an entry of NO_PROXY names the server, so that requests to the server use no proxy. */
+/** Whether an entry of NO_PROXY names the server. */
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
  * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and the
- * AWS SDK for Go use too. HTTPS_PROXY is for servers with https, HTTP_PROXY for the others. If a variable is not set or
- * is empty, the variable with the same name in lower case is read. `localhost`, loopback addresses and the entries of
- * NO_PROXY need no proxy. Returns a Left with an error message if HTTPS_PROXY or HTTP_PROXY has a value that is not a
- * valid proxy URL.
+ * AWS SDK for Go use too: HTTPS_PROXY for servers with https, HTTP_PROXY for the others, each also in lower case;
+ * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left is the message about a wrong URL.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');
@@ -51,9 +57,7 @@ function firstSet(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/**
- * Whether the text begins with a scheme and a host. In `proxy:3128` the text before the colon is a host, not a scheme.
- */
+/** In `proxy:3128` the text before the colon is a host, not a scheme. */
 const hasScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text);
 
 const LOOPBACK = new BlockList();
@@ -69,9 +73,8 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 }
 
 /**
- * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. The entry
- * `example.org` exempts this host and its subdomains from the proxy. `.example.org` and `*.example.org` exempt only the
- * subdomains.
+ * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` names
+ * this host and its subdomains, `.example.org` and `*.example.org` only the subdomains.
  */
 function exemptionOf(entry: string): Exemption | undefined {
   if (entry === '*') return () => true;
@@ -91,7 +94,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** Reads an address range such as `10.0.0.0/8`; `undefined` when the text is no address range. */
+/** Reads an address range such as `10.0.0.0/8`. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

@@ -3,31 +3,26 @@ import type { Dispatcher } from 'undici';
 export interface ExchangeOptions {
   readonly signal: AbortSignal;
   /**
-   * A callback that runs synchronously when the request has a connection. undici writes the request in the same turn of
-   * the event loop. If the callback throws, the request is not sent, and `exchange` rejects with that error.
+   * Runs when the request has a connection; undici writes the request in the same turn of the event loop. If it throws,
+   * the request is not sent, and `exchange` rejects with that error.
    */
   readonly beforeSend?: (() => void) | undefined;
 }
 
 export interface WholeResponse {
   readonly statusCode: number;
-  /** The response headers, with names in lower case. The values of a repeated header are joined with `, `. */
+  /** With names in lower case. The values of a repeated header are joined with `, `. */
   readonly headers: Record<string, string>;
-  /** The parts of the response body, in order. */
   readonly body: readonly Buffer[];
 }
 
-/**
- * The error with which `exchange` aborts a request in undici after the caller's signal has aborted. The caller never
- * gets this error; it gets the reason of the signal.
- */
+/** The caller never gets this error of undici's request; it gets the reason of the signal. */
 const ABORTED = new Error('the exchange was aborted');
 
 /**
- * Sends a request and reads the whole response. Unlike `Dispatcher.request` of undici, this function makes no stream
- * for the response body, which saves a quarter of the processor time of a small request.
- *
- * Rejects with the reason of `signal` when the signal aborts, and with undici's error when the request fails.
+ * Sends a request and reads the whole response. Unlike `Dispatcher.request` of undici, this makes no stream for the
+ * body, which saves a quarter of the processor time of a small request. Rejects with the reason of `signal` or with
+ * undici's error.
  */
 export function exchange(
   dispatcher: Dispatcher,

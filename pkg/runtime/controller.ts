@@ -1,4 +1,4 @@
-import { nextTurn } from '../async/next-turn.ts';
+import { nextTurn } from '../async/deadline.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
@@ -8,26 +8,20 @@ import type { Runnable } from './runnable.ts';
 import type { Reconcile, Requeue } from './reconcile.ts';
 import type { Workqueue } from './queue/workqueue.ts';
 
-/** The values of the label `result` of `controller_runtime_reconcile_total`. */
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerMetrics {
-  /** Sets the metric of the limit: how many keys the controller may reconcile at the same time. */
   setMaxConcurrentReconciles(max: number): void;
-  /** Counts a worker that has begun (+1) or ended (-1) the processing of a key. */
   addActiveWorkers(by: 1 | -1): void;
   recordReconcile(result: ReconcileResult, span: Ms): void;
   recordError(kind: 'retried' | 'terminal' | 'panic'): void;
 }
 
 export interface ControllerOptions {
-  /**
-   * The name of the controller in logs and metrics. The controller of AWSFargateProfiles has the name
-   * `awsfargateprofile`, the kind in lower case, as controller-runtime names its controllers.
-   */
+  /** For logs and metrics; by convention the kind in lower case, as controller-runtime names its controllers. */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
-  /** The number of workers: how many keys are reconciled at the same time, if the workqueue has as many slots. */
+  /** How many keys are reconciled at the same time, if the workqueue has as many slots. */
   readonly concurrency: number;
   readonly queue: Workqueue;
   readonly reconcile: Reconcile;
@@ -41,8 +35,7 @@ type ReconcileOutcome =
   Requeue | { readonly kind: 'error' | 'panic'; readonly error: unknown } | { readonly kind: 'stopped' };
 
 /**
- * Reconciles the keys of a queue with several workers, as a controller of controller-runtime does. A key is never in
- * two workers at the same time.
+ * Reconciles the keys of a queue with several workers, as a controller of controller-runtime does:
  *
  * | the reconciler          | the key                                       | counted as      |
  * |-------------------------|-----------------------------------------------|-----------------|
@@ -54,8 +47,7 @@ type ReconcileOutcome =
  * | throws an error         | is added with backoff                         | error           |
  * | throws a panic          | is added with backoff                         | error, panic    |
  *
- * The method `run` resolves when the signal has aborted and every running reconcile has returned. Keys that are still
- * queued are not reconciled.
+ * `run` resolves when the signal has aborted and every running reconcile has returned. Queued keys are not reconciled.
  */
 export class Controller implements Runnable {
   readonly name: string;
@@ -63,7 +55,7 @@ export class Controller implements Runnable {
   private readonly options: ControllerOptions;
   private readonly logger: Logger;
   private readonly maxConcurrentReconciles: number;
-  /** Resolves in the next turn of the event loop, if a reconcile has begun in this turn. */
+  /** Set when a reconcile has begun in this turn of the event loop. */
   private turn: Promise<void> | undefined;
 
   constructor(options: ControllerOptions) {
@@ -107,8 +99,8 @@ export class Controller implements Runnable {
   }
 
   /**
-   * Waits until no other reconcile has begun in this turn of the event loop. Many reconciles that wait for nothing would
-   * otherwise follow each other while all requests, timers and health checks wait.
+   * Lets one reconcile begin in each turn of the event loop: many that wait for nothing would otherwise follow each other
+   * while requests, timers and health checks wait.
    */
   private async startInTurn(signal: AbortSignal): Promise<void> {
     while (this.turn !== undefined) await this.turn;
@@ -129,10 +121,6 @@ export class Controller implements Runnable {
     metrics?.recordReconcile(result, clock.monotonic() - started);
   }
 
-  /**
-   * Calls the reconciler. An error that the reconciler throws is returned and not thrown, so that the error does not
-   * end the worker.
-   */
   private async reconcileKey(key: ObjectKey, context: Parameters<Reconcile>[1]): Promise<ReconcileOutcome> {
     try {
       const next = await this.options.reconcile(key, context);
@@ -141,8 +129,7 @@ export class Controller implements Runnable {
       return next;
     } catch (error) {
       if (isPanic(error)) return { kind: 'panic', error };
-      // When the controller stops, the aborted signal makes the awaits of the reconciler throw. Such an error is not a
-      // failure of the reconciler.
+      // When the controller stops, the aborted signal makes the awaits of the reconciler throw.
       return context.signal.aborted ? { kind: 'stopped' } : { kind: 'error', error };
     }
   }

@@ -9,38 +9,31 @@ import type { Runnable } from './runnable.ts';
 
 /** The default of controller-runtime's grace period, and of a pod's `terminationGracePeriodSeconds`. */
 export const DEFAULT_GRACE_PERIOD: Ms = 30_000;
-/**
- * How long the recorders of Events may take, after the lease is lost or the grace period has ended, to write the Events
- * that they have already received.
- */
+/** For the Events that were recorded before the lease was lost or the grace period ended. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The leader election of this process; undefined: this process leads from the start. */
+  /** Undefined: this process leads from the start. */
   readonly election?: LeaderElection;
-  /** How long all parts of the manager together may take to stop. */
+  /** How long all parts together may take to stop. */
   readonly gracePeriod?: Ms;
 }
 
 /**
- * Starts the parts of the process in order and stops them, as controller-runtime's manager does. The order of the start
- * is: recorders, servers, caches (until they are synced), parts that need no leadership, leader election, parts that
- * need leadership. The manager stops the parts that need leadership first. It releases the lease only after all parts
- * except the recorders have ended; the recorders stop last, because the release of the lease records an Event.
+ * Starts the parts of the process in order, as controller-runtime's manager does: recorders, servers, caches (until they
+ * are synced), workers that need no leadership, leader election, workers that need leadership. It stops them in reverse,
+ * and releases the lease after all but the recorders have ended, because the release records an Event.
  */
 export class Manager {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly election: LeaderElection | undefined;
   private readonly gracePeriod: Ms;
-  /** Aborted when the manager must stop. The abort reason is the error of the part that failed, or {@link STOPPED}. */
+  /** Aborted with the error of the part that failed, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /**
-   * Aborted when this process loses the lease. The manager then tells all parts to stop, and waits only for the
-   * recorders.
-   */
+  /** After that, the manager waits only for the recorders. */
   private readonly leaseLost = new AbortController();
   private readonly recorders: RunnableGroup;
   private readonly servers: RunnableGroup;
@@ -72,22 +65,18 @@ export class Manager {
       this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
   }
 
-  /** Adds a part that writes the Events of the other parts to the API server. Recorders start first and stop last. */
   addRecorder(recorder: Runnable): void {
     this.add(recorder, this.recorders);
   }
 
-  /** Adds an HTTP server for probes or metrics. Servers start before the caches and stop after the workers. */
   addServer(server: Runnable): void {
     this.add(server, this.servers);
   }
 
-  /** Adds a cache of Kubernetes objects. Workers start when all caches are synced. */
   addCache(cache: Runnable): void {
     this.add(cache, this.caches);
   }
 
-  /** Adds a worker. A worker with `needsLeadership` runs only while this process leads. */
   addWorker(worker: Runnable): void {
     this.add(worker, worker.needsLeadership ? this.leaderElected : this.others);
   }
@@ -98,8 +87,7 @@ export class Manager {
   }
 
   /**
-   * The health check for `/readyz`. Until all caches are synced, this check fails and names the caches that are not
-   * synced. The check fails again when a cache has not been kept up to date for minutes, and when the manager stops.
+   * Fails until all caches are synced, when a cache has not been kept up to date for minutes, and when the manager stops.
    */
   readonly readyCheck: HealthCheck = {
     name: 'caches',
@@ -113,9 +101,8 @@ export class Manager {
   };
 
   /**
-   * Runs the manager until `signal` aborts, then stops all parts. Throws when a part fails or returns before the
-   * manager stops, when the lease is lost, or when a part does not stop within the grace period; the process must then
-   * exit at once.
+   * Runs until `signal` aborts, then stops all parts. Throws when a part fails or returns early, the lease is lost, or a
+   * part does not stop within the grace period; the process must then exit at once.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.phase !== 'built') throw new Error('a manager runs once');
@@ -159,7 +146,7 @@ export class Manager {
     try {
       await withDeadline(clock, this.gracePeriod, this.leaseLost.signal, 'stopping', async () => {
         for (const group of this.workGroups) await group.stop();
-        // All work that needs leadership has ended, so another process may lead from now on.
+        // From now on another process may lead.
         await this.lease.stop();
         await this.election?.release();
         await this.recorders.stop();
@@ -171,9 +158,8 @@ export class Manager {
   }
 
   /**
-   * Tells all parts of the manager to stop, and waits only for the recorders, for at most RECORDER_FLUSH_TIMEOUT.
-   * Returns the names of the parts that were still running. The lease is not released but expires, because a part that
-   * still runs may act as leader.
+   * Returns the names of the parts that were still running. The lease is not released but expires, because such a part
+   * may act as leader.
    */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
@@ -185,21 +171,14 @@ export class Manager {
     return left;
   }
 
-  /**
-   * The groups of the manager's parts, except the recorders and the leader election, in the order in which the manager
-   * stops these groups.
-   */
+  /** All but the recorders and the leader election, in the order in which they stop. */
   private get workGroups(): readonly RunnableGroup[] {
     return [this.leaderElected, this.others, this.caches, this.servers];
   }
 }
 
-/**
- * Returns the LeadershipLost that is the cause of an error, because the manager reports a lost lease without the name
- * of the part that threw the error. Returns any other error unchanged.
- */
+/** A lost lease is reported without the name of the part that threw the error. */
 const unwrapLeadershipLost = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 
-/** The reason with which the manager stops when it was told to stop, and not because of a failure. */
 const STOPPED = new Error('the manager was told to stop');

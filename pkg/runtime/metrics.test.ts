@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import { Metrics } from './metrics.ts';
+import { Registry } from 'prom-client';
+import { cacheMetrics, Metrics } from './metrics.ts';
+import type { Runnable } from './runnable.ts';
 
 const namesIn = (text: string): readonly string[] =>
   text
@@ -61,5 +63,27 @@ describe('The metrics', () => {
     other.controller('x');
     expect(await one.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 1');
     expect(await other.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 0');
+  });
+});
+
+describe('cacheMetrics', () => {
+  it('has the age of each cache', async () => {
+    const registry = new Registry();
+    const runnable = (name: string, age?: number): Runnable => ({
+      name,
+      needsLeadership: false,
+      run: async () => {},
+      ...(age !== undefined && { outdatedFor: () => age }),
+    });
+    cacheMetrics(registry, 'capaf_cache_age_seconds').watch([
+      runnable('reflector of clusters', 1_500),
+      runnable('events'),
+      runnable('x', 0),
+    ]);
+    const { values = [] } = (await registry.getSingleMetric('capaf_cache_age_seconds')?.get()) ?? {};
+    expect(values.map(({ labels, value }) => [labels['cache'], value])).to.deep.equal([
+      ['clusters', 1.5],
+      ['x', 0],
+    ]);
   });
 });

@@ -1,6 +1,10 @@
 import { Counter, Gauge, Histogram, Registry, exponentialBuckets } from 'prom-client';
+import type { CountRequest } from '../kube/transport/transport.ts';
 import type { ControllerMetrics, ReconcileResult } from './controller.ts';
+import type { HttpHandler } from './http/http-server.ts';
+import { notFound } from './http/http-server.ts';
 import type { WorkqueueMetrics } from './queue/workqueue.ts';
+import type { Runnable } from './runnable.ts';
 
 /** controller-runtime's buckets of `controller_runtime_reconcile_time_seconds` (pkg/internal/controller/metrics). */
 const RECONCILE_SECONDS = [
@@ -18,21 +22,13 @@ const perQueue = ['name', 'controller'] as const;
 
 export interface LeaderElectionMetrics {
   setLeading(is: boolean): void;
-  /**
-   * Counts an attempt to renew the lease in which the leader had to read the Lease, because the Lease had changed or
-   * was deleted.
-   */
+  /** Counts a renewal in which the leader had to read the Lease, because it had changed or was deleted. */
   recordSlowPath(): void;
 }
 
-/**
- * The metrics of the runtime, under the names of controller-runtime and client-go, so that existing dashboards work.
- */
+/** Metrics under the names of controller-runtime and client-go, so that existing dashboards work. */
 export class Metrics {
-  /**
-   * The Prometheus registry of the manager, which is not prom-client's global registry. Other packages register their
-   * metrics in it too.
-   */
+  /** Not prom-client's global registry. */
   readonly registry: Registry;
   private readonly reconcile;
   private readonly queue;
@@ -81,7 +77,7 @@ export class Metrics {
     };
   }
 
-  /** Returns the metrics of a leader election. `name` is the name of the Lease. */
+  /** `name` is that of the Lease. */
   leaderElection(name: string): LeaderElectionMetrics {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);
@@ -214,4 +210,42 @@ function electionMetrics(registry: Registry) {
       registers,
     }),
   };
+}
+
+export function requestCounter(registry: Registry): CountRequest {
+  const requests = new Counter({
+    name: 'rest_client_requests_total',
+    help: 'Requests to the API server, by status code (<error> where no answer came), method and host.',
+    labelNames: ['code', 'method', 'host'],
+    registers: [registry],
+  });
+  return (labels) => requests.inc(labels);
+}
+
+export interface CacheMetrics {
+  watch(caches: readonly Runnable[]): void;
+}
+
+export function cacheMetrics(registry: Registry, name: string): CacheMetrics {
+  const watched: Runnable[] = [];
+  const gauge = new Gauge({
+    name,
+    help: 'For how long the watch of a kind has not worked, in seconds; 0 while it works or the API server does not serve the kind.',
+    labelNames: ['cache'],
+    registers: [],
+    collect() {
+      for (const cache of watched) {
+        const age = cache.outdatedFor?.();
+        if (age !== undefined) this.set({ cache: cache.name.replace('reflector of ', '') }, age / 1_000);
+      }
+    },
+  });
+  registry.registerMetric(gauge);
+  return { watch: (caches) => watched.push(...caches) };
+}
+
+/** Serves `/metrics` in Prometheus' text format. */
+export function metricsHandler(registry: Registry): HttpHandler {
+  return async ({ path }) =>
+    path === '/metrics' ? { status: 200, contentType: registry.contentType, body: await registry.metrics() } : notFound;
 }

@@ -1,26 +1,51 @@
-import { collectDefaultMetrics } from 'prom-client';
+import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Ms } from '../env/clock.ts';
 import { monitorEventLoop } from '../env/event-loop.ts';
-import { registerEventLoopMetrics } from './event-loop-metrics.ts';
+import type { EventLoopDelays, EventLoopMonitor } from '../env/event-loop.ts';
 
-/**
- * The interval at which the delay of the event loop is measured: short enough to see a delay that endangers a lease of
- * 15 s.
- */
+/** Short enough to see a delay of the event loop that endangers a lease of 15 s. */
 const EVENT_LOOP_INTERVAL: Ms = 100;
-/**
- * The longest interval of a timer of Node.js: 24 days. With this interval, prom-client's own measurement of the event
- * loop takes no processor time.
- */
+/** The longest interval of a timer: prom-client's own measurement of the event loop takes no processor time. */
 const NEVER: Ms = 2 ** 31 - 1;
 
 /**
  * Registers the metrics of this process (CPU, memory, descriptors, garbage collection, event loop delay) under
- * prom-client's names. Prometheus reads the values at each scrape. Call once per process: prom-client never removes its
- * garbage collection observer.
+ * prom-client's names. Call once per process: prom-client never removes its garbage collection observer.
  */
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER });
   registerEventLoopMetrics(registry, monitorEventLoop(EVENT_LOOP_INTERVAL));
+}
+
+const STATISTICS: Readonly<Record<keyof EventLoopDelays, string>> = {
+  min: 'The least',
+  max: 'The largest',
+  mean: 'The mean',
+  stddev: 'The standard deviation of the',
+  p50: 'The median',
+  p90: 'The 90th percentile of the',
+  p99: 'The 99th percentile of the',
+};
+
+const nameOf = (statistic: string): string => `nodejs_eventloop_lag_${statistic}_seconds`;
+
+/** Replaces prom-client's metrics, which contain the interval of the measurement in each delay. */
+export function registerEventLoopMetrics(registry: Registry, monitor: EventLoopMonitor): void {
+  const gauges = new Map<string, Gauge>();
+  for (const [statistic, what] of Object.entries(STATISTICS)) {
+    registry.removeSingleMetric(nameOf(statistic));
+    const gauge = new Gauge({
+      name: nameOf(statistic),
+      help: `${what} delay of a timer in the event loop since the last scrape, in seconds.`,
+      registers: [registry],
+      // The registry collects in the order of registration, so the first gauge sets the values of all.
+      ...(gauges.size === 0 && { collect: () => setAll(gauges, monitor.takeDelays()) }),
+    });
+    gauges.set(statistic, gauge);
+  }
+}
+
+function setAll(gauges: ReadonlyMap<string, Gauge>, delays: EventLoopDelays): void {
+  for (const [statistic, ms] of Object.entries(delays)) gauges.get(statistic)?.set(ms / 1000);
 }

@@ -7,7 +7,7 @@ interface Member {
   phase: 'waiting' | 'starting' | 'started' | 'ended';
 }
 
-/** A group of parts of the manager that are started together and stopped together. */
+/** Parts of the manager that are started together and stopped together. */
 export class RunnableGroup {
   private readonly logger: Logger;
   private readonly onFailure: (error: unknown) => void;
@@ -15,9 +15,7 @@ export class RunnableGroup {
   private readonly members: Member[] = [];
   private runs: readonly Promise<void>[] = [];
 
-  /**
-   * The function `onFailure` is called for each part of the group that throws or returns before `stop` is called.
-   */
+  /** `onFailure` is called for each part that throws or returns before `stop`. */
   constructor(logger: Logger, onFailure: (error: unknown) => void) {
     this.logger = logger;
     this.onFailure = onFailure;
@@ -27,10 +25,7 @@ export class RunnableGroup {
     this.members.push({ runnable, phase: 'waiting' });
   }
 
-  /**
-   * Starts every part of the group and resolves when all parts have started. Starts nothing after `stop`. Throws the
-   * signal's reason when the signal aborts while a part starts.
-   */
+  /** Resolves when all parts have started. Starts nothing after `stop`. */
   async start(signal: AbortSignal): Promise<void> {
     if (this.stopping.signal.aborted) return;
     this.runs = this.members.map((member) => this.supervise(member));
@@ -42,16 +37,13 @@ export class RunnableGroup {
     );
   }
 
-  /** Stops every part of the group and resolves when all parts have stopped. Never throws. */
+  /** Resolves when all parts have stopped. Never throws. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('the manager stops'));
     await Promise.all(this.runs);
   }
 
-  /**
-   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it
-   * has one.
-   */
+  /** The names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has one. */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
@@ -61,7 +53,7 @@ export class RunnableGroup {
       });
   }
 
-  /** Returns the names of the started parts that have a {@link Runnable.outage}, each with this outage. */
+  /** The names of the started parts that have a {@link Runnable.outage}, each with this outage. */
   outages(): readonly string[] {
     return this.members.flatMap(({ phase, runnable }) => {
       const outage = phase === 'started' ? runnable.outage?.() : undefined;
@@ -69,7 +61,6 @@ export class RunnableGroup {
     });
   }
 
-  /** Returns the names of the parts that were started and have not ended. */
   running(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'starting' || phase === 'started')
@@ -84,8 +75,7 @@ export class RunnableGroup {
       await member.runnable.run(signal);
       if (!signal.aborted) this.onFailure(new Error(`${name} ended before the manager was told to stop`));
     } catch (error) {
-      // When the manager stops, a part may throw the reason of the abort signal, which is no failure. Any other error
-      // of a stopping part is logged.
+      // The reason of the abort signal is no failure of a part that stops.
       if (!signal.aborted) this.onFailure(new Error(`running ${name}`, { cause: error }));
       else if (error !== signal.reason)
         this.logger.warn('A part failed while it stopped', { part: name, err: errorMessage(error) });

@@ -1,33 +1,20 @@
 import type { Ms } from '../env/clock.ts';
 
 /**
- * A long-lived part of the manager, like a Runnable of controller-runtime. `run` returns when the signal has aborted. A
- * part whose `run` returns before that or throws makes the manager stop.
+ * A long-lived part of the manager, like a Runnable of controller-runtime. If its `run` throws, or returns before the
+ * signal has aborted, the manager stops.
  */
 export interface Runnable {
   readonly name: string;
-  /** True: this part of the manager runs only while this process holds the lease. */
+  /** Whether this part runs only while this process holds the lease. */
   readonly needsLeadership: boolean;
   run(signal: AbortSignal): Promise<void>;
-  /**
-   * Resolves when other parts of the manager may use this part, e.g. when a server listens or a cache is synced. A part
-   * without this method counts as started at once. Throws the signal's reason when the signal aborts before that.
-   */
+  /** Resolves when others may use this part, e.g. when a cache is synced. Without this method, that is at once. */
   started?(signal: AbortSignal): Promise<void>;
-  /**
-   * Returns the latest error that keeps this part of the manager from starting, in words for an operator; `undefined`
-   * when there was no error.
-   */
+  /** The latest error that keeps this part from starting, in words for an operator. */
   currentProblem?(): string | undefined;
-  /**
-   * Returns the error because of which this part has not worked for minutes, in words for an operator; `undefined`
-   * while the part works, in the first minutes of an error, and for a cache whose kind the API server does not serve.
-   * With such an error the manager is not ready.
-   */
+  /** Why this part has not worked for minutes, in words for an operator: the manager is not ready. */
   outage?(): string | undefined;
-  /**
-   * Returns for how long the content of this cache has been outdated, in ms; 0 while the cache is up to date or the API
-   * server does not serve the kind. Only caches have this method.
-   */
+  /** For how long this cache has been outdated; 0 while it is up to date or the API server does not serve the kind. */
   outdatedFor?(): Ms;
 }

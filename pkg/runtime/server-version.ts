@@ -1,5 +1,5 @@
 import { textAt } from '../../api/record.ts';
-import { aborted, sleep } from '../async/deadline.ts';
+import { aborted, pause } from '../async/deadline.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './http/health.ts';
@@ -8,23 +8,16 @@ import { KubeError } from '../kube/errors.ts';
 import type { KubeClient } from '../kube/types.ts';
 
 /**
- * The oldest minor version of Kubernetes 1 whose API server accepts the CRD of AWSFargateProfile. The rules of the CRD
- * use `optionalOldSelf`, which needs the feature CRDValidationRatcheting: alpha and off in 1.28 and 1.29, beta and on
- * from 1.30.
+ * The oldest minor version of Kubernetes 1 whose API server accepts the CRD, whose rules use `optionalOldSelf`: that needs
+ * the feature CRDValidationRatcheting, off in 1.28 and 1.29, and on from 1.30.
  */
 export const OLDEST_MINOR = 30;
-/** How long the check waits before it asks the API server again, if the API server did not answer. */
+/** After no answer. */
 const RETRY_DELAY: Ms = 5_000;
-/**
- * If the API server is too old, the manager asks for its version again after this time. So the manager needs no restart
- * when the API server is upgraded.
- */
+/** After a version that is too old, so that the manager needs no restart when the API server is upgraded. */
 const UPGRADE_POLL: Ms = 60_000;
 
-/**
- * Returns the problem if the version that `/version` of the API server reports is too old; `undefined` if the version
- * is supported or unknown.
- */
+/** The problem if the version that `/version` reports is too old; `undefined` if it is supported or unknown. */
 export function tooOld(version: unknown): string | undefined {
   // Some distributions report a minor version such as "30+", of which only the number counts.
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>
@@ -35,7 +28,7 @@ export function tooOld(version: unknown): string | undefined {
   return `the API server is Kubernetes ${name}, but this provider needs v1.${OLDEST_MINOR} or newer; upgrade the management cluster`;
 }
 
-/** Asks the API server for its version, and makes the manager not ready while that version is too old. */
+/** Makes the manager not ready while the API server is too old. */
 export class ServerVersionCheck implements Runnable, HealthCheck {
   readonly name = 'kubernetes-version';
   readonly needsLeadership = false;
@@ -55,12 +48,11 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const next = await this.ask(signal);
-      if (next === 'done') await aborted(signal).catch(() => {});
-      else await sleep(this.clock, next, signal).catch(() => {});
+      await (next === 'done' ? aborted(signal) : pause(this.clock, next, signal));
     }
   }
 
-  /** Asks the API server once for its version. Returns the delay until the next question, or `done`. */
+  /** Returns the delay until the next question. */
   private async ask(signal: AbortSignal): Promise<Ms | 'done'> {
     try {
       const problem = tooOld(await this.client.discover('/version', { signal }));
@@ -68,8 +60,8 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {
-      // An API server that forbids the question does not tell its version, so the check ends, unless the API server was
-      // too old before. Other errors, such as 503 while the API server is upgraded, pass.
+      // An API server that forbids the question ends the check, unless it was too old before. Other errors, such as 503
+      // while the API server is upgraded, pass.
       if (!(error instanceof KubeError) || error.status !== 403) return RETRY_DELAY;
       return this.problem === undefined ? 'done' : UPGRADE_POLL;
     }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { decodeFargateGroup } from '../../api/external/index.ts';
+import { decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
 import type { Identity } from '../../api/external/index.ts';
-import { ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
 import { ClusterName, EksClusterName } from '../../api/names.ts';
 import { PLURAL, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
@@ -46,7 +45,7 @@ import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { errorFromResponse } from '../../pkg/kube/requests/error-response.ts';
-import { splitLines } from '../../pkg/kube/requests/split-lines.ts';
+import { splitLines } from '../../pkg/kube/requests/watch-stream.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

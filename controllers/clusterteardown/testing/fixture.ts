@@ -89,21 +89,6 @@ export class TeardownFixture {
       this.stores[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
   }
 
-  /**
-   * Makes the cache of control planes fail to store the control plane. The fake API server still has the control plane.
-   */
-  failToStoreControlPlane(): void {
-    const controlPlane = this.list(CONTROL_PLANE).find(({ metadata }) => metadata.name === CONTROL_PLANE_KEY.name);
-    if (controlPlane === undefined) throw new Error('there is no control plane');
-    const broken = Object.defineProperty({ ...controlPlane }, 'spec', {
-      enumerable: true,
-      get: () => {
-        throw new Error('no memory');
-      },
-    });
-    this.stores.controlPlanes.replaceAll([broken], String(this.api.server.storage.newest));
-  }
-
   putProfile(name: string, clusterName: string = KEY.name): AWSFargateProfile {
     return this.api.put({ metadata: { name }, spec: { clusterName: ClusterName.of(clusterName) } });
   }

@@ -88,7 +88,7 @@ export class ControlPlaneFinalizer {
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
     return this.additions.run(text, signal, (shared) =>
-      this.locks.run([text], shared, () => this.addToLiveObject(key, shared)),
+      this.locks.run(text, shared, () => this.addToLiveObject(key, shared)),
     );
   }
 
@@ -125,7 +125,7 @@ export class ControlPlaneFinalizer {
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.resource();
     if (resource === undefined || !hasControlPlaneFinalizer(object)) return;
-    await this.locks.run([keyText(keyOf(object))], signal, async () => {
+    await this.locks.run(keyText(keyOf(object)), signal, async () => {
       if (!(await isUnused())) return;
       const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== CONTROL_PLANE_FINALIZER);
       await this.patchFinalizers(resource, object, finalizers, signal);

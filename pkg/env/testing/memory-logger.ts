@@ -7,7 +7,7 @@ export interface LoggedLine {
   readonly error?: unknown;
 }
 
-/** A logger for tests that stores its lines. A logger that was made by `with` stores its lines in the same list. */
+/** Stores its lines. A logger that was made by `with` stores its lines in the same list. */
 export class MemoryLogger implements Logger {
   readonly lines: LoggedLine[];
   private readonly context: LogKeys;
@@ -37,7 +37,6 @@ export class MemoryLogger implements Logger {
     return new MemoryLogger(this.lines, { ...this.context, ...keys });
   }
 
-  /** Returns the stored lines whose message is `message`. */
   linesWith(message: string): readonly LoggedLine[] {
     return this.lines.filter((line) => line.message === message);
   }

@@ -5,34 +5,26 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/**
- * How many turns of the event loop the virtual clock waits between two timers: enough for two chained `setImmediate`
- * calls of the code under test. The simulations fire hundreds of thousands of timers, so each turn costs seconds.
- */
+/** Turns of the event loop between two timers, enough for two chained `setImmediate`. Each costs the tests seconds. */
 const TURNS = 2;
 
-/**
- * The wall clock time at which a VirtualClock starts. The monotonic clock starts at 0, so code that mixes up the two
- * clocks fails.
- */
+/** The monotonic clock starts at 0, so code that mixes up the two clocks fails. */
 const START = Date.UTC(2026, 10, 21, 3, 25);
 
 /**
- * A clock that stands still until a test moves it. Timers fire in the order of their due times; timers with the same
- * due time fire in the order in which they were armed. Between two timers all pending promise callbacks and immediates
- * run.
+ * A clock that stands still until a test moves it. Timers fire in the order of their due times, then of their arming;
+ * between two of them all pending promise callbacks and immediates run.
  */
 export class VirtualClock implements Clock {
   private wall: Ms;
   private elapsed: Ms = 0;
-  /** The armed timers; the timer that is due next comes first. */
+  /** The timer that is due next comes first. */
   private readonly timers: Pending[] = [];
 
   constructor(start: Ms = START) {
     this.wall = start;
   }
 
-  /** The wall clock time in whole ms since 1970, like Date.now. */
   now(): Ms {
     return Math.floor(this.wall + this.elapsed);
   }
@@ -59,20 +51,16 @@ export class VirtualClock implements Clock {
     this.wall += by;
   }
 
-  /**
-   * Returns, for each armed timer, in how many ms it fires, the shortest time first. Tests check that a stopped
-   * component leaves no timer armed.
-   */
+  /** In how many ms each armed timer fires, the shortest time first. */
   pendingTimers(): readonly Ms[] {
     return this.timers.map(({ due }) => due - this.elapsed);
   }
 
-  /** Lets pending promise callbacks and a few chained immediates run, without firing a timer of this clock. */
+  /** Lets promise callbacks and a few chained immediates run, without firing a timer. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Moves the clock by `span` ms, and fires the timers that become due. */
   async advance(span: Ms): Promise<void> {
     const end = this.elapsed + span;
     await this.settle();
@@ -80,10 +68,7 @@ export class VirtualClock implements Clock {
     this.elapsed = end;
   }
 
-  /**
-   * Moves the clock from one timer to the next and fires each timer, until the function `predicate` returns true.
-   * Throws when the next timer is due more than `limitMs` ms after the call, or when no timer is armed any more.
-   */
+  /** Fires one timer after the other until `predicate` is true. Throws after `limitMs`, or when no timer is armed. */
   async runUntil(predicate: () => boolean | Promise<boolean>, options: { readonly limitMs: Ms }): Promise<void> {
     const end = this.elapsed + options.limitMs;
     await this.settle();

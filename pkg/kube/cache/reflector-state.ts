@@ -1,50 +1,44 @@
 import type { Ms } from '../../env/clock.ts';
-import { isInterrupted, isNoAnswer, KubeError } from '../errors.ts';
-import { HEALTHY_AFTER, SHORTEST_SILENT_WATCH } from './reflector-backoff.ts';
-import { mustRelist, mustRestartList } from './relist-after-failure.ts';
+import { isExpired, isInterrupted, isNoAnswer, isUndecodable, KubeError } from '../errors.ts';
 import { isOlder } from './resource-version.ts';
 import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 
-// The states of a reflector, which keeps a store equal to the objects of one kind in the API server. Each state stands
-// for one operation. The class Reflector carries the operation out, and passes the result to `step` as an input. `step`
-// is a pure function, without clock, randomness or I/O.
+// The states of a reflector. Each state stands for one operation: the class Reflector carries it out, and passes the
+// result to the pure function `step` as an input.
 //
 //   resolving ──▶ listing ──▶ watching ──▶ watching …
 //    ▲  │            │  ▲        │  ▲
 //    │  ▼            ▼  │        ▼  │
 //    unserved      backingOff ◀─▶ comparing
 //
-// After the backoff the reflector repeats the operation that failed. After most failures of a watch, the reflector goes
-// to `comparing` before it watches again, and checks that the API server still has every change that the store has
-// seen. If only the connection of the watch was interrupted, the reflector usually goes to `comparing` without a
-// backoff. If the API server did not answer at all, the reflector goes to `listing`. While the API server was down, an
-// administrator may have restored etcd from a backup. After the restoration, new writes may have raised the
-// resourceVersion of etcd above that of the store. Then a comparison would not notice the restoration.
+// After the backoff the reflector repeats the operation that failed. After most failures of a watch, it first checks in
+// `comparing` that the API server still has every change that the store has seen. If the API server did not answer at
+// all, the reflector goes to `listing`: an administrator may have restored etcd from a backup meanwhile, and new writes
+// may have raised its resourceVersion above that of the store, which a comparison would not notice.
+
+/** A watch that has run for this long without a failure resets the backoff. Both values are those of client-go. */
+const HEALTHY_AFTER: Ms = 120_000;
+/** A watch that the API server closes within this time and without an event counts as failed. */
+const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface RetryCounts {
-  /**
-   * The number of backoffs of the reflector. The count starts anew at the first failure after a watch has run for
-   * {@link HEALTHY_AFTER} ms without a failure.
-   */
+  /** The number of backoffs since a watch has last run for {@link HEALTHY_AFTER} ms. */
   readonly failures: number;
-  /** How many times in a row the API server has answered that it does not serve the kind. */
+  /** How many times in a row the API server has not served the kind. */
   readonly misses: number;
 }
 
-/** In this state the reflector asks the API server for the version under which it serves the kind (discovery). */
+/** Asks for the version under which the API server serves the kind (discovery). */
 export interface Resolving extends RetryCounts {
   readonly kind: 'resolving';
 }
 
-/** In this state the API server does not serve the kind. The reflector repeats the discovery after a delay. */
+/** The API server does not serve the kind. The discovery is repeated after a delay. */
 export interface Unserved extends RetryCounts {
   readonly kind: 'unserved';
 }
 
-/**
- * In this state the reflector lists the objects page by page. After the last page it replaces all objects of its store
- * in one step.
- */
+/** Lists the objects page by page. After the last page all objects of the store are replaced in one step. */
 export interface ListingState extends RetryCounts {
   readonly kind: 'listing';
   readonly resource: Resource;
@@ -57,22 +51,18 @@ export interface Watching extends RetryCounts {
   readonly resource: Resource;
   /** The store has every change of the kind up to this resourceVersion. */
   readonly resourceVersion: string;
-  /**
-   * The time in ms on the monotonic clock at which the reflector entered the state `watching`. No watch has failed
-   * since.
-   */
+  /** The monotonic time since which no watch has failed. */
   readonly healthySince: Ms;
-  /** The time in ms on the monotonic clock at which the current watch was opened. */
+  /** The monotonic time at which the current watch was opened. */
   readonly openedAt: Ms;
-  /** Whether the current watch has received neither an event nor a bookmark yet. */
+  /** Whether the current watch has sent neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;
 }
 
 /**
- * In this state the reflector checks, after a failed watch, that the newest resourceVersion of the API server is not
- * older than the newest of the store. An API server whose etcd was restored from a backup accepts a watch from a newer
- * resourceVersion than its own, and sends nothing until etcd reaches that version. Until then the store would be wrong,
- * and every write would fail with a conflict.
+ * Checks, after a failed watch, that the resourceVersion of the API server is not older than that of the store. An API
+ * server whose etcd was restored from a backup accepts a watch from a newer resourceVersion than its own, and sends
+ * nothing until etcd reaches that version. Until then the store would be wrong, and every write would conflict.
  */
 export interface Comparing extends RetryCounts {
   readonly kind: 'comparing';
@@ -83,7 +73,6 @@ export interface Comparing extends RetryCounts {
 export interface BackingOff extends RetryCounts {
   readonly kind: 'backingOff';
   readonly error: unknown;
-  /** The state of the reflector after the backoff. */
   readonly next: Resolving | ListingState | Comparing;
 }
 
@@ -99,18 +88,13 @@ export type ReflectorInput =
   /** The delay of the state `backingOff` or `unserved` is over. */
   | { readonly kind: 'due' };
 
-/** A change that the reflector makes in its store. */
 export type StoreEffect =
   | { readonly kind: 'replaceAll'; readonly items: readonly KubeObject[]; readonly resourceVersion: string }
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /**
-   * The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm that the
-   * kind is not served.
-   */
+  /** The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm it. */
   | { readonly kind: 'markUnknown' }
-  /** Discovery has shown that the API server does not serve the kind. */
   | { readonly kind: 'markUnserved' };
 
 export interface Transition {
@@ -120,10 +104,7 @@ export interface Transition {
 
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0, misses: 0 };
 
-/**
- * @throws TypeError for an input that is impossible in the state of the reflector; such an input is a bug in the
- * Reflector
- */
+/** @throws TypeError for an input that is impossible in this state */
 export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Transition {
   switch (state.kind) {
     case 'resolving':
@@ -166,10 +147,7 @@ function addPage(state: ListingState, page: KubeList, now: Ms): Transition {
   };
 }
 
-/**
- * A list that the API server reads from etcd is not older than its earlier lists and watch events, unless etcd was
- * restored from a backup. After such a restore the reflector lists all objects again.
- */
+/** A list from etcd is not older than earlier lists and watch events, unless etcd was restored from a backup. */
 const resumeOrRelist = (state: Comparing, { resourceVersion }: KubeList, now: Ms): ListingState | Watching =>
   isOlder(resourceVersion, state.resourceVersion)
     ? toListing(state, state.resource)
@@ -182,7 +160,8 @@ function failComparing(state: Comparing, error: unknown): Transition {
 
 function failListing(state: ListingState, error: unknown): Transition {
   if (isCollectionNotFound(error)) return toUnserved(state);
-  const next = mustRestartList(error) ? toListing(state, state.resource) : state;
+  // With 410 the continue token has expired. The pages so far are useless: the API server no longer has their version.
+  const next = isExpired(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
 
@@ -208,8 +187,7 @@ function handleEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
     case 'ERROR': {
       const { code, reason, message } = event.status;
       const error = new KubeError(`watching: ${message}`, { status: code, reason });
-      // After an ERROR event of the watch some changes may be missing in the store, so the reflector lists the objects
-      // again.
+      // The store may miss changes now.
       const counts = currentCounts(state, now);
       return { state: toBackingOff(counts, error, toListing(counts, state.resource)) };
     }
@@ -230,19 +208,21 @@ function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   const { resource, resourceVersion } = state;
   if (mustRelist(error)) return { state: toBackingOff(counts, error, toListing(counts, resource)) };
   const next: Comparing = { kind: 'comparing', resource, resourceVersion, ...counts };
-  // Like client-go, the reflector does not back off after an interrupted watch. Some load balancers cut a silent
-  // connection before HEALTHY_AFTER, the time after which a watch resets the number of failures. If such a cut counted
-  // as a failure, the number of failures, and with it the backoff, would only grow.
+  // As in client-go, there is no backoff after an interrupted watch. Some load balancers cut a silent connection before
+  // HEALTHY_AFTER, so the backoff would only grow.
   return { state: isInterrupted(error) && !isTooShort(state, now) ? next : toBackingOff(counts, error, next) };
 }
+
+/**
+ * Three failures of a watch require a new list: 410, because the history of the API server no longer reaches back to the
+ * resourceVersion; an event that cannot be decoded, which a new watch would send again; and no answer (see above).
+ */
+const mustRelist = (error: unknown): boolean => isExpired(error) || isUndecodable(error) || isNoAnswer(error);
 
 const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
-/**
- * Whether the API server answered 404 for a collection, with or without a Status in the body. The API server then
- * probably does not serve the kind.
- */
+/** With or without a Status in the body, 404 for a collection probably means that the kind is not served. */
 const isCollectionNotFound = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures, misses }: RetryCounts): Transition => ({

@@ -256,32 +256,6 @@ describe('Reflector', () => {
     await running.stop();
   });
 
-  it('delivers an object with any content', async () => {
-    const environment = newFakeApiEnvironment();
-    environment.make('odd', { spec: 7, status: 'none' });
-    const running = await startSyncedReflector(environment);
-    const found = running.store.lookup(keyFor('odd'));
-    expect(found).to.have.nested.property('object.spec', 7);
-    await running.stop();
-  });
-
-  it('lists again after an undecodable watch event', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.server.endWatches();
-    let isFirst = true;
-    running.server.intercept = ({ path }) => {
-      if (!path.includes('watch=true') || !isFirst) return undefined;
-      isFirst = false;
-      return text(200, '{"type":"ADDED","object":\n');
-    };
-    await running.clock.advance(1_500);
-    running.make('a');
-    await running.clock.advance(3_000);
-    expect(running.changes).to.deep.equal(['+a']);
-    expect(listsOf(running)).to.equal(2);
-    await running.stop();
-  });
-
   it('backs off behind a proxy that closes every watch at once', async () => {
     const running = await startSyncedReflector(newFakeApiEnvironment());
     running.server.intercept = ({ path }) => (path.includes('watch=true') ? json(200, {}) : undefined);
@@ -289,19 +263,6 @@ describe('Reflector', () => {
     const before = running.server.requests.length;
     await running.clock.advance(60_000);
     expect(running.server.requests.length - before).to.be.at.most(12);
-    await running.stop();
-  });
-
-  it('keeps running when a handler throws, and logs the error', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.store.onChange(() => {
-      throw new Error('a mistake');
-    });
-    running.make('a');
-    running.make('b');
-    await running.clock.settle();
-    expect(running.changes).to.deep.equal(['+a', '+b']);
-    expect(running.logger.linesWith('A handler of the store failed')).to.have.length(2);
     await running.stop();
   });
 

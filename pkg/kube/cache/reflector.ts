@@ -1,6 +1,5 @@
 import type { Clock, Ms } from '../../env/clock.ts';
-import { deadline, isAborted, sleep, untilAborted } from '../../async/deadline.ts';
-import { nextTurn } from '../../async/next-turn.ts';
+import { deadline, isAborted, pause, untilAborted, nextTurn } from '../../async/deadline.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
@@ -8,44 +7,49 @@ import { PAGE_SIZE } from '../client.ts';
 import { isExpired, KubeError } from '../errors.ts';
 import { remedyOf } from '../permission-remedies.ts';
 import { initialState, step } from './reflector-state.ts';
-import { backoffDelay, delayAfter } from './reflector-backoff.ts';
-import { IDLE_MARGIN, watchTimeoutSeconds } from './watch-timeout.ts';
+import {
+  backoffDelay,
+  delayAfter,
+  IDLE_MARGIN,
+  REPORTED_OUTAGE,
+  WatchOutage,
+  watchTimeoutSeconds,
+} from './reflector-timings.ts';
 import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
-import { REPORTED_OUTAGE, WatchOutage } from './watch-outage.ts';
 import type { KubeClient, Resource, WatchEvent } from '../types.ts';
 
 export interface ReflectorOptions {
   readonly client: KubeClient;
   readonly store: Store;
   /**
-   * Returns the kind with the version under which the API server serves it, or `undefined` when it does not serve the
-   * kind. The reflector calls this function at the start, and after a 404 until the kind is served.
+   * The kind with the version under which the API server serves it, or `undefined` when it does not serve the kind.
+   * Called at the start, and after a 404 until the kind is served.
    */
   readonly resolve: (signal: AbortSignal) => Promise<Resource | undefined>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The namespace whose objects the reflector watches; undefined: all namespaces. */
+  /** Undefined: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** How many listed objects go into the store before other work gets its turn: they take some milliseconds. */
+/** How many listed objects go into the store before other work gets its turn: some milliseconds. */
 const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
   readonly events: AsyncIterator<WatchEvent>;
-  /** Whether the reflector closed the watch because the API server had not closed it in time. */
+  /** Whether the API server has not closed the watch in time. */
   hasTimedOut(): boolean;
   close(): void;
 }
 
 /**
  * Keeps a store equal to the objects of one kind in the API server: lists them, then watches them, and lists them again
- * when necessary. `run` returns only when its signal aborts, and no failure of the API server makes it throw. The
- * states of the reflector and their order are in reflector-state.ts.
+ * when necessary (reflector-state.ts). `run` returns only when its signal aborts; no failure of the API server makes it
+ * throw.
  */
 export class Reflector {
   readonly name: string;
@@ -67,44 +71,29 @@ export class Reflector {
     return this.current;
   }
 
-  /**
-   * Resolves when the store has the first complete list, or the API server has answered that it does not serve the
-   * kind.
-   */
+  /** Resolves when the store has the first complete list, or the API server does not serve the kind. */
   started(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstSync.promise);
   }
 
-  /**
-   * Resolves when the first attempt to list the objects has succeeded or failed, whereas {@link started} does not
-   * resolve after a failure. Callers that can begin without a list use this method.
-   */
+  /** Resolves when the first attempt to list has succeeded or failed, for callers that can begin without a list. */
   listAttempted(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstAttempt.promise);
   }
 
-  /**
-   * Returns the reason why the store is not kept up to date, with a remedy for the user if there is one. Returns
-   * `undefined` before the first failure, and when the reflector watches again after a failure.
-   */
+  /** Why the store is not kept up to date, with a remedy if there is one. */
   currentProblem(): string | undefined {
     return this.problem;
   }
 
-  /**
-   * Returns the reason why the store is outdated if the watch has failed for at least {@link REPORTED_OUTAGE} ms.
-   * Otherwise, and while the API server does not serve the kind, returns `undefined`.
-   */
+  /** Why the store is outdated, once the watch has failed for {@link REPORTED_OUTAGE} ms. */
   outage(): string | undefined {
     const span = this.outdatedFor();
     if (span < REPORTED_OUTAGE) return undefined;
     return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
   }
 
-  /**
-   * Returns for how long the watch has not worked, in ms; 0 while the watch works or the API server does not serve the
-   * kind.
-   */
+  /** 0 while the watch works or the API server does not serve the kind. */
   outdatedFor(): Ms {
     return this.watchOutage.duration(this.current, this.options.clock.monotonic());
   }
@@ -129,9 +118,9 @@ export class Reflector {
     }
   }
 
-  /** Carries out the operation of a state of the reflector, and returns its result as the input of `step`. */
+  /** Carries out the operation of a state. The result is the input of `step`. */
   private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
-    const { random } = this.options;
+    const { clock, random } = this.options;
     try {
       switch (state.kind) {
         case 'resolving':
@@ -149,12 +138,11 @@ export class Reflector {
             page: await this.options.client.list(state.resource, { ...this.scope(), limit: 1, signal }),
           };
         case 'unserved':
-          // A kind that is not served now is often served seconds later, while CRDs are installed or upgraded. So the
-          // first delays are short.
-          await this.sleepUnlessAborted(backoffDelay(state.misses, random), signal);
+          // While CRDs are installed or upgraded, a kind is often served seconds later.
+          await pause(clock, backoffDelay(state.misses, random), signal);
           return { kind: 'due' };
         case 'backingOff':
-          await this.sleepUnlessAborted(delayAfter(state, random), signal);
+          await pause(clock, delayAfter(state, random), signal);
           return { kind: 'due' };
       }
     } catch (error) {
@@ -195,8 +183,7 @@ export class Reflector {
       hasTimedOut: () => limit.signal.aborted && !signal.aborted,
       close: () => {
         limit.dispose();
-        // The call of `return` makes the generator of watch events run its `finally` block, which closes the
-        // connection.
+        // This runs the `finally` block of the generator, which closes the connection.
         void Promise.resolve(events.return?.()).catch(() => {});
       },
     };
@@ -205,11 +192,6 @@ export class Reflector {
   private closeWatch(): void {
     this.openWatch?.close();
     this.openWatch = undefined;
-  }
-
-  private async sleepUnlessAborted(span: Ms, signal: AbortSignal): Promise<void> {
-    // The error of an aborted sleep is ignored, because `run` checks the signal after each step.
-    await sleep(this.options.clock, span, signal).catch(() => {});
   }
 
   private async replaceAll(
@@ -255,8 +237,7 @@ export class Reflector {
       const remedy = remedyOf(after.error);
       this.problem = remedy === undefined ? error : `${error}. ${remedy}`;
       const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
-      // An expired resourceVersion is normal after a watch was interrupted for some minutes, so this failure is logged
-      // at debug level and not as a warning.
+      // An expired resourceVersion is normal after a watch was interrupted for some minutes.
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }

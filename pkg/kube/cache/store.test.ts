@@ -16,15 +16,6 @@ function painted(name: string, version: string, colour: string) {
   return { ...object, metadata: { ...object.metadata, labels: { colour } } };
 }
 
-/** An object that the store cannot store: reading its `spec` throws an error. */
-const unstorable = (name: string, version: string) =>
-  Object.defineProperty(widget(name, version), 'spec', {
-    enumerable: true,
-    get: () => {
-      throw new Error('no memory');
-    },
-  });
-
 function newStore() {
   const logger = new MemoryLogger();
   const store = new Store({ name: 'widgets.example.org', logger, indexes: { colour: byColour } });
@@ -73,25 +64,15 @@ describe('Store', () => {
       expect(store.includes('105')).to.equal(false);
     });
 
-    it('no version while the store has no complete list, or could not store an object', () => {
+    it('no version while the store has no complete list', () => {
       const { store } = newStore();
       store.upsert(widget('a', '5'));
       expect(store.includes('5')).to.equal(false);
       store.replaceAll([], '10');
-      store.upsert(unstorable('b', '11'));
-      expect(store.includes('11')).to.equal(false);
       store.upsert(widget('b', '12'));
       expect(store.includes('12')).to.equal(true);
       store.markUnknown('gone');
       expect(store.includes('12')).to.equal(false);
-    });
-
-    it('a version only after a newer one of the object that could not be stored is there', () => {
-      const { store } = newSynced('5');
-      store.upsert(widget('b', '9'));
-      store.upsert(unstorable('b', '10'));
-      store.replaceWith(widget('b', '8'));
-      expect(store.includes('10')).to.equal(false);
     });
 
     it('a version for which a caller waits, as soon as the watch has shown it', async () => {
@@ -180,20 +161,6 @@ describe('Store', () => {
     if (updated?.type !== 'updated') return expect.fail('no update');
     expect(Object.isFrozen(updated.object['spec'])).to.equal(true);
     expect(jsonEqual(updated.previous['spec'], updated.object['spec'])).to.equal(true);
-  });
-
-  it('answers unknown for an object that it cannot take, and goes on with the others', () => {
-    const { store, changes, logger } = newSynced();
-    const broken = unstorable('broken', '102');
-    store.replaceAll([widget('a', '101'), broken, widget('b', '103')], '103');
-    expect(changes.map(({ object }) => object.metadata.name)).to.deep.equal(['a', 'b']);
-    expect(store.lookup(keyFor('broken'))).to.deep.equal({
-      kind: 'unknown',
-      reason: 'the controller cannot store default/broken: no memory',
-    });
-    expect(logger.lines.map(({ message }) => message)).to.deep.equal(['The store cannot take an object']);
-    store.upsert(widget('broken', '104'));
-    expect(store.lookup(keyFor('broken')).kind).to.equal('found');
   });
 
   it('updates its indexes with each change and deletion', () => {

@@ -1,15 +1,12 @@
 import type { Logger } from '../../env/logger.ts';
-import { errorMessage } from '../../env/error-text.ts';
 import { keyOf, keyText } from '../object-key.ts';
-import { jsonEqual } from '../patches.ts';
-import { deepFreeze } from './deep-freeze.ts';
+import { deepFreeze, jsonEqual } from '../patches.ts';
 import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 
 /**
- * The answer of the store for one object. `absent`: the API server has no such object. `unknown`: the API server does
- * not serve the kind, the store has no complete list of the kind yet, or the store failed to store the object. So the
- * object may exist.
+ * The answer of the store for one object. `unknown`: the API server does not serve the kind, or the store has no complete
+ * list yet, so the object may exist.
  */
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
@@ -29,45 +26,19 @@ export type Change =
    */
   | { readonly type: 'deleted'; readonly object: KubeObject };
 
-/** Returns the values of an index for an object. `byIndex` finds the object under each of these values. */
+/** The values under which `byIndex` finds an object. */
 export type IndexFunc = (object: KubeObject) => readonly string[];
 
-export interface StoreReader {
-  lookup(key: ObjectKey): Lookup;
-  /**
-   * Lists the objects, sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of the
-   * objects changes, so a reader can remember what it has computed for the list.
-   */
-  list(): Listing;
-  byIndex(index: string, value: string): Listing;
-  onChange(handler: ChangeHandler): Unsubscribe;
-  /**
-   * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
-   * list.
-   */
-  readonly version: string | undefined;
-  /**
-   * Resolves when the store has every change of the kind up to this resourceVersion. Rejects with the reason of
-   * `signal` if `signal` aborts earlier.
-   */
-  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
-  readonly synced: boolean;
-  /** Whether the API server serves the kind; false only after discovery has shown that it does not. */
-  readonly served: boolean;
-  /** The number of objects that the store failed to store because of an error. */
-  readonly failures: number;
-}
-
 export interface StoreOptions {
-  /** The name of the kind for messages and logs, e.g. `awsfargateprofiles.infrastructure.cluster.x-k8s.io`. */
+  /** For messages and logs, e.g. `clusters.cluster.x-k8s.io`. */
   readonly name: string;
   readonly logger: Logger;
   readonly indexes?: Readonly<Record<string, IndexFunc>>;
 }
 
 /**
- * A function that the store calls synchronously for every change, in the order of the changes. When a handler throws,
- * the store logs the error and calls the next handler.
+ * Called synchronously for every change, in the order of the changes. When a handler throws, the store logs the error
+ * and calls the next one.
  */
 export type ChangeHandler = (change: Change) => void;
 
@@ -78,7 +49,6 @@ interface PutOptions {
   readonly evenIfOlder?: boolean;
 }
 
-/** Removes a handler from the store, so that the store no longer calls it. */
 export type Unsubscribe = () => void;
 
 /**
@@ -91,26 +61,20 @@ export type Unsubscribe = () => void;
  * After a write, a controller can pass the API server's answer to {@link replaceWith}. The controller's next reconcile
  * then sees the result of the write, even when the watch has not sent it yet.
  */
-export class Store implements StoreReader {
+export class Store {
   readonly name: string;
   private readonly logger: Logger;
   private readonly indexFuncs: Readonly<Record<string, IndexFunc>>;
   private readonly objects = new Map<string, KubeObject>();
-  /** The keys of the objects that the store failed to store, with the text of the error. */
-  private readonly failed = new Map<string, string>();
   private readonly all = new Group();
-  /** For each index name and each value of this index, the objects with the value. */
+  /** By the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** For each key of an object and each index name, the values of the object: an index function may be expensive. */
+  /** The values of each object by index: an index function may be expensive. */
   private readonly indexed = new Map<string, ReadonlyMap<string, readonly string[]>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
-  /** The functions that the store calls at each new resourceVersion, for callers that wait for a resourceVersion. */
+  /** Called at each new resourceVersion. */
   private readonly versionHandlers = new Set<() => void>();
-  /**
-   * The newest resourceVersion of the kind that a list or the watch has shown; undefined before the first complete
-   * list.
-   */
   private newestVersion: string | undefined;
   private unknownReason: string | undefined;
   private isKindServed = true;
@@ -127,38 +91,31 @@ export class Store implements StoreReader {
     return this.unknownReason === undefined;
   }
 
+  /** The newest resourceVersion that a list or the watch has shown; undefined before the first complete list. */
   get version(): string | undefined {
     return this.newestVersion;
   }
 
-  /**
-   * Whether the API server serves the kind. The value is false only if discovery has shown it, because a 404 for the
-   * collection may come from a load balancer.
-   */
+  /** False only after discovery has shown that the API server does not serve the kind: a load balancer answers 404 too. */
   get served(): boolean {
     return this.isKindServed;
   }
 
-  get failures(): number {
-    return this.failed.size;
-  }
-
   lookup(key: ObjectKey): Lookup {
     if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
-    const failure = this.failed.get(keyText(key));
-    if (failure !== undefined)
-      return { kind: 'unknown', reason: `the controller cannot store ${keyText(key)}: ${failure}` };
     const object = this.objects.get(keyText(key));
     return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
   }
 
+  /**
+   * Sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of the objects changes, so
+   * a reader can remember what it has computed for the list.
+   */
   list(): Listing {
     return this.listing(this.all);
   }
 
-  /**
-   * @throws RangeError for an index that the options of the store do not declare; such a call is a bug in the caller
-   */
+  /** @throws RangeError for an index that the options of the store do not declare */
   byIndex(index: string, value: string): Listing {
     const values = this.indexes.get(index);
     if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);
@@ -170,32 +127,14 @@ export class Store implements StoreReader {
     return () => this.changeHandlers.delete(handler);
   }
 
-  /**
-   * Calls `handler` with `true` when the store gets a complete list after its answers were `unknown`. Calls `handler`
-   * with `false` when the answers of the store become `unknown` again.
-   */
+  /** Calls `handler` whenever {@link synced} changes. */
   onSync(handler: (synced: boolean) => void): Unsubscribe {
     this.syncHandlers.add(handler);
     return () => this.syncHandlers.delete(handler);
   }
 
-  /** Resolves when the store has a complete list. Rejects with the reason of `signal` when `signal` aborts earlier. */
   whenSynced(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      if (this.synced) return resolve();
-      const onAbort = (): void => {
-        unsubscribe();
-        reject(signal.reason);
-      };
-      const unsubscribe = this.onSync((synced) => {
-        if (!synced) return;
-        unsubscribe();
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
+    return until(() => this.synced, this.syncHandlers, signal);
   }
 
   /**
@@ -210,7 +149,7 @@ export class Store implements StoreReader {
     const isKnown = this.objects.has(keyText(keyOf(object)));
     const isDeleted =
       !isKnown && this.newestVersion !== undefined && !isOlder(this.newestVersion, object.metadata.resourceVersion);
-    if (!isDeleted) this.tryPut(object, { evenIfSameVersion: true });
+    if (!isDeleted) this.put(object, { evenIfSameVersion: true });
   }
 
   /**
@@ -234,14 +173,13 @@ export class Store implements StoreReader {
       const isYoungerThanList = isOlder(resourceVersion, stored.metadata.resourceVersion);
       if (!listed.has(text) && (isHistoryRewound || !isYoungerThanList)) this.deleteObject(stored);
     }
-    for (const key of this.failed.keys()) if (!listed.has(key)) this.failed.delete(key);
     for (const item of items) {
       // The list can be newer than the stored version of an object, and yet contain an older version of this object.
       // Then etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision). The
       // stored version is lost in etcd, so the older version replaces it.
       const stored = this.objects.get(keyText(keyOf(item)));
       const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
-      this.tryPut(item, {
+      this.put(item, {
         isInInitialList,
         evenIfSameVersion: true,
         evenIfOlder: isHistoryRewound || isListAsNewAsStored,
@@ -254,76 +192,43 @@ export class Store implements StoreReader {
     this.setUnknown(undefined);
   }
 
-  /**
-   * Stores an object that the watch reports as added or modified. Ignores the object if a write has already stored a
-   * newer version.
-   */
+  /** Stores an object that the watch reports as added or modified, unless a write has already stored a newer version. */
   upsert(object: KubeObject): void {
-    this.tryPut(object);
+    this.put(object);
     this.advance(object.metadata.resourceVersion);
   }
 
-  /**
-   * Removes an object that the watch reports as deleted. `object` is the last state of the object. If a write has
-   * already stored a newer version, this version stays.
-   */
+  /** Removes an object that the watch reports as deleted, unless a write has already stored a newer version. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
-    this.failed.delete(keyText(keyOf(object)));
     const stored = this.objects.get(keyText(keyOf(object)));
     const isRecreated = stored !== undefined && isOlder(version, stored.metadata.resourceVersion);
     if (stored !== undefined && !isRecreated) this.deleteObject(stored, deepFreeze(withoutManagedFields(object)));
     this.advance(version);
   }
 
-  /**
-   * Records that a list or the watch has shown every change up to this resourceVersion. The watch events of one kind
-   * come in the order of their resourceVersions.
-   */
+  /** Records that a list or the watch has shown every change up to this resourceVersion. */
   advance(resourceVersion: string): void {
     if (this.newestVersion !== undefined && !isOlder(this.newestVersion, resourceVersion)) return;
     this.newestVersion = resourceVersion;
     for (const handler of this.versionHandlers) handler();
   }
 
-  /**
-   * Whether the store has every change of the kind up to this resourceVersion. False if the store failed to store an
-   * object, or has no complete list.
-   */
+  /** Whether the store has every change of the kind up to this resourceVersion. */
   includes(resourceVersion: string): boolean {
-    const { newestVersion } = this;
-    return (
-      this.synced && this.failed.size === 0 && newestVersion !== undefined && isAtLeast(newestVersion, resourceVersion)
-    );
+    return this.synced && this.newestVersion !== undefined && isAtLeast(this.newestVersion, resourceVersion);
   }
 
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const check = (): void => {
-        if (!signal.aborted && !this.includes(resourceVersion)) return;
-        this.versionHandlers.delete(check);
-        signal.removeEventListener('abort', check);
-        if (signal.aborted) reject(signal.reason);
-        else resolve();
-      };
-      this.versionHandlers.add(check);
-      signal.addEventListener('abort', check, { once: true });
-      check();
-    });
+    return until(() => this.includes(resourceVersion), this.versionHandlers, signal);
   }
 
-  /**
-   * Records that the API server answers 404 for the kind. Until the next complete list every answer of the store is
-   * `unknown`.
-   */
+  /** Until the next complete list every answer of the store is `unknown`. */
   markUnknown(reason: string): void {
     this.setUnknown(reason);
   }
 
-  /**
-   * Records that, according to discovery, the API server does not serve the kind. As after {@link markUnknown}, every
-   * answer of the store is `unknown` until the next complete list.
-   */
+  /** As {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);
@@ -356,33 +261,18 @@ export class Store implements StoreReader {
     this.notify({ type: 'deleted', object: last });
   }
 
-  /**
-   * Stores an object. If the object cannot be stored, `lookup` answers `unknown` for this one object, and lists contain
-   * its last good version. The store goes on with the other objects, because an object that one user wrote must not end
-   * the watch of all objects.
-   */
-  private tryPut(object: KubeObject, options?: PutOptions): void {
-    const text = keyText(keyOf(object));
-    try {
-      if (this.putObject(object, options)) this.failed.delete(text);
-    } catch (error) {
-      this.failed.set(text, errorMessage(error));
-      this.logger.error('The store cannot take an object', error, { store: this.name, object: text });
-    }
-  }
-
-  /** Stores an object. Without `evenIfOlder`, keeps a newer version that the store has, and returns false. */
-  private putObject(
+  /** Stores an object. Without `evenIfOlder`, keeps a newer version that the store has. */
+  private put(
     object: KubeObject,
     { isInInitialList = false, evenIfSameVersion = false, evenIfOlder = false }: PutOptions = {},
-  ): boolean {
+  ): void {
     const text = keyText(keyOf(object));
     const previous = this.objects.get(text);
     const version = object.metadata.resourceVersion;
     if (previous !== undefined) {
       const storedVersion = previous.metadata.resourceVersion;
-      if (isOlder(version, storedVersion) && !evenIfOlder) return false;
-      if (storedVersion === version && (!evenIfSameVersion || hasSameContent(previous, object))) return true;
+      if (isOlder(version, storedVersion) && !evenIfOlder) return;
+      if (storedVersion === version && (!evenIfSameVersion || hasSameContent(previous, object))) return;
     }
     const frozen = deepFreeze(withoutManagedFields(object));
     this.objects.set(text, frozen);
@@ -392,7 +282,6 @@ export class Store implements StoreReader {
         ? { type: 'added', object: frozen, isInInitialList }
         : { type: 'updated', object: frozen, previous },
     );
-    return true;
   }
 
   private reindex(text: string, after: KubeObject | undefined): void {
@@ -437,14 +326,13 @@ export class Store implements StoreReader {
   }
 }
 
-/** The keys of objects that are listed together. Readers get the same list until one of the objects changes. */
+/** The keys of objects that are listed together. */
 class Group {
   readonly keys = new Set<string>();
   /** The keys in order, and removed keys, until a key is added. */
   sorted: readonly string[] | undefined;
   listed: readonly KubeObject[] | undefined;
 
-  /** Adds the key of an object that is new or has changed. */
   add(key: string): void {
     this.listed = undefined;
     if (!this.keys.has(key)) this.sorted = undefined;
@@ -454,6 +342,26 @@ class Group {
   remove(key: string): void {
     if (this.keys.delete(key)) this.listed = undefined;
   }
+}
+
+/** Resolves when a call of the handlers finds the condition true. Rejects with the reason of `signal` when it aborts. */
+function until(
+  isTrue: () => boolean,
+  handlers: { add(handler: () => void): unknown; delete(handler: () => void): unknown },
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = (): void => {
+      if (!signal.aborted && !isTrue()) return;
+      handlers.delete(check);
+      signal.removeEventListener('abort', check);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    handlers.add(check);
+    signal.addEventListener('abort', check, { once: true });
+    check();
+  });
 }
 
 const hasSameContent = (stored: KubeObject, object: KubeObject): boolean =>

@@ -4,87 +4,69 @@ import type { DecodeProblem } from '../../../api/schema/problem.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import { keyOf, keyText, parseKeyText } from '../object-key.ts';
-import { deepFreeze } from './deep-freeze.ts';
-import type { StoreReader } from './store.ts';
+import { deepFreeze } from '../patches.ts';
+import type { Store } from './store.ts';
 
-/** The result of a decoder: the decoded object, or every problem that the decoder found. */
 export type Decoded<A> = Either<readonly DecodeProblem[], A>;
 
-/** An object as the store has it, and the result of decoding it. */
 export interface TypedEntry<A> {
   readonly object: KubeObject;
   readonly decoded: Decoded<A>;
 }
 
-/**
- * The answer of a typed store for one object: a {@link Lookup} with the decoded object. An object that cannot be
- * decoded is `found`, not `absent`.
- */
+/** A {@link Lookup} with the decoded object. An object that cannot be decoded is `found`, not `absent`. */
 export type TypedLookup<A> =
   | ({ readonly kind: 'found' } & TypedEntry<A>)
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/**
- * The answer of a typed store for several objects: a {@link Listing} with the decoded objects. Objects that cannot be
- * decoded are listed too.
- */
+/** A {@link Listing} with the decoded objects. Objects that cannot be decoded are listed too. */
 export type TypedListing<A> =
   | { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 export interface TypedStoreReader<A> {
   lookup(key: ObjectKey): TypedLookup<A>;
-  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
+  /** Sorted by the text `<namespace>/<name>`. */
   list(): TypedListing<A>;
   /** @throws RangeError for an index that the store does not have */
   byIndex(index: string, value: string): TypedListing<A>;
   /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A>;
-  /** The members `version`, `whenIncludes` and `synced` are those of the underlying store: see {@link StoreReader}. */
+  /** These members are those of the underlying store: see {@link Store}. */
   readonly version: string | undefined;
   whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
-  /** Whether the API server serves the kind; false only after discovery has shown that it does not. */
   readonly served: boolean;
 }
 
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
  *
- * - The view remembers the result of the decoder for each JavaScript object in the store: a decoded object or decoding
- *   problems. For a new version the store gets another JavaScript object, so the view decodes the new version.
- * - All readers of one version get the same `decoded`. It is deeply frozen, as `object` is.
- * - The view refers to the objects of the store weakly: when the store removes an object, the garbage collector can
- *   free the decoded object too.
+ * - All readers of one version get the same `decoded`, deeply frozen. The view refers to the objects of the store weakly,
+ *   so it keeps none of them in memory.
  * - `decoder` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing
  *   of all others.
  *
- * Make one view per store, and share it: a second view of the same store decodes every object a second time.
+ * Make one view per store: a second view decodes every object a second time.
  */
 export class TypedStore<A> implements TypedStoreReader<A> {
-  private readonly store: StoreReader;
+  private readonly store: Store;
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
   private readonly typedLists = new WeakMap<readonly KubeObject[], readonly TypedEntry<A>[]>();
-  /**
-   * The key and resourceVersion of each object that could not be decoded. The store may have a newer version by now.
-   */
+  /** The resourceVersions of undecodable objects by key. The store may have newer ones by now. */
   private readonly undecodable = new Map<string, string>();
 
-  constructor(store: StoreReader, decoder: (object: KubeObject) => Decoded<A>) {
+  constructor(store: Store, decoder: (object: KubeObject) => Decoded<A>) {
     this.store = store;
     this.decoder = decoder;
     store.onChange(({ type, object }) => type === 'deleted' && this.undecodable.delete(keyText(keyOf(object))));
   }
 
-  /**
-   * The number of unreadable objects: the store failed to store them, or a reader has asked for them and they cannot be
-   * decoded.
-   */
+  /** The number of objects that a reader has asked for and that cannot be decoded. */
   get unreadable(): number {
-    const isStored = ([key, version]: readonly [string, string]): boolean => this.isStored(key, version);
-    return this.store.failures + [...this.undecodable].filter(isStored).length;
+    return [...this.undecodable].filter(([key, version]) => this.isStored(key, version)).length;
   }
 
   get synced(): boolean {
@@ -145,7 +127,7 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     return lookup.kind === 'found' && lookup.object.metadata.resourceVersion === resourceVersion;
   }
 
-  private typed(listing: ReturnType<StoreReader['list']>): TypedListing<A> {
+  private typed(listing: ReturnType<Store['list']>): TypedListing<A> {
     if (listing.kind === 'unknown') return listing;
     const { objects } = listing;
     const entries = this.typedLists.get(objects) ?? objects.map((object) => this.entryOf(object));

@@ -2,48 +2,41 @@ import { createHash } from 'node:crypto';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
 
-// The rules of client-go's EventCorrelator (tools/record/events_cache.go), which keep a controller from flooding etcd:
-// the EventCorrelator counts repeated events, combines similar events, and limits the events of each object.
+// The rules of client-go's EventCorrelator (tools/record/events_cache.go), which keep a controller from flooding etcd.
 
 /**
- * Starting with the tenth different message, the Events of one object, type and reason are combined into one Event. The
- * count of different messages starts anew after AGGREGATE_INTERVAL ms without an Event of this object, type and reason.
- * Both values are client-go's.
+ * From the tenth different message on, the Events of one object, type and reason are combined into one. The count starts
+ * anew after AGGREGATE_INTERVAL without such an Event.
  */
 const AGGREGATE_MAX_EVENTS = 10;
 const AGGREGATE_INTERVAL: Ms = 600_000;
 /**
- * How many Events of one type about one object may be written without a pause, and the time in ms after which one more
- * is allowed. Both values are client-go's, but client-go counts the Events of both types together.
+ * How many Events of one type about one object may be written without a pause, and the time after which one more is
+ * allowed. client-go counts the Events of both types together.
  */
 const SPAM_BURST = 25;
 const SPAM_REFILL_PERIOD: Ms = 300_000;
 const MAX_CACHE_ENTRIES = 4096;
-/**
- * The number of deleted objects for which the correlator waits before it removes their entries from the caches. The
- * correlator removes them together, because each removal has to read all entries of the caches.
- */
+/** The entries of so many deleted objects are removed together, because each removal reads all entries. */
 const REMOVAL_BATCH = 50;
 
-/** Something that happened to an object, to be recorded as an Event. */
 export interface EventOccurrence {
-  /** Identifies the object that the Event is about. */
   readonly objectId: string;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** The Event in the API server that records earlier occurrences. A further occurrence increases its count. */
+/** The Event in the API server, whose count a further occurrence increases. */
 export interface RecordedEvent {
   readonly name: string;
   readonly count: number;
-  /** The time of the first occurrence that the Event records, in RFC 3339. */
+  /** In RFC 3339. */
   readonly firstTimestamp: string;
 }
 
 export type CorrelationResult =
-  /** The occurrence is not recorded: too many Events of the same type were written about the same object. */
+  /** Too many Events of the same type were written about the same object. */
   | { readonly kind: 'skip' }
   | { readonly kind: 'create'; readonly id: string; readonly message: string }
   | { readonly kind: 'update'; readonly id: string; readonly message: string; readonly recorded: RecordedEvent };
@@ -54,10 +47,7 @@ interface TokenBucket {
 }
 
 interface SimilarEvents {
-  /**
-   * The digests of the different messages. They are in an array, because a Set with one digest takes five times as much
-   * memory as an array with one digest.
-   */
+  /** Digests. A Set with one of them would take five times as much memory as an array. */
   readonly messages: readonly string[];
   readonly lastAt: Ms;
 }
@@ -67,7 +57,7 @@ export class EventCorrelator {
   private readonly similar = new Lru<SimilarEvents>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly recorded = new Lru<RecordedEvent>({ maxEntries: MAX_CACHE_ENTRIES });
   private readonly buckets = new Lru<TokenBucket>({ maxEntries: MAX_CACHE_ENTRIES });
-  /** The digests of the ids of deleted objects whose entries are still in the caches. */
+  /** The digests of deleted objects whose entries are still in the caches. */
   private readonly gone = new Set<string>();
 
   constructor(clock: Clock) {
@@ -81,18 +71,11 @@ export class EventCorrelator {
     return recorded === undefined ? { kind: 'create', id, message } : { kind: 'update', id, message, recorded };
   }
 
-  /**
-   * Remembers an Event that was written. Call this method after the API server has accepted the created or updated
-   * Event.
-   */
+  /** Remembers an Event that the API server has accepted. */
   updateState(id: string, recorded: RecordedEvent): void {
     this.recorded.set(id, recorded);
   }
 
-  /**
-   * Removes the entries of a deleted object from the caches, as soon as {@link REMOVAL_BATCH} objects have been
-   * deleted.
-   */
   forget(objectId: string): void {
     this.gone.add(digestOf(objectId).toString('base64'));
     if (this.gone.size < REMOVAL_BATCH) return;
@@ -115,8 +98,7 @@ export class EventCorrelator {
       this.similar.set(id, { messages, lastAt: now });
       return { id: idOf(objectId, type, reason, message), message };
     }
-    // The correlator removes one digest, no matter which, as client-go does. So the list of digests stays short, and
-    // with the next new message the list has AGGREGATE_MAX_EVENTS entries again.
+    // With the next new message there are AGGREGATE_MAX_EVENTS entries again.
     this.similar.set(id, { messages: messages.slice(1), lastAt: now });
     return { id, message: `(combined from similar events): ${message}` };
   }
@@ -131,16 +113,13 @@ export class EventCorrelator {
   }
 }
 
-/**
- * The length of a digest (a hash), in bytes and in base64 characters. The keys of the caches consist of digests,
- * because thousands of keys with whole messages would take megabytes.
- */
+/** In bytes and in base64 characters. Thousands of keys with whole messages would take megabytes. */
 const DIGEST_LENGTH = 12;
 const ENCODED_DIGEST_LENGTH = 16;
 
 const digestOf = (text: string): Buffer =>
   createHash('shake256', { outputLength: DIGEST_LENGTH }).update(text).digest();
 
-/** Returns the key of a cache entry. The key begins with the digest of the id of the object. */
+/** The key of a cache entry begins with the digest of the id of the object. */
 const idOf = (objectId: string, ...parts: readonly string[]): string =>
   Buffer.concat([digestOf(objectId), digestOf(JSON.stringify(parts))]).toString('base64');

@@ -1,5 +1,5 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
-import { DeadlineExceeded, sleep } from '../../async/deadline.ts';
+import { DeadlineExceeded, pause } from '../../async/deadline.ts';
 import type { LogKeys, Logger } from '../../env/logger.ts';
 import { toPrintableLine } from '../../env/printable.ts';
 import type { Random } from '../../env/random.ts';
@@ -13,33 +13,19 @@ import type { KubeClient, KubeObject, Resource } from '../types.ts';
 // involvedObject.uid.
 const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
 
-/**
- * The maximum number of events in the EventWriter's queue; an event that comes while the queue is full is discarded.
- * The value is client-go's.
- */
+/** An event that comes while so many are queued is discarded. This value and the next two are client-go's. */
 const MAX_QUEUED = 1000;
-/**
- * How many times the EventWriter tries to write an Event, and the delay between two attempts. Both values are
- * client-go's.
- */
 const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
-/** How long the EventWriter goes on writing queued events after the manager was told to stop. */
+/** How long queued events are written after the manager was told to stop. */
 const FLUSH_DEADLINE: Ms = 5_000;
-/**
- * The maximum length of the message of an Event, in bytes. The API server enforces this limit only for Events with an
- * eventTime.
- */
+/** In bytes. The API server enforces this limit only for Events with an eventTime. */
 const MAX_MESSAGE = 1024;
-/**
- * The maximum length of an object's name in the name of an Event: an Event name has at most 253 characters, and its
- * suffix takes 17.
- */
+/** The name of an Event has at most 253 characters, and its suffix takes 17. */
 const MAX_OBJECT_NAME = 236;
 
 export type EventType = 'Normal' | 'Warning';
 
-/** The object that an Event is about, e.g. a {@link KubeObject}. */
 export type InvolvedObject = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
 
 export interface EventRecorder {
@@ -52,9 +38,9 @@ export interface EventWriterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The name of the component that writes the Events. `kubectl describe` shows it as `From`. */
+  /** `kubectl describe` shows it as `From`. */
   readonly component: string;
-  /** The name of this replica of the manager, e.g. the name of its pod. */
+  /** The name of this replica, e.g. of its pod. */
   readonly instance?: string;
 }
 
@@ -63,14 +49,11 @@ interface Queued {
   readonly type: EventType;
   readonly reason: string;
   readonly message: string;
-  /** The wall clock time at which the event happened, in ms since 1970. */
+  /** In ms since 1970. */
   readonly at: Ms;
 }
 
-/**
- * Writes Events in the background, one after the other, and logs a failed write. When the signal of `run` aborts, `run`
- * writes the queued events for at most five seconds, and then returns.
- */
+/** Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts. */
 export class EventWriter implements EventRecorder {
   readonly name = 'events';
   readonly needsLeadership = false;
@@ -78,7 +61,7 @@ export class EventWriter implements EventRecorder {
   private readonly correlator: EventCorrelator;
   private readonly queue: Queued[] = [];
   private wake: (() => void) | undefined;
-  /** The number at the end of the newest Event name that the EventWriter has made. */
+  /** The number at the end of the newest Event name. */
   private lastNumber = 0n;
   private hasEnded = false;
 
@@ -129,10 +112,7 @@ export class EventWriter implements EventRecorder {
     if (this.queue.length > 0) logger.warn('Events were dropped at the stop', { count: this.queue.length });
   }
 
-  /**
-   * Waits until the queue has an event, removes the event from the queue and returns it; `undefined` when the signal
-   * has aborted and the queue is empty.
-   */
+  /** Waits for an event; `undefined` when the signal has aborted and the queue is empty. */
   private async takeNext(stop: AbortSignal): Promise<Queued | undefined> {
     while (this.queue.length === 0 && !stop.aborted) {
       await new Promise<void>((resolve) => {
@@ -153,8 +133,7 @@ export class EventWriter implements EventRecorder {
     const { object, type, reason, message } = queued;
     const result = this.correlator.correlate({ objectId: idOf(object), type, reason, message });
     if (result.kind === 'skip') return;
-    // Every attempt to write an Event uses the same name. If the API server has stored the Event but its response was
-    // lost, the API server answers AlreadyExists to the next attempt, and does not store a second Event.
+    // Every attempt uses the same name, so that an Event whose response was lost is not stored twice.
     let eventName: string | undefined;
     const name = (): string => (eventName ??= this.newName(queued));
     for (let attempt = 1; ; attempt++) {
@@ -165,9 +144,8 @@ export class EventWriter implements EventRecorder {
         if (attempt === MAX_ATTEMPTS || stop.aborted || !isRetryable(error))
           return logger.error('Writing an event failed', error, keysOf(queued));
       }
-      // The first delay is random, so that managers that lost the same API server do not write to it again at the same
-      // time.
-      await sleep(clock, attempt === 1 ? RETRY_DELAY * random.next() : RETRY_DELAY, stop).catch(() => {});
+      // Managers that lost the same API server must not write to it again at the same time.
+      await pause(clock, attempt === 1 ? RETRY_DELAY * random.next() : RETRY_DELAY, stop);
     }
   }
 
@@ -191,7 +169,7 @@ export class EventWriter implements EventRecorder {
     this.correlator.updateState(id, { name: name(), count, firstTimestamp });
   }
 
-  /** Returns `false` when the Event does not exist any more: the API server removes Events after an hour. */
+  /** `false` when the Event does not exist any more: the API server removes Events after an hour. */
   private async patchEvent({ object }: Queued, name: string, patch: unknown, signal: AbortSignal): Promise<boolean> {
     try {
       await this.options.client.mergePatch(EVENTS, { namespace: namespaceOf(object), name }, patch, { signal });
@@ -206,15 +184,14 @@ export class EventWriter implements EventRecorder {
     try {
       await this.options.client.create(EVENTS, namespaceOf(object), event, { signal });
     } catch (error) {
-      // The name of each Event is unique, so an Event that already exists was created by an earlier attempt.
+      // An Event that already exists was created by an earlier attempt.
       if (!isAlreadyExists(error)) throw error;
     }
   }
 
   /**
-   * Makes the name of an Event, `name.<nanoseconds in hex>`, as client-go does. The digits below a millisecond are
-   * random, since JavaScript's clock does not have them. The number always grows, because `kubectl describe` sorts the
-   * Events of one second by name.
+   * `name.<nanoseconds in hex>`, as in client-go; the digits below a millisecond are random. The number always grows,
+   * because `kubectl describe` sorts the Events of one second by name.
    */
   private newName({ object, at }: Queued): string {
     const nanoseconds =
@@ -261,17 +238,14 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
   message,
 });
 
-/** Whether the API server refused an Event because its namespace is being deleted. Users can do nothing about that. */
+/** Users can do nothing about a namespace that is being deleted. */
 const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isRetryable = (error: unknown): boolean =>
   isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
 
-/**
- * Returns the part of an object's name that fits into the name of an Event. Without the `-` and `.` at its end: the API
- * server refuses a name in which a dot follows them.
- */
+/** The part of a name that fits into that of an Event, without `-` and `.` at its end, after which no dot may follow. */
 function beginningOf(name: string): string {
   let end = Math.min(name.length, MAX_OBJECT_NAME);
   while (end < name.length && '-.'.includes(name.charAt(end - 1))) end -= 1;
@@ -282,7 +256,6 @@ function truncateMessage(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   const ellipsis = '…';
   const kept = Buffer.from(message).subarray(0, MAX_MESSAGE - Buffer.byteLength(ellipsis));
-  // The limit counts bytes, and can cut a character in two. The bytes of this character that are left are decoded to a
-  // replacement character (U+FFFD), which is removed.
+  // The limit can cut a character in two, whose bytes are decoded to a replacement character.
   return kept.toString('utf8').replace(/\uFFFD$/, '') + ellipsis;
 }

@@ -2,32 +2,21 @@ import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { fieldAt, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import { refusalOfExecPlugin } from './exec-plugin.ts';
-import { environmentProxies } from '../../network/environment-proxy.ts';
-import { parseHttpUrl, withoutPassword } from '../../network/http-url.ts';
+import { codeOf, refusalOfExecPlugin } from './authenticators.ts';
+import { environmentProxies, parseHttpUrl, withoutPassword } from '../../network/environment-proxy.ts';
 
-/** The error for a kubeconfig, or a proxy of the environment, that cannot be used. Its message names the problem. */
+/** A kubeconfig, or a proxy of the environment, cannot be used. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
 
-/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
-
-/**
- * Returns the proxy for the API server from the environment, as client-go does. A proxy-url of the kubeconfig has
- * priority.
- */
 export function environmentProxyOf(env: Readonly<Record<string, string | undefined>>, server: URL): URL | undefined {
   const proxies = environmentProxies(env);
   if (isLeft(proxies)) throw new KubeconfigError(proxies.left);
   return proxies.right(server);
 }
 
-/**
- * Checks the fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError for an invalid field.
- */
+/** Checks fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError. */
 export class Checker {
   private readonly source: string;
   private readonly names: Readonly<Record<'cluster' | 'user', string>>;
@@ -59,10 +48,7 @@ export class Checker {
     return proxy;
   }
 
-  /**
-   * Checks a PEM field of a kubeconfig entry, e.g. `client-key`: the file that the field names, or the base64 data in
-   * the field with the suffix `-data`.
-   */
+  /** Checks the file that a field such as `client-key` names, or the base64 data in the field with the suffix `-data`. */
   pem(owner: 'cluster' | 'user', content: UnknownRecord, field: string): void {
     const path = textAt(content, field);
     const data = textAt(content, `${field}-data`);
@@ -79,10 +65,7 @@ export class Checker {
     }
   }
 
-  /**
-   * Rejects the impersonation fields that client-node ignores: the manager would act with the permissions of the user
-   * of the kubeconfig instead. Also rejects exec plugins that need a terminal.
-   */
+  /** client-node ignores some impersonation fields: the manager would act with the permissions of the user itself. */
   supported(user: UnknownRecord): void {
     const refusal = refusalOfExecPlugin(fieldAt(user, 'exec'));
     if (refusal !== undefined) this.fail('user', refusal);

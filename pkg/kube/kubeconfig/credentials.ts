@@ -3,22 +3,18 @@ import type { RequestOptions } from 'node:https';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { untilAborted, withDeadline } from '../../async/deadline.ts';
 import { SingleFlight } from '../../async/single-flight.ts';
-import { ExecPlugin } from './exec-plugin.ts';
+import { ExecPlugin, TokenFile } from './authenticators.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
-import { TokenFile } from './token-file.ts';
 
-/**
- * How long credentials for the API server are cached. A token or certificate file that was rotated is read again after
- * this time at the latest.
- */
+/** A token or certificate file that was rotated is read again after this time at the latest. */
 const CACHED_FOR: Ms = 10_000;
-/** The time limit for getting credentials: the 20 s of an exec plugin, plus time to read files. */
+/** The 20 s of an exec plugin, plus time to read files. */
 const DEADLINE: Ms = 25_000;
 
 export interface KubeCredentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsMaterial;
-  /** A hash of the TLS keys, certificates and settings. Open connections can be reused while the hash is the same. */
+  /** A hash of `tls`. Open connections can be reused while it is the same. */
   readonly fingerprint: string;
 }
 
@@ -31,9 +27,8 @@ export interface TlsMaterial {
 }
 
 /**
- * Provides the credentials of a kubeconfig, as client-node's KubeConfig computes them. Caches them for ten seconds, or
- * until `refresh` reloads the kubeconfig. Requests that need them at the same time share one computation. A failure is
- * not cached.
+ * The credentials of a kubeconfig, as client-node's KubeConfig computes them. They are cached for ten seconds, or until
+ * `refresh` reloads the kubeconfig; a failure is not cached.
  */
 export class CredentialSource {
   private readonly load: () => Kubeconfig;
@@ -42,10 +37,7 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /**
-   * How many times the kubeconfig was loaded. The number is the key of the SingleFlight, so that requests after a
-   * reload do not get credentials that are computed from the old kubeconfig.
-   */
+  /** The key of the SingleFlight, so that no request after a reload gets credentials of the old kubeconfig. */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */
@@ -63,25 +55,20 @@ export class CredentialSource {
     return this.kubeconfig.proxy;
   }
 
-  /**
-   * Returns the credentials. Rejects with the reason of `signal`, with the error of reading a file or running an exec
-   * plugin, or with DeadlineExceeded.
-   */
   async get(signal: AbortSignal): Promise<KubeCredentials> {
     signal.throwIfAborted();
     const { cached } = this;
     if (cached !== undefined && this.clock.monotonic() - cached.at < CACHED_FOR) return cached.credentials;
-    // The signal of one request does not abort the computation, since the credentials are cached for later requests as
-    // well.
+    // The signal of one request does not abort the computation, whose result is cached for others.
     return untilAborted(signal, () =>
       this.flight.run(String(this.loads), undefined, () => this.compute(this.kubeconfig)),
     );
   }
 
   /**
-   * Call this method after the API server has refused the credentials `used` with 401. Loads the kubeconfig again and
-   * returns its credentials, or `undefined` when they equal `used`. Loads the kubeconfig at most every ten seconds: an
-   * API server that refuses everything must not start an exec plugin for each request.
+   * To be called after the API server has refused the credentials `used` with 401. Loads the kubeconfig again, at most
+   * every ten seconds: an API server that refuses everything must not start an exec plugin for each request. `undefined`:
+   * the credentials are the same.
    */
   async refresh(used: KubeCredentials, signal: AbortSignal): Promise<KubeCredentials | undefined> {
     const now = this.clock.monotonic();

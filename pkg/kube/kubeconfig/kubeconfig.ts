@@ -4,10 +4,8 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { parseDocument } from 'yaml';
 import { isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import { Checker, codeOf, environmentProxyOf, KubeconfigError } from './checker.ts';
-import { execClusterOf, type ExecCluster } from './exec-cluster.ts';
-import { EXEC_PROVIDER } from './exec-plugin.ts';
-import { TOKEN_FILE_PROVIDER } from './token-file.ts';
+import { codeOf, EXEC_PROVIDER, execClusterOf, TOKEN_FILE_PROVIDER, type ExecCluster } from './authenticators.ts';
+import { Checker, environmentProxyOf, KubeconfigError } from './checker.ts';
 
 export { KubeconfigError } from './checker.ts';
 
@@ -19,34 +17,26 @@ export interface KubeconfigOptions {
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** The folder with the files of the pod's service account; only tests set it. */
+  /** Only tests set it. */
   readonly serviceAccountDir?: string;
 }
 
-/**
- * The part of a kubeconfig that the manager uses: the API server of the current context, and the user's credentials for
- * it.
- */
+/** The part of a kubeconfig that the manager uses. */
 export interface Kubeconfig {
   readonly config: KubeConfig;
-  /** The origin of the configuration for messages, e.g. `kubeconfig /home/ann/.kube/config`. */
+  /** For messages, e.g. `kubeconfig /home/ann/.kube/config`. */
   readonly source: string;
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /**
-   * The namespace of the manager's pod; undefined if it is not known, and always with a kubeconfig file, whatever
-   * namespace the current context has.
-   */
+  /** The namespace of the manager's pod; always undefined with a kubeconfig file, whatever its current context has. */
   readonly podNamespace: string | undefined;
 }
 
-/**
- * An entry of `contexts`, `clusters` or `users` of a kubeconfig, with the folder to which the paths in the entry are
- * relative.
- */
+/** An entry of `contexts`, `clusters` or `users` of a kubeconfig. */
 interface NamedEntry {
   readonly name: string;
   readonly content: UnknownRecord;
+  /** The folder to which the paths in the entry are relative. */
   readonly folder: string;
 }
 
@@ -60,8 +50,7 @@ interface MergedKubeconfig {
 
 /**
  * Loads the kubeconfig that `--kubeconfig` names, otherwise the files that `KUBECONFIG` lists, otherwise the pod's
- * service account, otherwise `~/.kube/config`. This is the order of controller-runtime. Every call reads the files
- * again.
+ * service account, otherwise `~/.kube/config`, as controller-runtime does. Every call reads the files again.
  *
  * @throws KubeconfigError
  */
@@ -90,7 +79,7 @@ function readFile(path: string): KubeconfigFile {
   return { path, text };
 }
 
-/** Reads the files that `KUBECONFIG` lists. Like kubectl, it ignores missing files unless all of them are missing. */
+/** Like kubectl, ignores missing files unless all of them are missing. */
 function readFiles(list: string): readonly KubeconfigFile[] {
   const paths = list.split(delimiter).filter((path) => path !== '');
   const files = paths.flatMap((path) => {
@@ -104,7 +93,6 @@ function readFiles(list: string): readonly KubeconfigFile[] {
   return files;
 }
 
-/** Returns the text of a file; `undefined` when the file does not exist. */
 function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -114,10 +102,7 @@ function readFileIfExists(path: string): string | undefined {
   }
 }
 
-/**
- * Merges kubeconfig files. When several files have an entry of the same name, the entry of the first such file is used,
- * as by kubectl.
- */
+/** When several files have an entry of the same name, that of the first file is used, as by kubectl. */
 function merge(files: readonly KubeconfigFile[]): MergedKubeconfig {
   const parsed = files.map((file) => ({ file, document: parse(file) }));
   const entries = (list: string, content: string): readonly NamedEntry[] => {
@@ -166,7 +151,7 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/** Selects the cluster and the user of the current context. Mistakes in other entries of the kubeconfig do no harm. */
+/** Mistakes in other entries than those of the current context do no harm. */
 function selectCurrentContext(
   { source, contexts, clusters, users, currentContext }: MergedKubeconfig,
   env: KubeconfigOptions['env'],
@@ -223,10 +208,7 @@ function buildKubeconfig({ source, cluster, user, podNamespace, env }: Kubeconfi
   return { config, source, server, proxy, podNamespace };
 }
 
-/**
- * Turns `exec` and `tokenFile` of a user into auth providers of this package, since client-node does not support
- * `tokenFile` and has no deadline for exec plugins.
- */
+/** Turns `exec` and `tokenFile` of a user into auth providers of authenticators.ts. */
 function withProviders(user: UnknownRecord, folder: string, execCluster: () => ExecCluster): UnknownRecord {
   const { exec, tokenFile, ...rest } = user;
   if (isRecord(exec)) {
@@ -243,10 +225,7 @@ function withProviders(user: UnknownRecord, folder: string, execCluster: () => E
   return { ...others, 'auth-provider': { name: TOKEN_FILE_PROVIDER, config: { path: tokenFile, token } } };
 }
 
-/**
- * Makes the file paths in `fields` of a kubeconfig entry absolute. Removes a path when the entry has the data inline
- * too, since client-node would prefer the path.
- */
+/** Removes a path when the entry has the data inline too, since client-node would prefer the path. */
 function withAbsolutePaths({ content, folder }: NamedEntry, fields: readonly string[]): UnknownRecord {
   const paths: UnknownRecord = Object.fromEntries(
     fields.flatMap((field) => {
@@ -270,8 +249,7 @@ function loadInCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigO
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const cluster = { server, 'certificate-authority': join(serviceAccountDir, 'ca.crt') };
   const namespaceFile = readFileIfExists(join(serviceAccountDir, 'namespace'))?.trim();
-  // A pod that mounts only a token has no namespace file. As in Cluster API's managers, the environment variable
-  // POD_NAMESPACE then names the namespace.
+  // A pod that mounts only a token has no namespace file. POD_NAMESPACE is that of Cluster API's managers.
   const podNamespace = namespaceFile || env['POD_NAMESPACE'] || undefined;
   const entry = (name: string, content: UnknownRecord): NamedEntry => ({ name, content, folder: serviceAccountDir });
   const user = entry('service-account', { tokenFile });

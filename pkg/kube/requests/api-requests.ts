@@ -1,13 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { withDeadline } from '../../async/deadline.ts';
+import { sleep, withDeadline } from '../../async/deadline.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
-import { REQUEST_DEADLINE } from './deadlines.ts';
 import { decodeObject, parseJson } from './decode.ts';
 import { errorFromResponse } from './error-response.ts';
-import { retryAsAsked } from './retry-after.ts';
 import { KubeError } from '../errors.ts';
 import { readText, type Method, type Transport } from '../transport/transport.ts';
 import type { KubeObject } from '../types.ts';
+
+/** An admission webhook may take 30 s at most, and the API server rarely needs more for a write. */
+export const REQUEST_DEADLINE: Ms = 30_000;
+/** The default of kube-apiserver's `--request-timeout`, after which kube-apiserver itself aborts the list. */
+export const LIST_DEADLINE: Ms = 60_000;
+/** How many times at most a request is repeated as its Retry-After asks. The number is client-go's. */
+const MAX_RETRIES = 10;
 
 export const ACCEPT_JSON = { accept: 'application/json' };
 
@@ -18,7 +23,7 @@ interface ApiResponse {
 }
 
 export interface ApiRequest {
-  /** The action of the request in error messages, e.g. "getting x". */
+  /** For error messages, e.g. "getting x". */
   readonly doing: string;
   readonly method: Method;
   readonly path: string;
@@ -31,8 +36,7 @@ export interface ApiRequest {
 
 /**
  * Sends requests to the API server with a deadline, reads the whole response, and repeats a request when the API server
- * asks for that with Retry-After. Every method throws {@link KubeError} for a response other than 2xx, for an
- * undecodable response, and when there is no response.
+ * asks for that with Retry-After. Every method throws {@link KubeError}.
  */
 export class ApiRequests {
   private readonly transport: Transport;
@@ -77,6 +81,28 @@ export class ApiRequests {
     });
   }
 }
+
+/** Repeats `attempt` as long as the API server asks for that with Retry-After, within the time `limit`. */
+async function retryAsAsked<A>(
+  { clock, limit, signal }: { readonly clock: Clock; readonly limit: Ms; readonly signal: AbortSignal },
+  attempt: (timeLeft: Ms) => Promise<E.Either<KubeError, A>>,
+): Promise<A> {
+  const end = clock.monotonic() + limit;
+  for (let retries = 0; ; retries++) {
+    const result = await attempt(end - clock.monotonic());
+    if (E.isRight(result)) return result.right;
+    const error = result.left;
+    const delay = retryDelayOf(error);
+    if (delay === undefined || retries === MAX_RETRIES || clock.monotonic() + delay >= end) throw error;
+    await sleep(clock, delay, signal).catch(() => {
+      throw error;
+    });
+  }
+}
+
+/** The API server asks for a retry because it is overloaded, starting or stopping; client-go's rest/with_retry.go. */
+const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
+  status === 429 || status >= 500 ? retryAfter : undefined;
 
 function headersAndBody({ body, contentType = 'application/json' }: ApiRequest): {
   readonly headers: Readonly<Record<string, string>>;

@@ -5,9 +5,8 @@ import { decodeStatus } from './error-response.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from '../types.ts';
 
-// The API server guarantees the shape of metadata for every kind, whatever the schema of its CRD allows in other
-// fields. The decoders of this file check only the fields that the store needs as keys, and leave the rest of each
-// object undecoded.
+// The API server guarantees the shape of metadata for every kind, so these decoders check only the fields that the store
+// needs as keys. They throw a KubeError with the reason `Undecodable`.
 
 const undecodable = (doing: string, problem: string, cause?: unknown): KubeError =>
   new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
@@ -16,7 +15,6 @@ const undecodable = (doing: string, problem: string, cause?: unknown): KubeError
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** @throws KubeError with the reason `Undecodable` if the text is not JSON */
 export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -28,21 +26,20 @@ export function parseJson(doing: string, text: string): unknown {
 const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
-/** @throws KubeError with the reason `Undecodable` if the value lacks the metadata of a Kubernetes object */
+/**
+ * In a list of a built-in kind the API server sends the items without kind and apiVersion, which `defaults` has.
+ */
 export function decodeObject(
   doing: string,
   value: unknown,
   defaults?: Pick<KubeObject, 'apiVersion' | 'kind'>,
 ): KubeObject {
   if (!isRecord(value)) throw undecodable(doing, 'not an object');
-  // In a list of a built-in kind the API server sends the items without kind and apiVersion. The parameter `defaults`
-  // has both, taken from the list.
   const object: UnknownRecord = { ...defaults, ...value };
   if (!isKubeObject(object)) throw undecodable(doing, 'an object without metadata.name or metadata.resourceVersion');
   return object;
 }
 
-/** @throws KubeError with the reason `Undecodable` if the value is not a list of Kubernetes objects */
 export function decodeList(doing: string, value: unknown): KubeList {
   if (!isRecord(value) || !isRecord(value['metadata'])) throw undecodable(doing, 'not a list');
   const items = value['items'] ?? [];
@@ -57,7 +54,6 @@ export function decodeList(doing: string, value: unknown): KubeList {
   };
 }
 
-/** @throws KubeError with the reason `Undecodable` if the line is not a watch event of Kubernetes */
 export function decodeWatchEvent(doing: string, line: string): WatchEvent {
   const value = parseJson(doing, line);
   if (!isRecord(value)) throw undecodable(doing, 'a watch event that is no object');

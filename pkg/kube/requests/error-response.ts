@@ -7,14 +7,11 @@ interface Status {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
-  /** The values of `details.causes[].reason` of the Status. */
+  /** The values of `details.causes[].reason`. */
   readonly causes: readonly string[];
 }
 
-/**
- * Decodes a Kubernetes Status; `undefined` when the value is no Status. A long message, for example of an admission
- * webhook, is cut.
- */
+/** `undefined` when the value is no Status. A long message, for example of an admission webhook, is cut. */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
@@ -28,58 +25,36 @@ export function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/**
- * Whether the body of a response is a Status, with which the API server answers a DELETE that has removed the object.
- */
+/** The API server answers a DELETE that has removed the object with a Status. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
-/**
- * Returns the Status reason for the HTTP status code of a response that has no reason in its body, as apimachinery's
- * NewGenericServerResponse does.
- */
-function reasonOf(code: number, method?: string): string {
-  switch (code) {
-    case 400:
-      return 'BadRequest';
-    case 401:
-      return 'Unauthorized';
-    case 403:
-      return 'Forbidden';
-    case 404:
-      return 'NotFound';
-    case 405:
-      return 'MethodNotAllowed';
-    case 406:
-      return 'NotAcceptable';
-    case 409:
-      return method === 'POST' ? 'AlreadyExists' : 'Conflict';
-    case 410:
-      return 'Gone';
-    case 413:
-      return 'RequestEntityTooLarge';
-    case 415:
-      return 'UnsupportedMediaType';
-    case 422:
-      return 'Invalid';
-    case 429:
-      return 'TooManyRequests';
-    case 500:
-      return 'InternalError';
-    case 503:
-      return 'ServiceUnavailable';
-    case 504:
-      return 'Timeout';
-    default:
-      return 'Unknown';
-  }
-}
+/** The reasons of responses that have none in their body, as in apimachinery's NewGenericServerResponse. */
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
 
-/** Parses the header Retry-After to ms. The API server sends it in seconds; a Retry-After with a date is ignored. */
+const reasonOf = (code: number, method?: string): string =>
+  code === 409 && method === 'POST' ? 'AlreadyExists' : (REASONS[code] ?? 'Unknown');
+
+/** In ms. The API server sends seconds; a Retry-After with a date is ignored. */
 function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
 
-/** Makes the KubeError for a response other than 2xx. */
 export function errorFromResponse(
   doing: string,
   method: string,

@@ -1,29 +1,24 @@
 import { DeadlineExceeded, isAborted, untilAborted } from '../../async/deadline.ts';
 import type { Clock } from '../../env/clock.ts';
-import { ACCEPT_JSON, noAnswerError } from './api-requests.ts';
-import { REQUEST_DEADLINE } from './deadlines.ts';
+import { ACCEPT_JSON, noAnswerError, REQUEST_DEADLINE } from './api-requests.ts';
 import { decodeWatchEvent } from './decode.ts';
 import { errorFromResponse } from './error-response.ts';
 import { KubeError } from '../errors.ts';
-import { splitLines } from './split-lines.ts';
 import { readText, type Transport, type TransportResponse } from '../transport/transport.ts';
 import type { WatchEvent } from '../types.ts';
 
 export interface WatchStreamOptions {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** The action of the request in error messages, e.g. "watching x". */
+  /** For error messages, e.g. "watching x". */
   readonly doing: string;
-  /** The path and query of the watch request. */
   readonly path: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Opens a watch and yields its events. Ends when the API server closes the watch or the signal aborts. Throws a
- * KubeError: with the reason `NoAnswer` when there are no response headers within 30 s, with the reason of the response
- * when its status is not 200, with the reason `Interrupted` when the connection breaks, and with the reason
- * `Undecodable` when a line is not a watch event.
+ * Opens a watch and yields its events, until the API server closes the watch or the signal aborts. Throws a KubeError
+ * with the reason `NoAnswer` (no response headers in time), that of the response, `Interrupted` or `Undecodable`.
  */
 export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<WatchEvent> {
   const { doing, signal } = options;
@@ -49,7 +44,7 @@ export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<
   }
 }
 
-/** Sends a watch request with a deadline for the response headers. The events after the headers have no deadline. */
+/** Only the response headers have a deadline, and not the events. */
 async function openWatch(
   { transport, clock, doing, path }: WatchStreamOptions,
   stream: AbortController,
@@ -75,3 +70,26 @@ function failOnIncompleteLine(): never {
 
 const interruptedError = (doing: string, cause: unknown): KubeError =>
   new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
+
+/** Yields the lines of a UTF-8 stream that are not empty. Calls `onRest` with text after the last newline. */
+export async function* splitLines(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  onRest: (rest: string) => void,
+): AsyncGenerator<string> {
+  // It keeps the bytes of an incomplete character for the next chunk.
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const text = decoder.decode(chunk, { stream: true });
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = rest + text.slice(start, end);
+      rest = '';
+      start = end + 1;
+      if (line !== '') yield line;
+    }
+    rest += text.slice(start);
+  }
+  rest += decoder.decode();
+  if (rest !== '') onRest(rest);
+}

@@ -1,12 +1,9 @@
-/**
- * A response body that a test writes while the client reads it. When the signal of the request aborts, the reader gets
- * an error.
- */
+/** A response body that a test writes while the client reads it. When `signal` aborts, the reader gets an error. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   private readonly chunks: Uint8Array[] = [];
   private ending: { readonly error?: unknown } | undefined;
   private wake: (() => void) | undefined;
-  /** Called once: when the stream has ended or was broken, or when the reader stops reading. */
+  /** Called once, also when the reader stops reading. */
   private readonly onClosed: () => void;
 
   constructor(signal: AbortSignal, onClosed: () => void) {
@@ -21,12 +18,12 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.wake?.();
   }
 
-  /** Ends the stream without an error. The reader still gets the chunks that were written earlier. */
+  /** The reader still gets the chunks that were written earlier. */
   end(): void {
     this.finish({});
   }
 
-  /** Breaks the stream like a reset connection: chunks that the reader has not read yet are lost. */
+  /** Like a reset connection: chunks that are not read yet are lost. */
   break(error: unknown): void {
     this.chunks.length = 0;
     this.finish({ error });

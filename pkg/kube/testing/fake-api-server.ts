@@ -1,69 +1,55 @@
+import { isRecord } from '../../../api/record.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { sleep } from '../../async/deadline.ts';
 import type { Random } from '../../env/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../transport/transport.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { BUILT_IN, discoveryDocument } from './fake-kinds.ts';
-import { matchesSelector } from './fake-selectors.ts';
-import {
-  FakeStorage,
-  isRecord,
-  idOf,
-  recordAt,
-  FakeStorageError,
-  type FakeKind,
-  type FakeJson,
-} from './fake-storage.ts';
-import { FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
+import { matchesSelector, FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
+import { FakeStorage, idOf, recordAt, FakeStorageError, type FakeKind, type FakeJson } from './fake-storage.ts';
 
 export type { FakeKind } from './fake-storage.ts';
 
 export interface FakeApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The kinds that the server has in addition to Namespace, Secret, Event and Lease. */
+  /** In addition to Namespace, Secret, Event and Lease. */
   readonly kinds?: readonly FakeKind[];
 }
 
-/**
- * Replaces the response of the fake API server by another response, or by an error that the request throws.
- * `undefined`: the fake API server responds itself.
- */
+/** Another response, or an error that the request throws. `undefined`: the fake API server responds itself. */
 export type Intercept = (
   request: TransportRequest,
 ) => undefined | TransportResponse | Error | Promise<undefined | TransportResponse | Error>;
 
 export interface LoggedRequest {
   readonly method: string;
-  /** The path and query of the request. */
+  /** With the query. */
   readonly path: string;
-  /** The time of the request on the monotonic clock. */
+  /** Monotonic. */
   readonly at: Ms;
 }
 
 /**
- * An API server in the process of the test, as a Transport of the client. It has state and the semantics that
- * controllers rely on: resourceVersion and 409, generation, uid, status subresource, finalizers and deletionTimestamp,
- * paged lists, watches with bookmarks, 410, discovery. Its timers are timers of the injected clock.
- *
- * It has no authentication, authorisation, server-side apply, strategic merge patch, schema validation (see
+ * An API server in the process of the test, with the semantics that controllers rely on (conformance.ts). It has no
+ * authentication, authorisation, server-side apply, strategic merge patch, schema validation (see
  * {@link FakeKind.refuse}) or garbage collection.
  */
 export class FakeApiServer implements Transport {
   readonly host = 'kubernetes.test';
   readonly storage: FakeStorage;
-  /** All requests to the fake API server, oldest first. */
+  /** Oldest first. */
   readonly requests: LoggedRequest[] = [];
-  /** The delay before the fake API server processes a request. */
+  /** Before a request is processed. */
   latency: Ms = 0;
-  /** The delay between a write and its watch event. */
+  /** Between a write and its watch event. */
   watchLag: Ms = 0;
   intercept: Intercept = () => undefined;
   private readonly clock: Clock;
   private readonly random: Random;
   private readonly watches = new Set<FakeWatch>();
   private kinds: readonly FakeKind[];
-  /** Maps a continue token to the items of the remaining pages of a list, and to the resourceVersion of this list. */
+  /** The remaining items of lists, by continue token. */
   private readonly pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
 
   constructor({ clock, random, kinds = [] }: FakeApiServerOptions) {
@@ -76,35 +62,26 @@ export class FakeApiServer implements Transport {
     });
   }
 
-  /**
-   * Returns the kind whose plural is `plural`. Tests pass the kind to the methods of {@link storage}, to write objects
-   * as another client would.
-   */
+  /** For the methods of {@link storage}, with which tests write objects as another client would. */
   kind(plural: string): FakeKind {
     const found = this.kinds.find((kind) => kind.plural === plural);
     if (found === undefined) throw new RangeError(`the fake API server has no ${plural}`);
     return found;
   }
 
-  /**
-   * Makes the fake API server serve a new kind, or serve an existing kind under other versions than before. The objects
-   * and open watches of the kind stay.
-   */
+  /** Serves a new kind, or a kind under other versions than before. Its objects and open watches stay. */
   serve(kind: FakeKind): void {
     this.kinds = [...this.kinds.filter((one) => one.plural !== kind.plural || one.group !== kind.group), kind];
   }
 
-  /**
-   * Makes the fake API server stop serving a kind: it closes the kind's watches and answers requests for the kind with
-   * 404. The objects stay in the storage.
-   */
+  /** Closes the watches of a kind and answers its requests with 404. The objects stay. */
   unserve(plural: string): void {
     const gone = this.kind(plural);
     this.kinds = this.kinds.filter((kind) => kind !== gone);
     for (const watch of this.watches) if (watch.kind === gone) watch.end();
   }
 
-  /** Closes all watches without an error, or, if `error` is given, breaks their connections with `error`. */
+  /** Closes all watches, or breaks their connections with `error`. */
   endWatches(error?: Error): void {
     for (const watch of this.watches) watch.end(error);
   }
@@ -113,7 +90,7 @@ export class FakeApiServer implements Transport {
     return this.watches.size;
   }
 
-  /** Expires all continue tokens, and all resourceVersions older than the newest, as a compaction of etcd does. */
+  /** Expires continue tokens and resourceVersions, as a compaction of etcd does. */
   compact(): void {
     this.storage.compact();
     this.pages.clear();

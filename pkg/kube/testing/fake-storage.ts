@@ -1,10 +1,10 @@
+import { isRecord, textAt } from '../../../api/record.ts';
 import type { Clock } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 import { formatTimestamp } from '../../env/timestamp.ts';
 import { jsonEqual } from '../patches.ts';
 import { keyOf, keyText } from '../object-key.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
-import { applyMergePatch } from './merge-patch.ts';
 
 /** A kind that FakeApiServer serves. */
 export interface FakeKind {
@@ -17,17 +17,15 @@ export interface FakeKind {
   readonly namespaced?: boolean;
   /** Whether status is a subresource of the kind; undefined: true. */
   readonly status?: boolean;
-  /** Sets the defaults of the kind's schema in the written object. Called at every write. */
+  /** Sets the defaults of the kind's schema at every write. */
   readonly prepare?: (object: FakeJson) => FakeJson;
-  /**
-   * Returns why the kind's schema refuses a written object (422 `Invalid`), or `undefined` when it accepts the object.
-   */
+  /** Why the kind's schema refuses a written object (422 `Invalid`). */
   readonly refuse?: (object: FakeJson, previous: KubeObject | undefined) => string | undefined;
 }
 
 export type FakeJson = Readonly<Record<string, unknown>>;
 
-/** The error of a failed request, with the fields of the Status object in the response. */
+/** With the fields of the Status in the response. */
 export class FakeStorageError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -53,36 +51,22 @@ export interface DeleteRequest {
   readonly resourceVersion?: string | undefined;
 }
 
-export const isRecord = (value: unknown): value is FakeJson =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const recordAt = (value: FakeJson, field: string): FakeJson => {
   const found = value[field];
   return isRecord(found) ? found : {};
 };
 
-const textAt = (value: FakeJson, field: string): string | undefined => {
-  const found = value[field];
-  return typeof found === 'string' && found !== '' ? found : undefined;
-};
-
-/**
- * The resourceVersion of an empty storage. It is just below a power of ten, so that a test fails when code compares
- * resourceVersions as text.
- */
+/** Just below a power of ten, so that a test fails when code compares resourceVersions as text. */
 const FIRST_VERSION = 95;
 
-/** Fields of metadata that only the API server writes. */
+/** Only the API server writes these. */
 const SERVER_FIELDS = ['uid', 'creationTimestamp', 'generation', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 
-/**
- * Stores objects like etcd and the generic registry of kube-apiserver, without HTTP. Stored objects are never changed
- * in place.
- */
+/** Like etcd and the generic registry of kube-apiserver. Stored objects are never changed in place. */
 export class FakeStorage {
   private readonly clock: Clock;
   private readonly random: Random;
-  /** Maps a kind (without version), and the namespace and name of an object, to the object. */
+  /** By kind, without version, then by key. */
   private readonly objects = new Map<string, Map<string, KubeObject>>();
   private readonly history: StoredEvent[] = [];
   private readonly listeners = new Set<(event: StoredEvent) => void>();
@@ -94,7 +78,6 @@ export class FakeStorage {
     this.random = random;
   }
 
-  /** The resourceVersion of the latest write. */
   get newest(): number {
     return this.version;
   }
@@ -103,7 +86,7 @@ export class FakeStorage {
     return this.objects.get(idOf(kind))?.get(keyText(key));
   }
 
-  /** Lists the objects, sorted by the text `<namespace>/<name>`. */
+  /** Sorted by the text `<namespace>/<name>`. */
   list(kind: FakeKind, namespace = ''): readonly KubeObject[] {
     return [...(this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>())]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -121,7 +104,6 @@ export class FakeStorage {
     return version < this.compacted;
   }
 
-  /** Returns the watch events of a kind that are newer than the resourceVersion `version`. */
   since(kind: FakeKind, version: number): readonly StoredEvent[] {
     return this.history.filter((event) => idOf(event.kind) === idOf(kind) && event.version > version);
   }
@@ -156,13 +138,12 @@ export class FakeStorage {
     return this.commit(kind, 'ADDED', object, undefined);
   }
 
-  /** Carries out a PUT of an object. */
+  /** A PUT. */
   replace(kind: FakeKind, key: ObjectKey, body: FakeJson, subresource?: 'status'): KubeObject {
     const known = this.require(kind, key);
     return this.write(kind, known, body, subresource);
   }
 
-  /** Carries out a PATCH of an object with a merge patch. */
   mergePatch(kind: FakeKind, key: ObjectKey, patch: unknown, subresource?: 'status'): KubeObject {
     const known = this.require(kind, key);
     const patched = applyMergePatch(known, patch);
@@ -170,7 +151,7 @@ export class FakeStorage {
     return this.write(kind, known, patched, subresource);
   }
 
-  /** Deletes an object. Returns the object if finalizers keep it, or `undefined` if the object was removed. */
+  /** Returns the object if finalizers keep it. */
   delete(kind: FakeKind, key: ObjectKey, preconditions: DeleteRequest = {}): KubeObject | undefined {
     const known = this.require(kind, key);
     const { metadata } = known;
@@ -217,10 +198,7 @@ export class FakeStorage {
     return this.commit(kind, 'MODIFIED', object, known);
   }
 
-  /**
-   * Applies the body of a write to the stored object: a write of the main resource keeps the status, a write of the
-   * status subresource keeps everything else.
-   */
+  /** A write of the main resource keeps the status, one of the status subresource keeps everything else. */
   private combine(kind: FakeKind, known: KubeObject, body: FakeJson, subresource: 'status' | undefined): FakeJson {
     if (subresource === 'status') return withField(known, 'status', body['status']);
     const keep = Object.fromEntries(SERVER_FIELDS.map((field) => [field, Reflect.get(known.metadata, field)]));
@@ -241,7 +219,7 @@ export class FakeStorage {
 
   private admit(kind: FakeKind, known: KubeObject | undefined, body: FakeJson): KubeObject {
     const apiVersion = `${kind.group === '' ? '' : `${kind.group}/`}${kind.versions[0] ?? ''}`;
-    // The conversion to JSON and back drops undefined fields and copies the caller's objects.
+    // This drops undefined fields and copies the caller's objects.
     const copy: unknown = JSON.parse(JSON.stringify({ ...body, apiVersion, kind: kind.kind }));
     const object = isRecord(copy) ? (kind.prepare?.(copy) ?? copy) : {};
     const why = kind.refuse?.(object, known);
@@ -282,7 +260,7 @@ export class FakeStorage {
   }
 }
 
-/** The name of a kind with its group, e.g. `widgets.example.org`. */
+/** E.g. `widgets.example.org`. */
 export const idOf = (kind: FakeKind): string => (kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`);
 
 const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
@@ -316,7 +294,7 @@ function withField(value: FakeJson, field: string, content: unknown): FakeJson {
 const without = (value: FakeJson, fields: readonly string[]): FakeJson =>
   Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)));
 
-/** Removes empty lists and maps from metadata: the API server does not store them. */
+/** The API server does not store empty lists and maps of metadata. */
 const tidy = (metadata: FakeJson): FakeJson =>
   Object.fromEntries(
     Object.entries(metadata).filter(([, value]) => {
@@ -328,4 +306,15 @@ const tidy = (metadata: FakeJson): FakeJson =>
 function isKubeObject(value: FakeJson): value is FakeJson & KubeObject {
   const metadata = recordAt(value, 'metadata');
   return typeof value['kind'] === 'string' && textAt(metadata, 'name') !== undefined && 'uid' in metadata;
+}
+
+/** RFC 7386 §2. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[field];
+    else result[field] = applyMergePatch(result[field], value);
+  }
+  return result;
 }

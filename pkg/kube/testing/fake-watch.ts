@@ -1,7 +1,6 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { ByteStream } from './byte-stream.ts';
-import { matchesSelector } from './fake-selectors.ts';
 import type { FakeJson, FakeKind, FakeStorage, StoredEvent } from './fake-storage.ts';
 
 /** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
@@ -9,7 +8,7 @@ const BOOKMARK_PERIOD: Ms = 60_000;
 /** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
 const DEFAULT_WATCH_SECONDS = 1800;
 
-/** The kind, the version and the object (or collection) that a request path names. */
+/** What a request path names. */
 export interface Target {
   readonly kind: FakeKind;
   readonly version: string;
@@ -20,7 +19,7 @@ export interface Target {
 interface FakeWatchOptions {
   readonly server: {
     readonly storage: FakeStorage;
-    /** The delay between a write and its watch event. A test may change it while the watch is open. */
+    /** The delay between a write and its watch event, which may change while the watch is open. */
     readonly watchLag: Ms;
   };
   readonly clock: Clock;
@@ -35,11 +34,11 @@ export class FakeWatch {
   readonly body: ByteStream;
   private readonly options: FakeWatchOptions;
   private readonly timers = new Set<Timer>();
-  /** The resourceVersion of the watch request; 0 when the request has none. */
+  /** The resourceVersion of the request, or 0. */
   private readonly from: number;
-  /** The number of events that are not sent yet, because the delay `watchLag` after their write is not over. */
+  /** The number of events that `watchLag` still delays. */
   private delayed = 0;
-  /** The time at which the latest event was or will be sent, on the monotonic clock. */
+  /** When the latest event was or will be sent. */
   private lastSentAt: Ms = 0;
 
   constructor(options: FakeWatchOptions) {
@@ -55,15 +54,11 @@ export class FakeWatch {
     return this.options.target.kind;
   }
 
-  /**
-   * Sends the events that are newer than the resourceVersion of the watch request. If that resourceVersion has expired,
-   * closes the watch and returns `false`.
-   */
+  /** Sends the newer events. If the resourceVersion of the request has expired, closes the watch and returns `false`. */
   start(): boolean {
     const { storage } = this.options.server;
     const { parameters, target } = this.options;
-    // As in kube-apiserver's watch cache, a watch from an expired resourceVersion gets an ERROR event, and not an HTTP
-    // error.
+    // As in kube-apiserver's watch cache, this is an ERROR event, and not an HTTP error.
     if (this.from > 0 && storage.isCompacted(this.from)) {
       this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
       this.body.end();
@@ -80,8 +75,7 @@ export class FakeWatch {
   }
 
   deliver(event: StoredEvent): void {
-    // As in kube-apiserver's watch cache, a watch from a resourceVersion in the future gets only the events that are
-    // newer than this resourceVersion.
+    // The resourceVersion of the request can be in the future, as in kube-apiserver's watch cache.
     if (Number(event.object.metadata.resourceVersion) <= this.from) return;
     const now = this.options.clock.monotonic();
     // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.
@@ -94,7 +88,7 @@ export class FakeWatch {
     });
   }
 
-  /** Closes the watch without an error, or, if `error` is given, breaks its connection with `error`. */
+  /** Closes the watch, or breaks its connection with `error`. */
   end(error?: unknown): void {
     if (error === undefined) this.body.end();
     else this.body.break(error);
@@ -135,10 +129,7 @@ export class FakeWatch {
   }
 }
 
-/**
- * Returns the event type (e.g. ADDED) of a change for a watch with a namespace and selectors; `undefined` when the
- * watch does not get the change.
- */
+/** The event type of a change for a watch; `undefined` when the watch does not get the change. */
 function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
   const isSeen = (object: KubeObject | undefined): boolean =>
     object !== undefined &&
@@ -151,7 +142,6 @@ function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchPar
   return was ? 'DELETED' : undefined;
 }
 
-/** Returns the object with the apiVersion that the client requested. */
 export const inVersion = (object: KubeObject, kind: FakeKind, version: string): KubeObject => ({
   ...object,
   apiVersion: apiVersionOf(kind, version),
@@ -160,7 +150,6 @@ export const inVersion = (object: KubeObject, kind: FakeKind, version: string): 
 const apiVersionOf = (kind: FakeKind, version: string): string =>
   kind.group === '' ? version : `${kind.group}/${version}`;
 
-/** Makes the Status object for the response to a failed request. */
 export const newStatus = (code: number, reason: string, message: string): FakeJson => ({
   kind: 'Status',
   apiVersion: 'v1',
@@ -170,3 +159,25 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
   reason,
   code,
 });
+
+/**
+ * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector`
+ * (only metadata.name and metadata.namespace) of a request.
+ */
+export function matchesSelector(parameters: URLSearchParams, { metadata }: KubeObject): boolean {
+  const fields: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+  };
+  return fits(parameters.get('labelSelector'), metadata.labels ?? {}) && fits(parameters.get('fieldSelector'), fields);
+}
+
+function fits(selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean {
+  const requirements = (selector ?? '').split(',').filter((requirement) => requirement !== '');
+  return requirements.every((requirement) => {
+    const [, absent, name = '', operator, value] = /^(!?)([^!=]+)(?:(==?|!=)(.*))?$/.exec(requirement) ?? [];
+    if (absent === '!') return values[name] === undefined;
+    if (operator === undefined) return values[name] !== undefined;
+    return (values[name] === value) === (operator !== '!=');
+  });
+}

@@ -23,13 +23,12 @@ export interface FakeApiEnvironment {
   readonly random: SeededRandom;
   readonly server: FakeApiServer;
   readonly client: KubeClient;
-  /** A signal that is never aborted. */
+  /** Never aborted. */
   readonly signal: AbortSignal;
-  /** Creates a Widget (an object of the test kind) in the fake API server, as another client would. */
+  /** Creates a Widget as another client would. */
   readonly make: (name: string, fields?: Readonly<Record<string, unknown>>) => KubeObject;
 }
 
-/** Makes a FakeApiServer that serves the test kind Widget, a client of this server, and a VirtualClock. */
 export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
   const clock = new VirtualClock();
   const random = new SeededRandom(seed);
@@ -42,7 +41,7 @@ export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
   return { clock, random, server, client, signal: new AbortController().signal, make };
 }
 
-/** Makes a Widget as an API server would return it, for tests that have no API server. */
+/** A Widget as an API server would return it. */
 export function widget(
   name: string,
   resourceVersion: string,

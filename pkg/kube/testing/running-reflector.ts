@@ -9,12 +9,8 @@ export interface RunningReflector extends FakeApiEnvironment {
   readonly store: Store;
   readonly reflector: Reflector;
   readonly logger: MemoryLogger;
-  /**
-   * The changes that the store has reported: `+name` for added (`+name!` in the first list), `~name` for updated,
-   * `-name` for deleted.
-   */
+  /** The reported changes: `+name` for added (`+name!` in the first list), `~name` for updated, `-name` for deleted. */
   readonly changes: string[];
-  /** Stops the reflector, and waits until the reflector's `run` has returned. */
   readonly stop: () => Promise<void>;
 }
 
@@ -50,7 +46,7 @@ export function startReflector(environment: FakeApiEnvironment): RunningReflecto
   return { ...environment, store, reflector, logger, changes, stop };
 }
 
-/** Starts a reflector, waits until its store has the first complete list, and empties the recorded `changes`. */
+/** With the first complete list, and no recorded changes. */
 export async function startSyncedReflector(environment: FakeApiEnvironment): Promise<RunningReflector> {
   const running = startReflector(environment);
   await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
@@ -59,10 +55,7 @@ export async function startSyncedReflector(environment: FakeApiEnvironment): Pro
   return running;
 }
 
-/**
- * Returns the number of list pages that were requested. The lists with limit 1, which a reflector in the state
- * `comparing` requests, do not count.
- */
+/** The number of list pages that were requested, without those of the state `comparing`, whose limit is 1. */
 export const listsOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;
 

@@ -4,34 +4,26 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export interface TransportRequest {
   readonly method: Method;
-  /** The path and query of the request, e.g. `/api/v1/pods?limit=500`. */
+  /** With the query, e.g. `/api/v1/pods?limit=500`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /**
-   * Whether the caller reads the whole response body anyway. If so, `send` may wait for the whole body before it
-   * resolves, because this takes less processor time.
-   */
+  /** The caller reads the whole body anyway, so `send` may wait for it, which takes less processor time. */
   readonly isReadWhole?: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface TransportResponse {
   readonly status: number;
-  /** The response headers, with names in lower case. */
+  /** With names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * The caller must read the response body to its end, or call `return()` on the iterator of the body: until then the
-   * response occupies a connection.
-   */
+  /** Until its end is read, or `return()` is called on its iterator, the response occupies a connection. */
   readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /**
- * Sends HTTP requests to the API server. All access of the manager to Kubernetes goes through a Transport.
- *
- * `send` resolves for every HTTP status, and rejects when there is no response. Reading the body throws when the
- * connection breaks. A Transport does not limit the time of a response: callers limit it with the signal.
+ * All access of the manager to Kubernetes. `send` resolves for every HTTP status, and rejects when there is no response.
+ * Reading the body throws when the connection breaks. Only the signal limits the time of a response.
  */
 export interface Transport {
   /** `host:port` of the API server, for metrics and messages. */
@@ -44,9 +36,8 @@ export interface ClosableTransport extends Transport {
   close(): Promise<void>;
 }
 
-/** Counts a request in the metric `rest_client_requests_total{code,method,host}`. */
 export type CountRequest = (labels: {
-  /** The HTTP status, or `<error>` when there was no response, as in client-go's metric. */
+  /** `<error>` when there was no response, as in client-go's metric. */
   readonly code: string;
   readonly method: Method;
   readonly host: string;
@@ -58,16 +49,12 @@ export interface ObserveRequestsOptions {
   readonly logger?: Logger;
 }
 
-/**
- * The maximum number of different warnings of the API server that are logged and remembered, so that a webhook with
- * many different warnings cannot fill the memory.
- */
+/** A webhook with many different warnings must not fill the memory. */
 const MAX_WARNINGS = 200;
 
 /**
- * Adds the User-Agent to each request, counts requests, and logs each distinct Warning header of the API server once,
- * since the API server may send the same Warning for every write (KEP-1693). The API server uses the part of the
- * User-Agent before `/` as the field manager of writes.
+ * Adds the User-Agent, whose part before `/` is the field manager of writes, counts requests, and logs each distinct
+ * Warning header once, since the API server may send the same Warning for every write (KEP-1693).
  */
 export function observeRequests(transport: Transport, { userAgent, count, logger }: ObserveRequestsOptions): Transport {
   const { host } = transport;
@@ -103,7 +90,6 @@ export function observeRequests(transport: Transport, { userAgent, count, logger
   };
 }
 
-/** Reads a response body to its end as UTF-8. */
 export async function readText(body: TransportResponse['body']): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

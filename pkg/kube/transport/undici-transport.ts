@@ -6,50 +6,33 @@ import { CredentialSource, type KubeCredentials } from '../kubeconfig/credential
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
 
-/**
- * The maximum number of connections to the API server. Each watch occupies one connection; workers and the writer of
- * Events use the others.
- */
+/** Each watch occupies one connection; workers and the writer of Events use the others. */
 const MAX_CONNECTIONS = 64;
-/**
- * The maximum number of connections for the Lease: one for the watch, one for a renewal, and two in place of
- * connections that a firewall has silently dropped.
- */
+/** One for the watch, one for a renewal, and two in place of connections that a firewall has silently dropped. */
 const MAX_LEASE_CONNECTIONS = 4;
-/** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
 const CONNECT_TIMEOUT: Ms = 10_000;
-/**
- * How long an idle connection stays open. kube-apiserver closes an idle connection after 90 s. This time is shorter, so
- * that no request is sent on a connection that kube-apiserver is closing.
- */
+/** Shorter than the 90 s of kube-apiserver, so that no request is sent on a connection that kube-apiserver closes. */
 const IDLE_CONNECTION: Ms = 60_000;
-/**
- * The idle time after which TCP keep-alive begins, as in client-go: less than the minute after which some load
- * balancers drop a silent connection.
- */
+/** As in client-go: less than the minute after which some load balancers drop a silent connection. */
 const TCP_KEEP_ALIVE: Ms = 30_000;
 
 export interface ConnectOptions {
-  /**
-   * Loads the kubeconfig. `connect` calls this function at the start, and the transport calls it again when the API
-   * server refuses the credentials.
-   */
+  /** Called at the start, and again when the API server refuses the credentials. */
   readonly load: () => Kubeconfig;
   readonly clock: Clock;
 }
 
-/** The connections to one API server. */
 export interface ApiServerConnections extends ClosableTransport {
   /**
-   * Sends requests about the Lease on connections of their own. Requests of workers that hang, for example in a
-   * webhook, can occupy all other connections; the leader must renew its lease even then.
+   * Connections of their own: requests of workers that hang, for example in a webhook, can occupy all others, and the
+   * leader must renew its lease even then.
    */
   readonly forLease: Transport;
 }
 
 /**
- * Connects to the API server of a kubeconfig over HTTP/1.1. All requests share the credentials and, except for those
- * about the Lease, one pool of connections. A pool is replaced when the TLS material or the proxy changes.
+ * Connects to the API server of a kubeconfig. A pool of connections is replaced when the TLS material or the proxy
+ * changes.
  *
  * @throws KubeconfigError
  */
@@ -67,7 +50,6 @@ export function connect({ load, clock }: ConnectOptions): ApiServerConnections {
   };
 }
 
-/** Sends requests on a pool of at most `connections` connections. */
 class PooledTransport implements ClosableTransport {
   readonly host: string;
   private readonly source: CredentialSource;
@@ -121,8 +103,7 @@ class PooledTransport implements ClosableTransport {
     const { proxy } = this.source;
     const id = `${fingerprint} ${proxy?.href ?? ''}`;
     if (this.pool?.fingerprint !== id) {
-      // `close` lets the open requests of the old pool finish. The code does not wait for that, because a watch takes
-      // about five minutes.
+      // `close` lets the open requests finish, of which a watch takes about five minutes.
       void this.pool?.dispatcher.close().catch(() => {});
       this.pool = { fingerprint: id, dispatcher: this.open(tls, proxy) };
     }

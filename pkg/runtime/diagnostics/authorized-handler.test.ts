@@ -3,9 +3,7 @@ import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { Resource } from '../../kube/types.ts';
 import type { HttpHandler, HttpRequest } from '../http/http-server.ts';
-import { AccessAuthorizer } from './access-review.ts';
 import { authorizedHandler } from './authorized-handler.ts';
-import { TokenAuthenticator } from './token-review.ts';
 
 const PROMETHEUS = {
   username: 'system:serviceaccount:monitoring:prometheus',
@@ -43,8 +41,7 @@ function fixture(answer?: (review: SentReview, signal: AbortSignal) => Promise<u
     },
   };
   const inner: HttpHandler = ({ path }) => ({ status: 200, body: path });
-  const authenticator = new TokenAuthenticator(client, clock);
-  const handler = authorizedHandler(inner, { authenticator, authorizer: new AccessAuthorizer(client, clock), logger });
+  const handler = authorizedHandler(inner, { client, clock, logger });
   const request = (authorization: string | undefined, options: Partial<HttpRequest> = {}) =>
     handler({
       method: 'GET',

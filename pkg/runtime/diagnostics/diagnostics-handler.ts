@@ -1,9 +1,8 @@
+import { sleep } from '../../async/deadline.ts';
 import type { Clock } from '../../env/clock.ts';
 import type { Profiler } from '../../env/profiler.ts';
 import type { HttpHandler } from '../http/http-server.ts';
 import { methodNotAllowed, notFound } from '../http/http-server.ts';
-import { logLevelHandler } from './log-level-handler.ts';
-import { ProfileHandlers } from './profile-handler.ts';
 
 export interface DiagnosticsOptions {
   readonly metrics: HttpHandler;
@@ -12,10 +11,17 @@ export interface DiagnosticsOptions {
   readonly clock: Clock;
 }
 
-/** The HTTP methods of {@link diagnosticsHandler}. */
+/** Of {@link diagnosticsHandler}. */
 export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
 
 const READ = ['GET', 'HEAD'];
+
+/** In bytes, of a request that sets the verbosity of the log. */
+const MAX_BODY = 16;
+/** How long a profile takes by default, as in Go's net/http/pprof. */
+const DEFAULT_SECONDS = 30;
+/** A CPU profile has up to a thousand samples per second, so a longer one would be too large. */
+const MAX_SECONDS = 60;
 
 /**
  * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in
@@ -34,4 +40,50 @@ export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: D
     if (route === undefined) return notFound;
     return route.methods.includes(request.method) ? route.handle(request) : methodNotAllowed(route.methods);
   };
+}
+
+/** `curl -X PUT -d 4 …` */
+function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler {
+  return async ({ readBody }) => {
+    const text = (await readBody(MAX_BODY))?.trim() ?? '';
+    if (!/^\d{1,4}$/.test(text))
+      return { status: 400, body: 'failed set klog.logging.verbosity: the body must be a whole number, such as 4\n' };
+    setVerbosity(Number(text));
+    return { status: 200, body: `successfully set klog.logging.verbosity to ${text}\n` };
+  };
+}
+
+/** Serves CPU and heap profiles of this process. Only one profile is taken at a time. */
+class ProfileHandlers {
+  private readonly profiler: Profiler;
+  private readonly clock: Clock;
+  private isBusy = false;
+
+  constructor(profiler: Profiler, clock: Clock) {
+    this.profiler = profiler;
+    this.clock = clock;
+  }
+
+  /** The query parameter `seconds` is the duration of the profile. */
+  handler(kind: keyof Profiler, fileName: string): HttpHandler {
+    return async ({ query, signal }) => {
+      const text = query.get('seconds') ?? String(DEFAULT_SECONDS);
+      const seconds = Number(text);
+      if (!/^\d{1,2}$/.test(text) || seconds < 1 || seconds > MAX_SECONDS)
+        return { status: 400, body: `seconds must be a whole number from 1 to ${MAX_SECONDS}\n` };
+      if (this.isBusy) return { status: 409, body: 'another profile is being taken\n' };
+      this.isBusy = true;
+      try {
+        const body = await this.profiler[kind](() => sleep(this.clock, seconds * 1_000, signal));
+        const headers = { 'content-disposition': `attachment; filename="${fileName}"` };
+        return { status: 200, contentType: 'application/json', headers, body };
+      } catch (error) {
+        // The client has closed the connection.
+        if (signal.aborted) return { status: 503, body: 'cancelled\n' };
+        throw error;
+      } finally {
+        this.isBusy = false;
+      }
+    };
+  }
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
-import { isAborted, sleep } from '../../async/deadline.ts';
+import { isAborted, pause } from '../../async/deadline.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
@@ -11,8 +11,9 @@ import type { TlsSource } from '../http/http-server.ts';
 import { CLOCK_SKEW, RENEW_BEFORE, VALID_FOR, selfSignedCertificate } from './self-signed-certificate.ts';
 import type { KeyPair } from './self-signed-certificate.ts';
 
-/** The interval at which the certificate is checked for a change, as in controller-runtime's certwatcher. */
+/** As in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;
+
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
@@ -23,7 +24,7 @@ export interface ServingCertificateOptions {
   readonly files: CertificateFiles | undefined;
   /** The name of this host in a self-signed certificate. */
   readonly hostname: string;
-  /** The TLS settings beside key and certificate. */
+  /** Beside key and certificate. */
   readonly settings: SecureContextOptions;
   readonly clock: Clock;
   readonly random: Random;
@@ -57,8 +58,7 @@ export class ServingCertificate implements TlsSource {
   async watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void> {
     const { clock, logger, files } = this.options;
     while (!isAborted(signal)) {
-      // A sleep that the signal aborts is not a failure, so its error is ignored.
-      await sleep(clock, CHECK_INTERVAL, signal).catch(() => {});
+      await pause(clock, CHECK_INTERVAL, signal);
       if (isAborted(signal)) return;
       try {
         const settings = await this.next(signal);
@@ -76,17 +76,13 @@ export class ServingCertificate implements TlsSource {
     }
   }
 
-  /**
-   * Reads or renews the certificate. Returns the TLS settings with this certificate; `undefined` if the server uses it
-   * already.
-   */
+  /** The TLS settings with the certificate as it is now; `undefined` if the server uses it already. */
   private async next(signal: AbortSignal): Promise<SecureContextOptions | undefined> {
     const { current } = this;
     const pair = await this.read(signal);
     if (pair.cert === current?.cert && pair.key === current.key) return undefined;
     const settings = { ...this.options.settings, cert: pair.cert, key: pair.key };
-    // Throws if the key does not belong to the certificate. That can happen while the two files are replaced one after
-    // the other.
+    // Throws if the key does not belong to the certificate, while the two files are replaced one after the other.
     createSecureContext(settings);
     const expiresAt = new X509Certificate(pair.cert).validToDate.getTime();
     this.current = { ...pair, expiresAt };

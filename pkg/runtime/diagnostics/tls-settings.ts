@@ -1,7 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions, SecureVersion } from 'node:tls';
 
-/** The minimum TLS version of the diagnostics server, unless a flag sets another one. */
 export const DEFAULT_MIN_TLS_VERSION = 'VersionTLS12';
 
 const VERSIONS: Readonly<Record<string, SecureVersion>> = {
@@ -11,12 +10,9 @@ const VERSIONS: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** The cipher suites of TLS 1.3, which are always allowed, as in Go. */
+/** Always allowed, as in Go. */
 const TLS_13_SUITES = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
-/**
- * Maps Go's names of TLS cipher suites to the names in OpenSSL. Go's suites with RC4 and 3DES are absent, because
- * OpenSSL's default build lacks them.
- */
+/** OpenSSL's names by Go's. Suites with RC4 and 3DES are absent, because OpenSSL's default build lacks them. */
 export const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
@@ -39,10 +35,7 @@ export const SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
 };
 
-/**
- * Returns the TLS settings for the values of the flags --tls-min-version and --tls-cipher-suites. Throws an error with
- * one sentence about a wrong value.
- */
+/** For the values of --tls-min-version and --tls-cipher-suites. Throws an error with one sentence about a wrong value. */
 export function tlsSettings(version: string, suites: string): SecureContextOptions {
   const minVersion = VERSIONS[version];
   if (minVersion === undefined)

@@ -6,9 +6,7 @@ import type { TransportRequest } from '../../kube/transport/transport.ts';
 import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease } from '../testing/election.ts';
 import type { Candidate } from '../testing/election.ts';
 
-/**
- * The longest pause between two attempts of a candidate to acquire the lease: the retry period plus the largest jitter.
- */
+/** Between two attempts of a candidate: the retry period plus the largest jitter. */
 const LONGEST_RETRY = 4_400;
 
 const watches = (environment: ElectionEnvironment): readonly string[] =>
@@ -23,7 +21,7 @@ const forbidden: Intercept = ({ path }) =>
     ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'not for you' })
     : undefined;
 
-/** Starts a leader and a candidate, and advances the clock until the candidate has waited for ten seconds. */
+/** Starts a leader and a candidate that has waited for ten seconds. */
 async function startLeaderAndCandidate(
   intercept?: Intercept,
 ): Promise<{ environment: ElectionEnvironment; leader: Candidate; candidate: Candidate }> {
@@ -104,8 +102,7 @@ describe('A candidate that watches the Lease', () => {
       environment.write(heldLease('pod-0'));
       environment.server.latency = 100;
       const candidate = environment.candidate().start();
-      // The fake API server answers after 100 ms. So the candidate has read the Lease after 100 ms, has listed the
-      // Leases after 200 ms, and opens its watch by 500 ms.
+      // The candidate reads the Lease within 100 ms, lists within 200 ms, and watches by 500 ms.
       candidate.intercept = async ({ path, signal }) => {
         if (path.includes('watch=true')) await sleep(environment.clock, 200, signal);
         return undefined;

@@ -10,9 +10,8 @@ import type { KubeClient, KubeObject, ObjectKey } from '../../kube/types.ts';
 import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics.ts';
 import type { Leadership } from '../leadership.ts';
-import { LeaseLock } from './lease-lock.ts';
-import type { Instant, LeaseVersion, WrittenLease } from './lease-lock.ts';
-import { leaseSpecOf } from './lease.ts';
+import { LeaseLock, leaseSpecOf } from './lease.ts';
+import type { Instant, LeaseVersion, WrittenLease } from './lease.ts';
 import { ReleaseWatch } from './release-watch.ts';
 import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings } from './timings.ts';
 import type { ElectionTimings } from './timings.ts';
@@ -23,51 +22,47 @@ export interface LeaderElectionOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly lease: ObjectKey;
-  /** The host name of this process, for the election identity `hostname_uuid`. */
+  /** For the election identity `hostname_uuid`. */
   readonly hostname: string;
   readonly timings?: ElectionTimings;
   readonly metrics?: LeaderElectionMetrics;
-  /** Records an Event on the Lease when this process starts leading and when it stops leading. */
   readonly recorder?: EventRecorder;
 }
 
-/** The error of a process that has lost the lease: another process holds the lease or may soon hold it. */
+/** Another process holds the lease or may soon hold it. */
 export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 
   constructor(why: string, options?: ErrorOptions) {
-    // The error message begins like that of controller-runtime, so that operators find it in logs.
+    // As in controller-runtime, so that operators find it in logs.
     super(`leader election lost: ${why}`, options);
   }
 }
 
-/**
- * A version of the Lease, and when this process first read its spec. A candidate judges by this time, not by
- * `renewTime`, whether the lease has expired.
- */
 interface ObservedLease extends LeaseVersion {
-  /** The monotonic time at which this process first read a Lease with this spec, whatever its metadata. */
+  /**
+   * The monotonic time at which this process first read a Lease with this spec, by which, and not by `renewTime`, a
+   * candidate judges whether the lease has expired.
+   */
   readonly observedAt: Ms;
 }
 
 type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'candidate'; readonly observed: ObservedLease | undefined }
-  /** This process leads. `sentAt` is the time at which this process sent its latest successful write of the Lease. */
+  /** `sentAt` is the time at which this process sent its latest successful write of the Lease. */
   | { readonly kind: 'leading'; readonly lease: LeaseVersion; readonly sentAt: Instant }
   | { readonly kind: 'lost'; readonly sentAt: Instant }
   | { readonly kind: 'released' };
 
 /**
  * Leader election on a Lease, to client-go's rules (tools/leaderelection): the process calls `acquire`, then `hold`
- * while it works, then `release`. A process that loses the lease must exit, because work that it began as leader may
- * still be running. Unlike client-go, a candidate watches the Lease and tries to acquire it as soon as the leader
- * releases it.
+ * while it works, then `release`. A process that loses the lease must exit, because its work may still be running. Unlike
+ * in client-go, a candidate watches the Lease and tries to acquire it as soon as the leader releases it.
  *
- * A candidate takes the lease of another holder only after it has seen the spec of the Lease unchanged for the whole
- * lease duration in that spec, measured by its own monotonic clock. A leader counts the lease duration from the time
- * before it sent its last renewal. So two processes never lead at the same time, however much their wall clocks differ.
- * Only another client that changes or deletes the Lease can break this rule.
+ * A candidate takes the lease of another holder only after the spec of the Lease was unchanged for the lease duration in
+ * it, by its own monotonic clock. A leader counts that duration from before it sent its last renewal. So two processes
+ * never lead at the same time, unless another client changes or deletes the Lease.
  */
 export class LeaderElection implements Leadership {
   readonly identity: string;
@@ -93,16 +88,14 @@ export class LeaderElection implements Leadership {
     if (this.state.kind !== 'leading') return 0;
     const { clock } = this.options;
     const { sentAt } = this.state;
-    // The age of the lease is measured with the monotonic clock and with the wall clock, and the larger age counts,
-    // because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set ahead, the only
-    // effect is that this process counts as not leading until it renews the lease.
+    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set
+    // ahead, this process only counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 
   /**
-   * The health check for `/healthz`. It fails when this process led, its lease expired long ago, and the process still
-   * runs. A process exits when it has lost its lease; if a deadlock or an endless loop prevents this, the kubelet must
-   * restart the process. The rule is that of client-go's HealthzAdaptor.
+   * Fails when the lease of this process expired long ago and the process still runs, as client-go's HealthzAdaptor: if
+   * a deadlock or an endless loop prevents its exit, the kubelet must restart it.
    */
   readonly healthCheck: HealthCheck = {
     name: 'leaderElection',
@@ -116,7 +109,7 @@ export class LeaderElection implements Leadership {
     },
   };
 
-  /** Resolves when this process has become leader. Throws the signal's reason when the signal aborts before that. */
+  /** Resolves when this process has become leader. */
   async acquire(signal: AbortSignal): Promise<void> {
     const { random, metrics } = this.options;
     const { retryPeriod } = this.timings;
@@ -134,10 +127,7 @@ export class LeaderElection implements Leadership {
     this.recordEvent('became leader');
   }
 
-  /**
-   * Renews the lease regularly until the signal aborts. Throws {@link LeadershipLost} when this process loses the lease
-   * or cannot renew it in time.
-   */
+  /** Renews the lease until the signal aborts. Throws {@link LeadershipLost}, also when it cannot renew in time. */
   async hold(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
@@ -153,10 +143,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /**
-   * Releases the lease, so that the next leader need not wait until the lease expires. The caller must first end all
-   * work that needs leadership. Never throws: a lease that cannot be released expires.
-   */
+  /** The caller must first end all work that needs leadership. Never throws: a lease that is not released expires. */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
     this.recordEvent('stopped leading');
@@ -171,10 +158,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /**
-   * Renews the lease once, and repeats a failed attempt until the renew deadline. Throws {@link LeadershipLost} when no
-   * attempt succeeds by then, and at once when an attempt finds that the lease is lost.
-   */
+  /** Repeats a failed attempt until the renew deadline. */
   private async renew(signal: AbortSignal): Promise<void> {
     const { clock } = this.options;
     const { renewDeadline, retryPeriod } = this.timings;
@@ -190,14 +174,13 @@ export class LeaderElection implements Leadership {
   }
 
   /**
-   * Makes one attempt to acquire or renew the lease. Returns false when another process holds the lease, or when the
-   * attempt failed; a failure is logged. Throws {@link LeadershipLost} when this process led and has lost the lease.
+   * Returns false when another process holds the lease, or when the attempt failed, which is logged. Throws
+   * {@link LeadershipLost} when this process led.
    */
   private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
     try {
-      // An attempt may take half the renew deadline, as in controller-runtime: after a request that hangs, there is
-      // time for a second attempt.
+      // As in controller-runtime: after a request that hangs, there is time for a second attempt.
       return await withDeadline(clock, this.timings.renewDeadline / 2, signal, 'reaching the API server', (limited) =>
         this.state.kind === 'leading' ? this.tryRenew(this.state.lease, limited) : this.tryAcquire(limited),
       );
@@ -207,17 +190,14 @@ export class LeaderElection implements Leadership {
       const remedy = remedyOf(error);
       const keys = remedy === undefined ? {} : { remedy };
       if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error, keys);
-      // A conflict is expected: when the leader releases the lease, all candidates try to acquire it at the same time.
+      // When the leader releases the lease, all candidates try to acquire it at the same time.
       else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');
       else this.logger.error('Failed to acquire the lease', error, keys);
       return false;
     }
   }
 
-  /**
-   * Renews the lease by writing over the version of the Lease that this process wrote last. Reads the Lease only when
-   * the Lease has changed or disappeared since that write.
-   */
+  /** Writes over the version that this process wrote last, and reads the Lease only if that is no longer there. */
   private async tryRenew(lease: LeaseVersion, signal: AbortSignal): Promise<boolean> {
     try {
       return this.becomeLeader(await this.lock.update(lease, signal), signal);
@@ -232,8 +212,8 @@ export class LeaderElection implements Leadership {
       throw new LeadershipLost('the lease ran out, and is gone');
     }
     const { spec } = this.observe(object);
-    // client-go renews a lease even if another process has held and released it in the meantime. This process does not
-    // renew such a lease, because its work began before the other process led.
+    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the work
+    // of this process began before that.
     if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
       return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
     const holder = spec.holderIdentity ?? '';
@@ -254,10 +234,7 @@ export class LeaderElection implements Leadership {
     return this.becomeLeader(await this.lock.update(observed, signal), signal);
   }
 
-  /**
-   * Returns the Lease that was read. A candidate also stores the Lease, and keeps the `observedAt` of its first read
-   * until the spec of the Lease changes.
-   */
+  /** A candidate keeps the `observedAt` of its first read until the spec of the Lease changes. */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
     const before = this.state.kind === 'candidate' ? this.state.observed : undefined;
@@ -269,8 +246,7 @@ export class LeaderElection implements Leadership {
   }
 
   private becomeLeader({ object, sentAt }: WrittenLease, signal: AbortSignal): boolean {
-    // The attempt was aborted before the API server's response came, so this process does not lead yet. The next
-    // attempt reads the Lease that the aborted attempt has written.
+    // The response came after the attempt was aborted. The next attempt reads the Lease.
     if (signal.aborted) return false;
     this.state = { kind: 'leading', lease: { object, spec: leaseSpecOf(object) }, sentAt };
     this.reportLeader(this.identity);
@@ -283,15 +259,13 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // A renewal that this process has aborted may still reach the API server. If the renewal changes the Lease after
-      // `clearHolder` has read it, the write of `clearHolder` gets 409 Conflict. So this process calls `clearHolder`
-      // once more.
+      // A renewal that this process has aborted may still reach the API server, between the read and the write.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });
   }
 
-  /** Records an Event on the Lease, with the message that client-go uses. */
+  /** With the messages of client-go. */
   private recordEvent(what: 'became leader' | 'stopped leading'): void {
     if (this.state.kind !== 'leading') return;
     const { metadata } = this.state.lease.object;

@@ -1,26 +1,25 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import type { KubeObject, Resource } from '../../kube/types.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { formatMicroTime } from '../../env/timestamp.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../kube/types.ts';
 
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
 const LeaseSpec = t.readonly(
   t.partial({
-    /** The identity of the process that holds the lease; empty or absent when no process holds it. */
+    /** Empty or absent when no process holds the lease. */
     holderIdentity: t.string,
     leaseDurationSeconds: t.number,
-    /**
-     * When the holder acquired the lease, as MicroTime. The time is for people: candidates do not judge expiry by it.
-     */
+    /** A MicroTime for people: candidates do not judge expiry by it. */
     acquireTime: t.string,
     renewTime: t.string,
-    /** How often the lease has gone from one holder to another. */
     leaseTransitions: t.number,
   }),
 );
 export type LeaseSpec = t.TypeOf<typeof LeaseSpec>;
 
-/** Decodes the spec of a Lease. Throws an error that names the fields whose type is wrong. */
+/** Throws an error that names the fields whose type is wrong. */
 export function leaseSpecOf(object: KubeObject): LeaseSpec {
   const decoded = LeaseSpec.decode(object['spec'] ?? {});
   if (isLeft(decoded)) {
@@ -28,4 +27,114 @@ export function leaseSpecOf(object: KubeObject): LeaseSpec {
     throw new Error(`the lease ${object.metadata.name} cannot be read: spec${fields} has the wrong type`);
   }
   return decoded.right;
+}
+
+export interface LeaseLockOptions {
+  readonly kube: KubeClient;
+  readonly clock: Clock;
+  readonly lease: ObjectKey;
+  readonly identity: string;
+  readonly leaseDuration: Ms;
+}
+
+export interface LeaseVersion {
+  readonly object: KubeObject;
+  readonly spec: LeaseSpec;
+}
+
+export interface Instant {
+  readonly monotonic: Ms;
+  readonly wall: Ms;
+}
+
+export interface WrittenLease {
+  readonly object: KubeObject;
+  /** For the lease duration after this instant, no other candidate takes the lease. */
+  readonly sentAt: Instant;
+}
+
+/** Reads and writes the Lease of one election, as client-go's LeaseLock does. */
+export class LeaseLock {
+  private readonly options: LeaseLockOptions;
+
+  constructor(options: LeaseLockOptions) {
+    this.options = options;
+  }
+
+  get(signal: AbortSignal): Promise<KubeObject | undefined> {
+    return this.options.kube.get(LEASES, this.options.lease, { signal });
+  }
+
+  async create(signal: AbortSignal): Promise<WrittenLease> {
+    const { kube, lease } = this.options;
+    const sentAt = this.now();
+    const object = await kube.create(
+      LEASES,
+      lease.namespace,
+      {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: lease.name, namespace: lease.namespace },
+        spec: { ...this.newSpec(), leaseTransitions: 0 },
+      },
+      { signal },
+    );
+    return { object, sentAt };
+  }
+
+  /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed since then. */
+  async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
+    const { kube, lease, identity } = this.options;
+    const { holderIdentity, acquireTime, leaseTransitions = 0 } = spec;
+    const isRenewal = holderIdentity === identity;
+    const sentAt = this.now();
+    const object = await kube.mergePatch(
+      LEASES,
+      lease,
+      {
+        metadata: { resourceVersion: read.metadata.resourceVersion },
+        spec: {
+          ...this.newSpec(),
+          ...(isRenewal && acquireTime !== undefined ? { acquireTime } : {}),
+          leaseTransitions: isRenewal ? leaseTransitions : leaseTransitions + 1,
+        },
+      },
+      { signal },
+    );
+    return { object, sentAt };
+  }
+
+  /** Empties the holder if this process is the holder. Otherwise returns false and writes nothing. */
+  async clearHolder(signal: AbortSignal): Promise<boolean> {
+    const { kube, lease, identity } = this.options;
+    // A write whose response was lost may have made this process the holder.
+    const object = await this.get(signal);
+    if (object === undefined || leaseSpecOf(object).holderIdentity !== identity) return false;
+    await kube.mergePatch(
+      LEASES,
+      lease,
+      {
+        metadata: { resourceVersion: object.metadata.resourceVersion },
+        spec: { ...this.newSpec(), holderIdentity: '', leaseDurationSeconds: 1 },
+      },
+      { signal },
+    );
+    return true;
+  }
+
+  private newSpec(): LeaseSpec {
+    const now = formatMicroTime(this.options.clock.now());
+    return {
+      holderIdentity: this.options.identity,
+      // Rounded up, so that no other candidate takes the lease before it expires for this process.
+      leaseDurationSeconds: Math.ceil(this.options.leaseDuration / 1000),
+      acquireTime: now,
+      renewTime: now,
+    };
+  }
+
+  private now(): Instant {
+    const { clock } = this.options;
+    return { monotonic: clock.monotonic(), wall: clock.now() };
+  }
 }

@@ -17,19 +17,14 @@ export interface ReleaseWatchOptions {
 }
 
 /**
- * Watches one Lease and wakes the candidate when the leader releases the lease.
- *
- * The watch only tells the candidate when to make an attempt to acquire the lease; the attempt itself reads the Lease
- * and decides. If the watch does not work, the candidate still makes an attempt after each retry period.
+ * Wakes the candidate when the leader releases the lease. The watch only says when to make an attempt, which reads the
+ * Lease and decides. If the watch does not work, the retry period applies.
  */
 export class ReleaseWatch {
   private readonly options: ReleaseWatchOptions;
   private readonly stopping = new AbortController();
   private isWatching = false;
-  /**
-   * Whether the leader has released the lease since the latest `wait` ended, e.g. while the candidate tried to acquire
-   * the lease.
-   */
+  /** Since the latest `wait` ended, e.g. while the candidate tried to acquire the lease. */
   private isReleased = false;
   private wake: (() => void) | undefined;
 
@@ -37,10 +32,7 @@ export class ReleaseWatch {
     this.options = options;
   }
 
-  /**
-   * Waits `span` ms, or until the leader releases the lease. Throws the signal's reason when the signal aborts before
-   * that.
-   */
+  /** Waits `span` ms, or until the leader releases the lease. */
   async wait(span: Ms, signal: AbortSignal): Promise<void> {
     this.startWatching();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -60,10 +52,7 @@ export class ReleaseWatch {
     this.stopping.abort(new Error('the lease is not waited for any more'));
   }
 
-  /**
-   * Starts the watch of the Lease, at the first `wait`. Most managers run as a single replica and become leader at
-   * once, so that they never need the watch.
-   */
+  /** Only at the first `wait`: a single replica becomes leader at once, and never needs the watch. */
   private startWatching(): void {
     if (this.isWatching) return;
     this.isWatching = true;

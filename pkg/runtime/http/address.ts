@@ -6,9 +6,8 @@ export interface ListenAddress {
 }
 
 /**
- * Parses an address in the format of Go programs: `:9440`, `127.0.0.1:9440`, `[::1]:9440`, `localhost:9440`. Returns
- * `undefined` for `0` and the empty string, which switch the server off. Throws an error that names the command-line
- * flag `flag`.
+ * Parses an address in the format of Go programs: `:9440`, `127.0.0.1:9440`, `[::1]:9440`. `undefined` for `0` and the
+ * empty string, which switch the server off. Throws an error that names the flag.
  */
 export function parseAddress(flag: string, text: string): ListenAddress | undefined {
   if (text === '0' || text === '') return undefined;

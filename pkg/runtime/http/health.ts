@@ -3,28 +3,23 @@ import { notFound } from './http-server.ts';
 
 export interface HealthCheck {
   readonly name: string;
-  /** Returns the problem in words for an operator; `undefined` when the health check passes. */
+  /** The problem in words for an operator; `undefined` when the check passes. */
   readonly check: () => string | undefined;
 }
 
-/** A health check that passes as long as the process responds at all. */
+/** Passes as long as the process responds at all. */
 export const ping: HealthCheck = { name: 'ping', check: () => undefined };
 
 export interface HealthChecks {
-  /** The health checks of `/healthz`. The kubelet restarts the container when one of them fails. */
+  /** The kubelet restarts the container when one of these fails. */
   readonly healthz: readonly HealthCheck[];
-  /**
-   * The health checks of `/readyz`. While one of them fails, the pod gets no traffic, and the Deployment does not count
-   * the pod as available.
-   */
+  /** While one of these fails, the pod gets no traffic and does not count as available. */
   readonly readyz: readonly HealthCheck[];
 }
 
 /**
- * Serves `/healthz` and `/readyz` as controller-runtime does, with the response 200 `ok` or 500. `?verbose` lists the
- * health checks, `?exclude=x` skips the health check x, and `/readyz/x` runs the health check x alone. Unlike
- * controller-runtime, a failed health check shows its reason: the reason contains no secrets, and operators read it
- * with `curl`.
+ * Serves `/healthz` and `/readyz` as controller-runtime does: `?verbose` lists the checks, `?exclude=x` skips one, and
+ * `/readyz/x` runs one alone. Unlike there, a failed check shows its reason, which contains no secrets.
  */
 export function healthHandler(checks: HealthChecks): HttpHandler {
   return (request) => {

@@ -10,7 +10,7 @@ import { formatAddress } from './address.ts';
 import { healthHandler } from './health.ts';
 import { HttpServer } from './http-server.ts';
 import type { HttpHandler, HttpServerOptions } from './http-server.ts';
-import { metricsHandler } from './metrics-handler.ts';
+import { metricsHandler } from '../metrics.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Server, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Ms } from '../../env/clock.ts';
 import { aborted, untilAborted } from '../../async/deadline.ts';
@@ -9,16 +10,15 @@ import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import { formatAddress } from './address.ts';
 import type { ListenAddress } from './address.ts';
-import { limitConnections } from './connection-limit.ts';
 import type { Runnable } from '../runnable.ts';
 
 export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The header Authorization; undefined if the request has none. */
+  /** The header Authorization. */
   readonly authorization?: string;
-  /** Reads the body as text. Returns `undefined` if it has more than `limit` bytes. */
+  /** `undefined` if the body has more than `limit` bytes. */
   readonly readBody: (limit: number) => Promise<string | undefined>;
   /** Aborts when the connection of the request closes, and after the response has been sent. */
   readonly signal: AbortSignal;
@@ -31,28 +31,25 @@ export interface HttpResponse {
   readonly body: string;
 }
 
-/**
- * A function that responds to an HTTP request. A handler can wrap another handler, for example to authorize requests.
- */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse> | HttpResponse;
 
 /** The key, certificate and TLS settings of a server. */
 export interface TlsSource {
-  /** Returns the TLS settings with which the server starts. Throws if there is no usable certificate. */
+  /** The TLS settings with which the server starts. Throws if there is no usable certificate. */
   load(signal: AbortSignal): Promise<SecureContextOptions>;
   /** Calls `apply` after each change of the certificate, until the signal aborts. */
   watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void>;
 }
 
 export interface HttpServerOptions {
-  /** The name of the server in logs and errors, e.g. `health probes`. */
+  /** For logs and errors, e.g. `health probes`. */
   readonly name: string;
   readonly address: ListenAddress;
   readonly handler: HttpHandler;
   readonly logger: Logger;
   /** How long a client may take to send a request; default: 10 s. */
   readonly requestTimeout?: Ms;
-  /** The HTTP methods that the handler serves; default: GET and HEAD. */
+  /** Default: GET and HEAD. */
   readonly methods?: readonly string[];
   /** Undefined: plain HTTP. */
   readonly tls?: TlsSource;
@@ -60,17 +57,14 @@ export interface HttpServerOptions {
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** How long a client may take to send a request. */
 const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
+/** A kubelet opens one connection per probe, and a few scrapers keep one each. */
+const MAX_CONNECTIONS = 64;
 
-/**
- * The reason with which the signal of a request aborts. An abort without a given reason would create a new exception
- * each time.
- */
+/** An abort without a given reason would create a new exception each time. */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 
-/** An HTTP server, or an HTTPS server if it has a {@link TlsSource}. */
 export class HttpServer implements Runnable {
   readonly name: string;
   readonly needsLeadership = false;
@@ -82,22 +76,16 @@ export class HttpServer implements Runnable {
     this.name = options.name;
   }
 
-  /** Resolves when the server accepts connections. Throws the signal's reason when the signal aborts before that. */
   async started(signal: AbortSignal): Promise<void> {
     await untilAborted(signal, () => this.listening.promise);
   }
 
-  /**
-   * Resolves when the server listens. The result is the address with the actual port, also if the configured port is 0.
-   */
+  /** Resolves when the server listens, with the actual port, also if the configured port is 0. */
   address(): Promise<ListenAddress> {
     return this.listening.promise;
   }
 
-  /**
-   * Accepts connections until the signal aborts. Throws when the certificate cannot be loaded, when the server cannot
-   * listen on its address, or when the server fails later.
-   */
+  /** Throws when the certificate cannot be loaded, the server cannot listen on its address, or fails later. */
   async run(signal: AbortSignal): Promise<void> {
     const { address, logger, name, tls, requestTimeout = REQUEST_TIMEOUT } = this.options;
     const limits = {
@@ -181,6 +169,30 @@ export class HttpServer implements Runnable {
   };
 }
 
+/**
+ * When a further client connects, the server closes the connection that has been open longest, and does not refuse the
+ * new one: clients that hold connections must not keep the kubelet's probes out. `closeAll` closes all connections, also
+ * those whose TLS handshake has not ended.
+ */
+function limitConnections(server: Server): { readonly closeAll: () => void } {
+  // The oldest comes first: a Set keeps the order of insertion.
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    for (const oldest of open) {
+      if (open.size <= MAX_CONNECTIONS) break;
+      open.delete(oldest);
+      oldest.destroy();
+    }
+  });
+  return {
+    closeAll: () => {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
 async function readBody(request: IncomingMessage, limit: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -198,7 +210,7 @@ export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
   body: 'method not allowed\n',
 });
 
-/** Describes in words why a server cannot listen, because Node's own messages begin with a system call and a code. */
+/** Node's own messages begin with a system call and a code. */
 function describeListenError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'the port is taken by another process';

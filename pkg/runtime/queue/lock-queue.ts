@@ -2,32 +2,24 @@ import type { Clock, Ms } from '../../env/clock.ts';
 
 interface WaitingEntry {
   readonly names: readonly string[];
-  /** The monotonic time of the latest request for the lock. */
   readonly requestedAt: Ms;
 }
 
-/**
- * An entry that has not asked for the lock again for this long loses its place in the queue. A waiting entry asks again
- * when the queue wakes it, and at the latest after about a second.
- */
+/** An entry that has not asked again for this long loses its place. It asks when woken, or after about a second. */
 const WAITING_ENTRY_TTL: Ms = 5_000;
 
 /**
- * Locks on names. Each entry asks for the lock on a list of names. An entry that does not get this lock keeps a place
- * in the queue and occupies no worker. The queue wakes the entry when the entry can get the lock. Entries that need the
- * same name get the lock in the order of their first requests.
+ * Locks on names. An entry that does not get the lock on all its names keeps a place and occupies no worker; the queue
+ * wakes it when it can get them. Entries that need the same name get it in the order of their first requests.
  */
 export class LockQueue {
   private readonly clock: Clock;
   private readonly wake: (id: string) => void;
   private readonly locked = new Set<string>();
-  /** The entries that were refused the lock, by their ID, in the order of their first request. */
+  /** By ID, in the order of the first request. */
   private readonly waiting = new Map<string, WaitingEntry>();
 
-  /**
-   * The function `wake` gets the ID of the entry that should call `tryRun` again. A lost wake-up only costs time,
-   * because a waiting entry asks again after about a second.
-   */
+  /** `wake` gets the ID of an entry that should call `tryRun` again. */
   constructor(options: { readonly clock: Clock; readonly wake: (id: string) => void }) {
     this.clock = options.clock;
     this.wake = options.wake;
@@ -41,7 +33,7 @@ export class LockQueue {
     const now = this.clock.monotonic();
     for (const [each, { requestedAt }] of this.waiting)
       if (now - requestedAt >= WAITING_ENTRY_TTL) this.waiting.delete(each);
-    // `set` keeps the position of a known ID in the Map. So an entry that asks again keeps its place in the queue.
+    // `set` keeps the place of a known ID.
     this.waiting.set(id, { names, requestedAt: now });
     if (!this.next().includes(id)) return undefined;
     this.waiting.delete(id);
@@ -58,10 +50,7 @@ export class LockQueue {
     }
   }
 
-  /**
-   * Returns the IDs of the waiting entries that can get the lock now: none of their names is locked, and no earlier
-   * entry waits for any of them.
-   */
+  /** The IDs of the entries that can get the lock now: no name is locked, and no earlier entry waits for any of them. */
   private next(): readonly string[] {
     const taken = new Set(this.locked);
     const ids: string[] = [];

@@ -30,27 +30,26 @@ export interface ReadyItem {
   /** The keys of a group wait for the same remote system, so a system that hangs holds only the slots of its group. */
   readonly group: string;
   readonly priority: QueuePriority;
-  /** The monotonic time at which the item became ready. */
+  /** Monotonic. */
   readonly readySince: Ms;
 }
 
 interface Group<Item> {
   running: number;
   handOuts: number;
-  /** The ready items of each priority, in the order in which they came. */
+  /** In the order in which they came. */
   readonly ready: Readonly<Record<QueuePriority, Map<string, Item>>>;
 }
 
 interface Namespace<Item> {
   running: number;
-  /** The groups that have ready or running items. A group that hands out an item moves to the end. */
+  /** Those with ready or running items. A group that hands out an item moves to the end. */
   readonly groups: Map<string, Group<Item>>;
 }
 
 /**
- * The keys that are ready, and the choice of the next one: the namespaces that have a free slot take turns, then the
- * groups of the namespace that have a free slot, and within a group the priorities go in their order, each first in,
- * first out.
+ * Chooses the next of the keys that are ready: the namespaces that have a free slot take turns, then their groups, and
+ * within a group the priorities go in their order, each first in, first out.
  */
 export class ReadyKeys<Item extends ReadyItem> {
   private readonly slots: Slots;
@@ -77,7 +76,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.forgetIfEmpty(item);
   }
 
-  /** Removes and returns the next item; undefined when no item is ready or none has a free slot. */
+  /** Undefined when no item has a free slot. */
   take(): Item | undefined {
     if (this.running >= this.slots.total) return undefined;
     for (const [namespace, { running, groups }] of this.namespaces) {

@@ -1,11 +1,30 @@
 import { expect } from 'chai';
-import { key, startQueue, takeAll } from '../testing/workqueue.ts';
 import type { Ms } from '../../env/clock.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import type { ObjectKey } from '../../kube/types.ts';
 import { Workqueue } from './workqueue.ts';
 import type { WorkqueueMetrics } from './workqueue.ts';
 
-// Many test cases of this file are those of client-go's util/workqueue.
+// Many test cases of this file are those of client-go's util/workqueue and of controller-runtime's priority queue.
+
+const key = (name: string): ObjectKey => ({ namespace: 'default', name });
+
+const startQueue = (): { readonly clock: VirtualClock; readonly queue: Workqueue } => {
+  const clock = new VirtualClock();
+  return { clock, queue: new Workqueue({ clock }) };
+};
+
+/** Takes all ready keys in order, each after the one before is done, and returns their names. */
+async function takeAll(queue: Workqueue): Promise<readonly string[]> {
+  const names: string[] = [];
+  while (queue.length > 0) {
+    const next = await queue.get();
+    if (next === undefined) break;
+    names.push(next.name);
+    queue.done(next);
+  }
+  return names;
+}
 
 const [a, b, c] = [key('a'), key('b'), key('c')];
 
@@ -42,14 +61,6 @@ describe('The workqueue', () => {
     expect(first).to.deep.equal(a);
     expect(await takeAll(queue)).to.deep.equal(['a']);
     expect(queue.length).to.equal(0);
-  });
-
-  it('hands out a key again that was done', async () => {
-    const { queue } = startQueue();
-    queue.add(a);
-    expect(await takeAll(queue)).to.deep.equal(['a']);
-    queue.add(a);
-    expect(await takeAll(queue)).to.deep.equal(['a']);
   });
 
   it('serves idle workers in the order of their calls', async () => {
@@ -105,15 +116,6 @@ describe('The workqueue', () => {
   });
 
   describe('addAfter', () => {
-    it('makes a key ready after the delay', async () => {
-      const { queue, clock } = startQueue();
-      queue.addAfter(a, 50);
-      await clock.advance(49);
-      expect(queue.length).to.equal(0);
-      await clock.advance(1);
-      expect(await takeAll(queue)).to.deep.equal(['a']);
-    });
-
     it('makes a key ready at once without a delay', () => {
       const { queue, clock } = startQueue();
       queue.addAfter(a, 0);
@@ -160,17 +162,6 @@ describe('The workqueue', () => {
       queue.addAfter(a, 1000);
       expect(await takeAll(queue)).to.deep.equal(['a']);
       expect(clock.pendingTimers()).to.deep.equal([]);
-    });
-
-    it('holds back a key that is being processed until it is done', async () => {
-      const { queue, clock } = startQueue();
-      queue.add(a);
-      await queue.get();
-      queue.addAfter(a, 100);
-      await clock.advance(100);
-      expect(queue.length).to.equal(0);
-      queue.done(a);
-      expect(await takeAll(queue)).to.deep.equal(['a']);
     });
   });
 
@@ -276,5 +267,63 @@ describe('The workqueue', () => {
       'worked 0',
       'added',
     ]);
+  });
+});
+
+describe('The priority of a key', () => {
+  it('puts urgent before normal, and normal before low', async () => {
+    const { queue } = startQueue();
+    queue.add(a);
+    queue.add(b, 'low');
+    queue.add(c, 'urgent');
+    expect(queue.length).to.equal(3);
+    expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+  });
+
+  it('counts for one hand-out', async () => {
+    const { queue, clock } = startQueue();
+    queue.add(a, 'urgent');
+    await queue.get();
+    queue.addAfter(b, 5);
+    queue.addAfter(a, 10);
+    queue.done(a);
+    await clock.advance(10);
+    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+  });
+
+  it('is the highest of all adds', async () => {
+    const { queue, clock } = startQueue();
+    queue.add(a, 'low');
+    queue.add(b, 'low');
+    queue.add(b);
+    queue.add(b, 'low');
+    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    queue.addAfter(a, 10, 'low');
+    queue.addAfter(b, 10, 'low');
+    queue.addAfter(b, 20, 'normal');
+    await clock.advance(10);
+    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+  });
+
+  it('stays low for a key that is added again while it is processed with low', async () => {
+    const { queue, clock } = startQueue();
+    queue.add(a, 'low');
+    await queue.get();
+    queue.addAfter(a, 10);
+    queue.done(a);
+    await clock.advance(10);
+    queue.add(b);
+    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+  });
+
+  it('is raised for a key that is being processed', async () => {
+    const { queue } = startQueue();
+    queue.add(a, 'low');
+    await queue.get();
+    queue.add(a, 'low');
+    queue.add(b, 'low');
+    queue.add(a);
+    queue.done(a);
+    expect(await takeAll(queue)).to.deep.equal(['a', 'b']);
   });
 });

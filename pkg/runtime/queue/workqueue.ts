@@ -3,21 +3,17 @@ import type { ObjectKey } from '../../kube/types.ts';
 import type { QueuePriority, ReadyItem, Slots } from './ready-keys.ts';
 import { ReadyKeys, isHigher } from './ready-keys.ts';
 
-/**
- * The shortest and the longest backoff of a key, as client-go's default for controllers: 5 ms after the first failure,
- * doubling up to 1000 s (default_rate_limiters.go).
- */
+/** The backoff of a key doubles between these bounds of client-go (default_rate_limiters.go). */
 const BASE_BACKOFF: Ms = 5;
 const MAX_BACKOFF: Ms = 1_000_000;
 
 export interface WorkqueueMetrics {
   recordAdd(): void;
   recordRetry(): void;
-  /** Records how long, in ms, a key was ready before a worker took it. */
+  /** How long a key was ready before a worker took it. */
   recordQueueDuration(span: Ms): void;
-  /** Records how long, in ms, a worker processed a key. */
   recordWorkDuration(span: Ms): void;
-  /** Registers gauges whose values are computed at each scrape of Prometheus. */
+  /** These values are computed at each scrape. */
   registerGauges(queue: { depth(): number; processing(): readonly Ms[] }): void;
 }
 
@@ -27,19 +23,18 @@ export interface WorkqueueOptions {
   /** How many keys may be processed at the same time. Undefined: as many as there are calls of `get`. */
   readonly slots?: Slots;
   /**
-   * Returns the group of a key within its namespace, for example the remote system that its reconcile calls. Called when
-   * the key becomes ready, and when a ready key is added again. Undefined: a namespace is one group.
+   * The group of a key within its namespace, for example the remote system that its reconcile calls; read when the key
+   * becomes ready, and when a ready key is added again. Undefined: a namespace is one group.
    */
   readonly groupOf?: (key: ObjectKey) => string;
 }
 
 const UNLIMITED: Slots = { group: Infinity, namespace: Infinity, total: Infinity };
 
-/** A key in the workqueue. Each key has at most one item, with the earliest time of all additions of the key. */
 interface Item {
   readonly key: ObjectKey;
   priority: QueuePriority;
-  /** The entry of the item among the ready keys, while the key is ready and not being processed. */
+  /** Set while the key is ready and not being processed. */
   ready?: ReadyKey;
   state:
     | { readonly kind: 'waiting'; readonly until: Ms; readonly timer: Timer }
@@ -71,11 +66,10 @@ export class Workqueue {
   private readonly metrics: WorkqueueMetrics | undefined;
   private readonly items = new Map<string, Item>();
   private readonly processing = new Map<string, Processing>();
-  /** The keys that are ready and are not being processed. */
   private readonly ready: ReadyKeys<ReadyKey>;
   private readonly groupOf: (key: ObjectKey) => string;
   private readonly slots: Slots;
-  /** How often each key was added with backoff since its last `forget`. */
+  /** How often each key was added with backoff since `forget`. */
   private readonly failures = new Map<string, number>();
   private readonly idleWorkers: ((key: ObjectKey | undefined) => void)[] = [];
   private shuttingDown = false;
@@ -92,17 +86,16 @@ export class Workqueue {
     });
   }
 
-  /** The number of keys that are ready and wait for a worker. */
+  /** The number of keys that wait for a worker. */
   get length(): number {
     return this.ready.size;
   }
 
-  /** The largest number of keys that are processed at the same time; `Infinity` if it is not limited. */
+  /** How many keys are processed at the same time at most. */
   get mostWorkers(): number {
     return this.slots.total;
   }
 
-  /** Makes the key ready for a worker now. Does nothing after `shutDown`. */
   add(key: ObjectKey, priority: QueuePriority = 'normal'): void {
     if (this.shuttingDown) return;
     const id = idOf(key);
@@ -116,10 +109,7 @@ export class Workqueue {
     } else if (item.ready !== undefined) this.replace(item, item.ready);
   }
 
-  /**
-   * Makes the key ready for a worker in `delay` ms, or earlier if the key is already queued for an earlier time. The
-   * default priority is `low` for a key that is being processed with priority `low`, and `normal` for any other key.
-   */
+  /** The default priority is `low` for a key that is being processed with `low`, and `normal` for any other. */
   addAfter(key: ObjectKey, delay: Ms, priority?: QueuePriority): void {
     if (this.shuttingDown) return;
     const id = idOf(key);
@@ -140,7 +130,7 @@ export class Workqueue {
     }
   }
 
-  /** Makes the key ready for a worker after the backoff of the key. The backoff doubles at each call until `forget`. */
+  /** Adds the key after its backoff, which doubles at each call until `forget`. */
   addRateLimited(key: ObjectKey): void {
     const id = idOf(key);
     const failures = this.failures.get(id) ?? 0;
@@ -148,15 +138,12 @@ export class Workqueue {
     this.addAfter(key, Math.min(BASE_BACKOFF * 2 ** failures, MAX_BACKOFF));
   }
 
-  /** Resets the backoff of the key. A queued key stays in the workqueue. */
+  /** Resets the backoff of the key, which stays queued. */
   forget(key: ObjectKey): void {
     this.failures.delete(idOf(key));
   }
 
-  /**
-   * Waits for the next key; returns `undefined` when the workqueue is shut down and no key can be handed out. The
-   * worker must call `done` after it has processed the key.
-   */
+  /** The next key, for which the worker must call `done`; `undefined` after `shutDown` when no key can be handed out. */
   get(): Promise<ObjectKey | undefined> {
     const next = this.takeNext();
     if (next !== undefined) return Promise.resolve(next);
@@ -164,7 +151,6 @@ export class Workqueue {
     return new Promise((resolve) => this.idleWorkers.push(resolve));
   }
 
-  /** Records that the worker has processed the key. A key that was added while it was processed is handed out again. */
   done(key: ObjectKey): void {
     const id = idOf(key);
     const processed = this.processing.get(id);
@@ -177,10 +163,7 @@ export class Workqueue {
     this.dispatch();
   }
 
-  /**
-   * Ignores keys that are added after this call, and removes the keys that are not ready yet. Keys that are ready are
-   * still handed out.
-   */
+  /** Ignores later additions, and removes the keys that are not ready yet. Ready keys are still handed out. */
   shutDown(): void {
     this.shuttingDown = true;
     for (const [id, { state }] of this.items) {
@@ -233,7 +216,6 @@ export class Workqueue {
     this.dispatch();
   }
 
-  /** Gives ready keys to idle workers, until no key can be handed out or no worker is idle. */
   private dispatch(): void {
     while (this.idleWorkers.length > 0) {
       const next = this.takeNext();
@@ -258,8 +240,5 @@ function raisePriority(item: Item, priority: QueuePriority): void {
   item.priority = isHigher(priority, current) ? priority : current;
 }
 
-/**
- * Returns the ID of a key: `namespace/name`. The ID is unique, because Kubernetes namespaces and names contain no
- * slash.
- */
+/** Unique, because namespaces and names contain no slash. */
 const idOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;

@@ -18,7 +18,7 @@ import { Metrics } from '../metrics.ts';
 
 export const LEASE = { namespace: 'capaf-system', name: 'controller-leader-election-capaf' };
 
-/** The clock of another machine, whose wall clock is wrong by `skew` ms. */
+/** The clock of another machine. */
 class SkewedClock implements Clock {
   private readonly clock: Clock;
   private readonly skew: Ms;
@@ -41,10 +41,7 @@ class SkewedClock implements Clock {
   }
 }
 
-/**
- * One process of the leader election, which acquires the lease, holds it, and releases it when the test stops the
- * process.
- */
+/** One process of the leader election. */
 export class Candidate {
   readonly logger = new MemoryLogger();
   readonly registry = new Registry();
@@ -54,7 +51,7 @@ export class Candidate {
   readonly election: LeaderElection;
   state: 'waiting' | 'leading' | 'lost' | 'stopped' = 'waiting';
   error: unknown;
-  /** Simulates a fault of this candidate's connection to the API server; by default there is no fault. */
+  /** A fault of this candidate's connection to the API server. */
   intercept: Intercept = () => undefined;
   private ended: Promise<void> = Promise.resolve();
 
@@ -94,9 +91,7 @@ export class Candidate {
     return this;
   }
 
-  /**
-   * Stops the candidate as the manager stops: the candidate holds the lease until its work has ended, then releases it.
-   */
+  /** As the manager stops: holds the lease until the work has ended, then releases it. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('stop'));
     await this.ended;
@@ -123,7 +118,6 @@ export class Candidate {
   }
 }
 
-/** The environment of an election test: an API server with one Lease and several candidates. */
 export class ElectionEnvironment {
   readonly clock = new VirtualClock();
   readonly random: SeededRandom;
@@ -138,7 +132,6 @@ export class ElectionEnvironment {
     return new Candidate(this, hostname, skew, timings);
   }
 
-  /** Starts a candidate and waits until this candidate leads. */
   async leader(hostname = 'pod-1', timings?: ElectionTimings): Promise<Candidate> {
     const candidate = this.candidate(hostname, 0, timings).start();
     await this.clock.settle();
@@ -154,7 +147,7 @@ export class ElectionEnvironment {
     return leaseSpecOf(this.lease());
   }
 
-  /** Changes the Lease as a client outside the election would. */
+  /** As a client outside the election would. */
   write(spec: LeaseSpec): void {
     const kind = this.server.kind('leases');
     if (this.server.storage.get(kind, LEASE) === undefined)
@@ -163,7 +156,6 @@ export class ElectionEnvironment {
   }
 }
 
-/** Returns the spec of a Lease that another process holds. */
 export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec => ({
   holderIdentity,
   leaseDurationSeconds: 15,
@@ -173,7 +165,6 @@ export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSp
   ...more,
 });
 
-/** Returns the spec of a Lease that its last holder has released. */
 export const releasedLease = (): LeaseSpec => heldLease('');
 
 /** Faults of the API server, which a test assigns to `intercept` of a candidate. */

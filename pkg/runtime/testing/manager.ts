@@ -15,12 +15,11 @@ import { LEASE } from './election.ts';
 
 interface PartOptions {
   readonly needsLeadership?: boolean;
-  /** How long the simulated part of the manager takes to stop after its signal has aborted. */
+  /** How long the part takes to stop. */
   readonly stops?: Ms;
   readonly started?: Promise<void>;
 }
 
-/** A manager on a virtual clock, with a fake API server that stores its Lease. */
 export class ManagerHarness {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
@@ -46,7 +45,7 @@ export class ManagerHarness {
     this.manager = new Manager({ clock, logger, ...(this.election === undefined ? {} : { election: this.election }) });
   }
 
-  /** Returns a part of the manager that records its start and its stop in `trace`. */
+  /** Records its start and its stop in `trace`. */
   part(name: string, options: PartOptions = {}): Runnable {
     const { needsLeadership = false, stops = 0, started } = options;
     return {

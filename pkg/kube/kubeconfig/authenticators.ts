@@ -1,40 +1,51 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { KubeConfig, User } from '@kubernetes/client-node';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import type { UnknownRecord } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { parseTimestamp } from '../../env/timestamp.ts';
 
-/** The name of the client-node auth provider that kubeconfig.ts sets for a user with an exec plugin. */
-export const EXEC_PROVIDER = 'exec-plugin';
+// client-node's own authenticators for exec plugins and token files are replaced: the first has no deadline, does not set
+// KUBERNETES_EXEC_INFO, and reports only the stderr of a failed plugin; the second fails while the file is missing, and
+// sends requests as `system:anonymous` for a minute after it has read an empty file.
 
-/**
- * The time limit of an exec plugin. A plugin that gets a token from a cloud needs a second or two; a plugin that hangs
- * must not block the manager for ever.
- */
+/** The type of client-node's authenticators, which client-node does not export. */
+type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
+type AuthenticationOptions = Parameters<Authenticator['applyAuthentication']>[1];
+
+/** The names of the auth providers that kubeconfig.ts sets for a user with an exec plugin or a `tokenFile`. */
+export const EXEC_PROVIDER = 'exec-plugin';
+export const TOKEN_FILE_PROVIDER = 'token-file';
+
+const isProvidedBy = ({ authProvider }: User, name: string): boolean => fieldAt(authProvider, 'name') === name;
+const configOf = ({ authProvider }: User): unknown => fieldAt(authProvider, 'config');
+
+const setToken = (options: AuthenticationOptions, token: string): void =>
+  void Object.assign((options.headers ??= {}), { Authorization: `Bearer ${token}` });
+
+/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+
+/** A plugin that gets a token from a cloud needs a second or two. */
 const PLUGIN_DEADLINE: Ms = 20_000;
-/**
- * A credential is renewed in the background this long before it expires: the time limit of the plugin, plus time for a
- * second attempt.
- */
+/** A credential is renewed in the background this long before it expires: time for two attempts. */
 const RENEW_BEFORE: Ms = 60_000;
 /**
- * A request waits for the renewal of a credential that expires within this time. This margin is necessary because
- * CredentialSource caches a credential for ten seconds, a request takes time, and clocks differ. If the renewal fails,
- * the old credential is used until it expires.
+ * A request waits for the renewal of a credential that expires within this time, because CredentialSource caches it for
+ * ten seconds, a request takes time, and clocks differ. If the renewal fails, the old credential is used until it expires.
  */
 const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
 const MAX_STDERR = 500;
 
-/** Returns why the manager cannot use the exec plugin of a kubeconfig user; `undefined` if the manager can use it. */
+/** Why the manager cannot use the exec plugin of a kubeconfig user. */
 export const refusalOfExecPlugin = (exec: unknown): string | undefined =>
   textAt(exec, 'interactiveMode') === 'Always'
     ? 'the exec plugin has interactiveMode Always, but the manager has no terminal'
     : undefined;
-
-/** The type of client-node's authenticators, which client-node does not export. */
-type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
 interface Plugin {
   readonly apiVersion: string;
@@ -42,10 +53,7 @@ interface Plugin {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string;
-  /**
-   * The cluster that the plugin gets in `spec.cluster` of its ExecCredential; undefined unless the kubeconfig has
-   * `provideClusterInfo: true`.
-   */
+  /** An {@link ExecCluster} if the kubeconfig has `provideClusterInfo: true`. */
   readonly cluster: unknown;
 }
 
@@ -53,18 +61,11 @@ interface Credential {
   readonly token: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
-  /**
-   * The wall clock time at which the credential expires, in ms since 1970; undefined: the credential is valid until the
-   * API server refuses it.
-   */
+  /** In ms since 1970; undefined: the credential is valid until the API server refuses it. */
   readonly expires: Ms | undefined;
 }
 
-/**
- * Gets credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. Replaces client-node's authenticator for
- * exec plugins, which has no deadline, does not set KUBERNETES_EXEC_INFO, and reports only the stderr of a failed
- * plugin.
- */
+/** Gets credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. */
 export class ExecPlugin implements Authenticator {
   private readonly clock: Clock;
   private cached: Credential | undefined;
@@ -75,17 +76,15 @@ export class ExecPlugin implements Authenticator {
   }
 
   isAuthProvider(user: User): boolean {
-    const provider: unknown = user.authProvider;
-    return fieldAt(provider, 'name') === EXEC_PROVIDER;
+    return isProvidedBy(user, EXEC_PROVIDER);
   }
 
-  async applyAuthentication(user: User, options: Parameters<Authenticator['applyAuthentication']>[1]): Promise<void> {
-    const provider: unknown = user.authProvider;
-    const plugin = decodePlugin(fieldAt(provider, 'config'));
+  async applyAuthentication(user: User, options: AuthenticationOptions): Promise<void> {
+    const plugin = decodePlugin(configOf(user));
     const { token, certificate, key } = await this.currentCredential(plugin);
     if (certificate !== undefined) options.cert = certificate;
     if (key !== undefined) options.key = key;
-    if (token !== undefined) Object.assign((options.headers ??= {}), { Authorization: `Bearer ${token}` });
+    if (token !== undefined) setToken(options, token);
   }
 
   private async currentCredential(plugin: Plugin): Promise<Credential> {
@@ -93,8 +92,7 @@ export class ExecPlugin implements Authenticator {
     if (cached !== undefined && this.remaining(cached) > RENEW_BEFORE) return cached;
     const renewal = this.renew(plugin);
     if (cached !== undefined && this.remaining(cached) > WAIT_BEFORE) {
-      // The failure of this renewal is not reported, because the cached credential is still valid. The next request
-      // starts another renewal.
+      // The cached credential is still valid, and the next request starts another renewal.
       renewal.catch(() => {});
       return cached;
     }
@@ -106,7 +104,7 @@ export class ExecPlugin implements Authenticator {
     }
   }
 
-  /** Runs the plugin and caches its credential. While the plugin runs, further calls of this method share the run. */
+  /** Runs the plugin and caches its credential. Calls that come meanwhile share the run. */
   private renew(plugin: Plugin): Promise<Credential> {
     this.renewal ??= this.requestCredential(plugin)
       .then((credential) => (this.cached = credential))
@@ -134,8 +132,7 @@ export class ExecPlugin implements Authenticator {
       const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
       const timer = this.clock.after(PLUGIN_DEADLINE, () => {
         child.kill('SIGKILL');
-        // A child process of the killed plugin may keep the plugin's stdout and stderr open, so this process closes its
-        // own ends.
+        // A child process of the killed plugin may keep these open.
         child.stdout.destroy();
         child.stderr.destroy();
         fail(`gave no credentials within ${PLUGIN_DEADLINE / 1000} s`);
@@ -188,4 +185,77 @@ function decodeCredential(output: string): Credential | undefined {
     expires: parseTimestamp(textAt(status, 'expirationTimestamp') ?? ''),
   };
   return credential.token === undefined && credential.certificate === undefined ? undefined : credential;
+}
+
+/** The extension of a kubeconfig cluster that contains settings for exec plugins. */
+const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
+
+/**
+ * The cluster that an exec plugin with `provideClusterInfo: true` gets in `spec.cluster` of its ExecCredential:
+ * https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+ */
+export interface ExecCluster {
+  readonly server: string | undefined;
+  readonly 'tls-server-name': string | undefined;
+  readonly 'insecure-skip-tls-verify': true | undefined;
+  readonly 'certificate-authority-data': string | undefined;
+  readonly 'proxy-url': string | undefined;
+  readonly 'disable-compression': true | undefined;
+  readonly config: unknown;
+}
+
+/** As client-go gives it to exec plugins. The caller has checked that the file with the certificate authority exists. */
+export function execClusterOf(cluster: UnknownRecord): ExecCluster {
+  const path = textAt(cluster, 'certificate-authority');
+  const extensions: readonly unknown[] = Array.isArray(cluster['extensions']) ? cluster['extensions'] : [];
+  const extension = extensions.find((each) => isRecord(each) && each['name'] === EXEC_EXTENSION);
+  const flag = (field: string): true | undefined => (cluster[field] === true ? true : undefined);
+  return {
+    server: textAt(cluster, 'server'),
+    'tls-server-name': textAt(cluster, 'tls-server-name'),
+    'insecure-skip-tls-verify': flag('insecure-skip-tls-verify'),
+    'certificate-authority-data':
+      textAt(cluster, 'certificate-authority-data') ?? (path === undefined ? undefined : readFileSync(path, 'base64')),
+    'proxy-url': textAt(cluster, 'proxy-url'),
+    'disable-compression': flag('disable-compression'),
+    config: fieldAt(extension, 'extension'),
+  };
+}
+
+/**
+ * Reads a bearer token from a file that is rotated, e.g. by the kubelet for a service account. Like client-go
+ * (transport/token_source.go), TokenFile uses the last token while the file is empty or missing, and after that the field
+ * `token` of the kubeconfig user. After the API server has refused a token, CredentialSource makes a new TokenFile.
+ */
+export class TokenFile implements Authenticator {
+  private lastToken: string | undefined;
+
+  isAuthProvider(user: User): boolean {
+    return isProvidedBy(user, TOKEN_FILE_PROVIDER);
+  }
+
+  async applyAuthentication(user: User, options: AuthenticationOptions): Promise<void> {
+    const config = configOf(user);
+    try {
+      this.lastToken = tokenIn(textAt(config, 'path') ?? '');
+    } catch (error) {
+      this.lastToken ??= textAt(config, 'token');
+      if (this.lastToken === undefined) throw error;
+    }
+    setToken(options, this.lastToken);
+  }
+}
+
+function tokenIn(path: string): string {
+  const token = read(path).trim();
+  if (token === '') throw new Error(`token file ${path}: empty`);
+  return token;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new Error(`token file ${path}: cannot be read: ${codeOf(cause)}`, { cause });
+  }
 }
