@@ -4,7 +4,6 @@ import type { Field } from './schema/field.ts';
 /** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339 text. */
 export interface ObjectMeta {
   readonly name: string;
-  /** The namespace; undefined on a cluster-scoped object. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;

@@ -1,21 +1,17 @@
-import type { Brand } from './brand.ts';
+import type { Brand } from './schema/branded.ts';
 import { branded } from './schema/branded.ts';
 
-// Each type in this file has a codec of the same name. `decode` accepts any string, and `of` converts a name that the
-// controller has computed to the type.
+// Each type has a codec of the same name: `decode` accepts any string, `of` converts a name that the controller has
+// computed.
 
 /** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;
 export const ClusterName = branded<ClusterName>();
 
-/**
- * The name of the cluster in EKS: `spec.eksClusterName` of the AWSManagedControlPlane, or `spec.eksCluster.name` of the
- * AWSFargateProfile.
- */
+/** `spec.eksClusterName` of the AWSManagedControlPlane, or `spec.eksCluster.name` of the AWSFargateProfile. */
 export type EksClusterName = Brand<string, 'EksClusterName'>;
 export const EksClusterName = branded<EksClusterName>();
 
-/** The name of a Fargate profile in EKS. */
 export type ProfileName = Brand<string, 'ProfileName'>;
 export const ProfileName = branded<ProfileName>();
 

@@ -6,56 +6,37 @@ import type { Field } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
 import { IdentityReference } from './identity.ts';
-import type { ObjectReference } from './reference.ts';
+import type { ObjectReference } from './cluster.ts';
 
 export const CONTROL_PLANE_GROUP = 'controlplane.cluster.x-k8s.io';
 export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
-/**
- * Whether a reference names an AWSManagedControlPlane. No other kind of control plane has an EKS cluster, and only EKS
- * clusters have Fargate profiles.
- */
+/** Only this kind of control plane has an EKS cluster, and only EKS clusters have Fargate profiles. */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
-/**
- * A subnet of an AWSManagedControlPlane's network. The subnet's id in AWS is `resourceID`, or `id` if `resourceID` is
- * absent.
- */
 export interface ControlPlaneSubnet {
-  /**
-   * In a VPC that Cluster API Provider AWS manages, the `id` of a subnet is a placeholder, and `resourceID` is the
-   * subnet's id in AWS.
-   */
+  /** In a VPC that CAPA manages, `id` is a placeholder, and `resourceID` is the subnet's id in AWS. */
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
-  /**
-   * The type of the AWS zone of the subnet: `availability-zone`, `local-zone` or `wavelength-zone`; undefined means
-   * `availability-zone`.
-   */
+  /** `availability-zone`, `local-zone` or `wavelength-zone`; undefined means `availability-zone`. */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/**
- * The fields of Cluster API Provider AWS's AWSManagedControlPlane that this provider reads. The decoder turns an empty
- * text field into undefined.
- */
+/** The fields that this provider reads. The decoder turns an empty text field into undefined. */
 export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /**
-   * The identity object of Cluster API Provider AWS with whose credentials the manager calls AWS; undefined: the
-   * manager uses its own credentials.
-   */
+  /** The identity with whose credentials the manager calls AWS; undefined: its own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];
-  /** The value of `status.ready`: whether the EKS cluster is ACTIVE or UPDATING. */
+  /** `status.ready`: the EKS cluster is ACTIVE or UPDATING. */
   readonly ready: boolean;
 }
 

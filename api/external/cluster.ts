@@ -1,19 +1,46 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
-import { boolean, object, optional, view } from '../schema/field.ts';
-import type { Field } from '../schema/field.ts';
+import { boolean, object, optional, view, string } from '../schema/field.ts';
+import type { Field, TypeOf } from '../schema/field.ts';
 import { decode } from '../schema/problem.ts';
 import type { DecodeProblem } from '../schema/problem.ts';
-import { RawReference, toReference } from './reference.ts';
-import type { ObjectReference } from './reference.ts';
+
+/** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
+export interface ObjectReference {
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** A reference as Cluster API stores it: `apiVersion` and `namespace` in v1beta1, `apiGroup` alone in v1beta2. */
+export const RawReference = object({
+  apiVersion: optional(string()),
+  apiGroup: optional(string()),
+  kind: optional(string()),
+  name: optional(string()),
+  namespace: optional(string()),
+});
+export interface RawReference extends TypeOf<typeof RawReference> {}
+
+/** `namespace` is that of the referring object. `undefined` if the reference has no kind or no name. */
+const toReference = (raw: RawReference | undefined, namespace: string): ObjectReference | undefined => {
+  if (raw?.kind === undefined || raw.kind === '' || raw.name === undefined || raw.name === '') return undefined;
+  const group = raw.apiGroup ?? groupOf(raw.apiVersion ?? '');
+  return { group, kind: raw.kind, name: raw.name, namespace: raw.namespace || namespace };
+};
+
+/** The API group in an apiVersion such as `apps/v1`. The apiVersion of the core group, `v1`, gives `''`. */
+const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 
 export const CLUSTER_GROUP = 'cluster.x-k8s.io';
 export const CLUSTER_KIND = 'Cluster';
 export const CLUSTER_PLURAL = 'clusters';
-/** The API versions of the kind Cluster that the manager can read, in order of preference. */
+/** In order of preference. */
 export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
 
-/** The fields of Cluster API's Cluster that this provider reads, in one shape for v1beta1 and v1beta2. */
+/** The fields that this provider reads, in one shape for v1beta1 and v1beta2. */
 export interface Cluster {
   readonly metadata: NamespacedMeta;
   readonly paused: boolean;

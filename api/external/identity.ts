@@ -24,10 +24,7 @@ export const IDENTITY_PLURALS = {
 export const IdentityKind = oneOf([CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND]);
 export type IdentityKind = TypeOf<typeof IdentityKind>;
 
-/**
- * A reference to an identity of Cluster API Provider AWS. Identities are cluster-scoped, so kind and name are enough.
- * `kind` may be a kind that this provider does not support.
- */
+/** A reference to a cluster-scoped identity of CAPA. `kind` may be a kind that this provider does not support. */
 export const IdentityReference = object({
   kind: string({ wanted: `${CONTROLLER_IDENTITY_KIND}, ${STATIC_IDENTITY_KIND} or ${ROLE_IDENTITY_KIND}` }),
   name: string({ wanted: 'the name of an identity' }),
@@ -49,9 +46,8 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * The namespaces that may use an identity of Cluster API Provider AWS. If `allowedNamespaces` is absent or `null`, no
- * namespace may use the identity. If `allowedNamespaces` is an empty object, all namespaces may use it. An object with
- * an empty `list` is not an empty object: such a list allows no namespace.
+ * The namespaces that may use an identity: none if `allowedNamespaces` is absent or `null`, all if it is an empty
+ * object. An object with an empty `list` is not an empty object: such a list allows no namespace.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -61,9 +57,7 @@ export interface AllowedNamespaces extends TypeOf<typeof AllowedNamespaces> {}
 
 const allowedNamespacesField = { allowedNamespaces: optional(nullable(AllowedNamespaces)) };
 
-/**
- * The identity kind that stands for the manager's own credentials. The only object of this kind is called `default`.
- */
+/** Stands for the manager's own credentials. The only object of this kind is called `default`. */
 export const AWSClusterControllerIdentity = object({
   kind: oneOf([CONTROLLER_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -71,10 +65,7 @@ export const AWSClusterControllerIdentity = object({
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/**
- * The identity kind for long-lived access keys in a Secret. The Secret is in the manager's namespace, unless the flag
- * --static-identity-namespace names another.
- */
+/** Long-lived access keys in a Secret of the manager's namespace, or of that of --static-identity-namespace. */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -82,10 +73,7 @@ export const AWSClusterStaticIdentity = object({
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/**
- * The identity kind for an IAM role. The role is assumed with the credentials of the identity in `sourceIdentityRef`,
- * or with those of the manager if `sourceIdentityRef` is absent.
- */
+/** A role that is assumed with the credentials of `sourceIdentityRef`, or with those of the manager without it. */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -107,10 +95,6 @@ export type Identity = AWSClusterControllerIdentity | AWSClusterStaticIdentity |
 
 const KindOnly = object({ kind: IdentityKind });
 
-/**
- * Decodes an identity object of Cluster API Provider AWS. Its `kind` is AWSClusterControllerIdentity,
- * AWSClusterStaticIdentity or AWSClusterRoleIdentity, and selects the decoder.
- */
 export const decodeIdentity = (input: unknown): Either<readonly DecodeProblem[], Identity> =>
   chain(({ kind }: TypeOf<typeof KindOnly>): Either<readonly DecodeProblem[], Identity> => {
     switch (kind) {

@@ -1,8 +1,28 @@
-import type { EksClusterName, RoleArn } from '../names.ts';
-import { textAt } from '../record.ts';
+import { textAt, fieldAt, isRecord } from '../record.ts';
 import type { UnknownRecord } from '../record.ts';
+import { getOrElse, tryCatch } from 'fp-ts/lib/Option.js';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
+import { EksClusterName, RoleArn } from '../names.ts';
+import {
+  anything,
+  list,
+  listOr,
+  map,
+  nullable,
+  object,
+  optional,
+  optionalText,
+  refine,
+  string,
+  text,
+  view,
+} from '../schema/field.ts';
+import type { Field } from '../schema/field.ts';
+import { decode } from '../schema/problem.ts';
+import type { DecodeProblem } from '../schema/problem.ts';
 
-// The kind InstanceGroup of keiko's instance-manager, with only the fields that its provisioner eks-fargate uses:
+// The kind InstanceGroup of keiko, with only the fields that its provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md
 
 export const INSTANCE_GROUP_GROUP = 'instancemgr.keikoproj.io';
@@ -10,10 +30,10 @@ export const INSTANCE_GROUP_VERSION = 'v1alpha1';
 export const INSTANCE_GROUP_KIND = 'InstanceGroup';
 export const INSTANCE_GROUP_PLURAL = 'instancegroups';
 
-/** The finalizer that keiko's instance-manager puts on InstanceGroups of every provisioner. */
+/** The finalizer that keiko puts on InstanceGroups of every provisioner. */
 export const KEIKO_FINALIZER = 'finalizer.instancegroups.keikoproj.io';
 
-/** The only provisioner of keiko's instance-manager whose InstanceGroups this controller reconciles. */
+/** The only provisioner of keiko whose InstanceGroups this controller reconciles. */
 export const FARGATE_PROVISIONER = 'eks-fargate';
 
 export interface FargateGroupSelector {
@@ -31,11 +51,128 @@ export interface FargateGroup {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/**
- * Whether the provisioner of an InstanceGroup is `eks-fargate`, in upper or lower case, as in keiko's instance-manager.
- */
+/** In upper or lower case, as in keiko. */
 export const isFargateGroup = (group: UnknownRecord): boolean =>
   textAt(group['spec'], 'provisioner')?.toLowerCase() === FARGATE_PROVISIONER;
 
 /** The field `status.currentState` of an InstanceGroup; undefined if no controller has set the field. */
 export const currentStateOf = (group: UnknownRecord): string | undefined => textAt(group['status'], 'currentState');
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/**
+ * Restores fields with the value `null`, at any depth, in the items of a list in the spec. A client-side `kubectl
+ * apply` drops them from the object, but keeps them in its annotation `last-applied-configuration`. An item that
+ * differs from the annotation in any other field was changed by another client since then, and stays as it is.
+ */
+export function withEmptyFields(
+  group: unknown,
+  path: readonly string[],
+  items: readonly unknown[],
+): readonly unknown[] {
+  const applied = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
+  // An annotation that is invalid JSON, or nested too deeply to be compared, restores nothing.
+  return applied?.includes('null') !== true
+    ? items
+    : getOrElse(() => items)(tryCatch(() => restore(items, valueAt(JSON.parse(applied), path))));
+}
+
+const valueAt = (value: unknown, path: readonly string[]): unknown => path.reduce(fieldAt, value);
+
+function restore(items: readonly unknown[], applied: unknown): readonly unknown[] {
+  if (!Array.isArray(applied) || applied.length !== items.length) return items;
+  return items.map((item, index) => {
+    const before: unknown = applied[index];
+    return isRecord(item) && isRecord(before) && canonical(item) === canonical(before) ? before : item;
+  });
+}
+
+/** Serializes a value to JSON with sorted fields and without the fields `null`. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    isRecord(inner)
+      ? Object.fromEntries(
+          Object.entries(inner)
+            .filter(([, field]) => field !== null)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      : inner,
+  );
+
+/** The only value of spec.strategy.type that keiko allows for the provisioner `eks-fargate`. */
+const STRATEGY = 'managed';
+
+const Labels = map(string());
+
+const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
+
+/**
+ * A selector has two forms. The code of keiko reads `- namespace: namespace1`. Its documentation uses `- namespace1:`,
+ * where the name of the namespace is a key with an empty value.
+ */
+function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
+  const { labels: given, ...rest } = input;
+  const labels = Labels.decode(given ?? {});
+  if (E.isLeft(labels)) return E.left('labels that are a map of texts, each with a value');
+  const [[key, value] = ['', undefined], ...others] = Object.entries(rest);
+  if (others.length > 0) return E.left(SELECTOR_FORM);
+  if (key === 'namespace')
+    return typeof value === 'string' && value !== ''
+      ? E.right({ namespace: value, labels: labels.right })
+      : E.left('namespace with the name of a namespace');
+  return value === null ? E.right({ namespace: key, labels: labels.right }) : E.left(SELECTOR_FORM);
+}
+
+/** A map, or a list of maps. Each entry of each map is a tag, as in keiko. */
+const Tags: Field<Readonly<Record<string, string>>> = view(listOr(list(Labels), Labels), (tags) =>
+  Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
+);
+
+const CLUSTER_FORM = 'the name of a cluster in EKS';
+
+const FargatePart: Field<FargateGroup> = view(
+  object({
+    clusterName: refine(text(EksClusterName, { wanted: CLUSTER_FORM }), (name): Either<string, EksClusterName> =>
+      name === '' ? E.left(CLUSTER_FORM) : E.right(name),
+    ),
+    podExecutionRoleArn: optionalText(text(RoleArn)),
+    subnets: optional(nullable(list(string()))),
+    selectors: list(refine(anything(), toSelector), { wanted: 'a list of selectors, each with a namespace' }),
+    tags: optional(nullable(Tags)),
+  }),
+  ({ clusterName, podExecutionRoleArn, subnets, selectors, tags }): FargateGroup => ({
+    clusterName,
+    ...(podExecutionRoleArn !== undefined && { podExecutionRoleArn }),
+    subnets: subnets ?? [],
+    selectors,
+    tags: tags ?? {},
+  }),
+);
+
+const ManagedStrategy = refine(string({ wanted: STRATEGY }), (type) =>
+  type.toLowerCase() === STRATEGY ? E.right(type) : E.left(JSON.stringify(STRATEGY)),
+);
+
+const InstanceGroup = object({
+  spec: object({ strategy: object({ type: ManagedStrategy }), [FARGATE_PROVISIONER]: FargatePart }),
+});
+
+/** Decodes an InstanceGroup whose provisioner is `eks-fargate`. */
+export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProblem[], FargateGroup> =>
+  E.map(({ spec }: { readonly spec: { readonly [FARGATE_PROVISIONER]: FargateGroup } }) => spec[FARGATE_PROVISIONER])(
+    decode(InstanceGroup, withNamedSelectors(input)),
+  );
+
+/**
+ * Restores selectors of the form `- namespace1:` from kubectl's annotation, because a client-side `kubectl apply` drops
+ * a key without a value. It also drops labels without a value, with which the selector is refused: without them it
+ * would match more pods.
+ */
+function withNamedSelectors(group: unknown): unknown {
+  const spec = fieldAt(group, 'spec');
+  const fargate = fieldAt(spec, FARGATE_PROVISIONER);
+  const selectors = fieldAt(fargate, 'selectors');
+  if (!isRecord(group) || !isRecord(spec) || !isRecord(fargate) || !Array.isArray(selectors)) return group;
+  const named = withEmptyFields(group, ['spec', FARGATE_PROVISIONER, 'selectors'], selectors);
+  return { ...group, spec: { ...spec, [FARGATE_PROVISIONER]: { ...fargate, selectors: named } } };
+}

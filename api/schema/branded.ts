@@ -1,10 +1,6 @@
 import * as t from 'io-ts';
-import type { Brand } from '../brand.ts';
 
-/**
- * The codec of a string with a nominal type, such as the name of an IAM role. `decode` and `of` accept any string;
- * other code validates its length and characters.
- */
+/** The codec of a string with a nominal type. It accepts any string; other code validates length and characters. */
 export interface Branded<A extends string> extends t.Decoder<unknown, A> {
   of(text: string): A;
 }
@@ -20,3 +16,8 @@ export const branded = <A extends Brand<string, string>>(): Branded<A> => {
     of,
   };
 };
+
+declare const brand: unique symbol;
+
+/** A nominal type: the compiler refuses, for example, a RoleName where a ProfileName is expected. */
+export type Brand<A, Name extends string> = A & { readonly [brand]: Name };

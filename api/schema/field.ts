@@ -5,12 +5,10 @@ import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
- * The declaration of a value. One declaration yields an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a
- * TypeScript type.
+ * The declaration of a value: an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a TypeScript type.
  *
  * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules are in the OpenAPI schema
- * only. So the decoder can read objects that were stored under a CRD with other bounds or rules. Decoded values are
- * immutable.
+ * only, so the decoder reads objects that were stored under a CRD with others.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
@@ -40,8 +38,8 @@ export type ObjectOf<P> = {
 interface Docs {
   readonly description?: string;
   /**
-   * Lets rules see `null`, which the API server otherwise drops without a word. A rule must refuse `null`, because the
-   * decoder refuses it.
+   * Lets rules see `null`, which the API server otherwise drops without a word. A rule must refuse it, as the decoder
+   * does.
    */
   readonly nullable?: true;
   readonly default?: Json;
@@ -60,7 +58,7 @@ export interface StringDocs extends Docs {
 const schema = (shape: OpenApi, { rules, wanted: _wanted, ...docs }: Docs & OpenApi): OpenApi => ({
   ...docs,
   ...shape,
-  ...(rules === undefined ? {} : { 'x-kubernetes-validations': rules }),
+  ...(rules !== undefined && { 'x-kubernetes-validations': rules }),
 });
 
 const field = <A>(
@@ -119,10 +117,7 @@ export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
-/**
- * A string from a closed list of words. The decoder refuses other words, because code that reads the string handles
- * only the words of the list.
- */
+/** A string from a closed list of words. The decoder refuses other words. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(
@@ -206,9 +201,9 @@ export const map = <A>(
   );
 
 /**
- * An object with declared properties. The decoder requires each property that is not optional. The OpenAPI schema
- * requires only the properties in `docs.required`. Prefer a CEL rule to `docs.required`: if a required property is
- * missing, the API server runs no CEL rule and so reports fewer mistakes.
+ * The decoder requires each property that is not optional; the OpenAPI schema only those in `docs.required`. Prefer a
+ * CEL rule to `docs.required`: without a required property the API server runs no CEL rule, and so reports fewer
+ * mistakes.
  */
 export const object = <const P extends Properties>(
   properties: P,
@@ -233,8 +228,7 @@ export const object = <const P extends Properties>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded[key] = result.right;
         }
-        // The cast to ObjectOf<P> is safe: each required property of P has been decoded, and so has each optional
-        // property that is present.
+        // The cast is safe: each required property, and each optional one that is present, has been decoded.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
       },
     },
@@ -251,7 +245,6 @@ export const object = <const P extends Properties>(
   );
 };
 
-/** Says what a user can do about a missing object: set the properties that it requires. */
 function remedyOfObject(
   path: string,
   entries: readonly (readonly [string, Property])[],
@@ -264,7 +257,6 @@ function remedyOfObject(
   return `set ${path} with ${wanted ?? (required.map(({ key }) => key).join(' and ') || 'its fields')}`;
 }
 
-/** An object with any fields. */
 export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
   primitive(
     'object',
@@ -273,10 +265,7 @@ export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown
     'a map',
   );
 
-/**
- * A field that is decoded in two steps: `raw` decodes the value, then `to` converts it. The OpenAPI schema is that of
- * `raw`.
- */
+/** Decodes with `raw`, then converts. The OpenAPI schema is that of `raw`. */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   field(
     {
@@ -291,8 +280,8 @@ export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
   );
 
 /**
- * A field that is decoded in two steps: `raw` decodes the value, then `to` converts or refuses it. To refuse a value,
- * `to` returns (as Left) a text that says which value is expected. The OpenAPI schema is that of `raw`.
+ * Decodes with `raw`, then converts, or refuses with a text (as Left) that says which value is expected. The OpenAPI
+ * schema is that of `raw`.
  */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(
@@ -309,10 +298,7 @@ export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Fi
     raw.remedy,
   );
 
-/**
- * A field with one of two forms: a list, which `items` decodes, or a value that `other` decodes. The OpenAPI schema
- * allows any value.
- */
+/** A list, which `items` decodes, or a value that `other` decodes. The OpenAPI schema allows any value. */
 export const listOr = <A, B>(items: Field<readonly A[]>, other: Field<B>): Field<readonly A[] | B> =>
   field<readonly A[] | B>(
     {

@@ -1,24 +1,18 @@
-/**
- * A CEL rule of `x-kubernetes-validations`. The API server reports `message` if `messageExpression` is absent or fails.
- */
+/** A rule of `x-kubernetes-validations`. `message` is reported if `messageExpression` is absent or fails. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
   readonly messageExpression?: string;
   /**
-   * The path of the field that the API server names in the error, such as `.spec.roleName`. The path is relative to the
-   * schema node with the CEL rule, and cannot contain a list index.
+   * The field that the API server names in the error, such as `.spec.roleName`, relative to the node with the rule. It
+   * cannot contain a list index.
    */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /**
-   * If true, `oldSelf` in the CEL rule is a CEL optional, and the API server evaluates the rule also when an object is
-   * created.
-   */
+  /** Makes `oldSelf` a CEL optional, and the rule apply also when an object is created. */
   readonly optionalOldSelf?: boolean;
 }
 
-/** A JSON value, for example the `default` of a schema. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** The fields of JSONSchemaProps (apiextensions.k8s.io/v1) that the CRD of AWSFargateProfile uses. */

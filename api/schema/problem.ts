@@ -12,29 +12,19 @@ export interface DecodeProblem {
   readonly remedy?: string;
 }
 
-/**
- * Formats a mistake in an input, for example `spec.selectors[3].namespace: expected string, got 7`, or
- * `spec.strategy is missing: set spec.strategy.type to managed`.
- */
+/** For example `spec.selectors[3].namespace: expected string, got 7`. */
 export const describeProblem = ({ path, expected, got, remedy }: DecodeProblem): string =>
   remedy === undefined
     ? `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`
     : `${path} is missing: ${remedy}`;
 
-/**
- * The maximum number of mistakes that one error message lists. After correcting the listed mistakes, the user sees the
- * others.
- */
+/** How many mistakes one error message lists. After their correction, the user sees the others. */
 const SHOWN_PROBLEMS = 10;
 
-/** Formats the mistakes in an input as one text: the first mistakes, and the number of the others. */
 export const describeProblems = (problems: readonly DecodeProblem[]): string =>
   problems.slice(0, SHOWN_PROBLEMS).map(describeProblem).join('; ') +
   (problems.length > SHOWN_PROBLEMS ? `; and ${problems.length - SHOWN_PROBLEMS} more` : '');
 
-/**
- * Decodes `input` with an io-ts decoder. If the decoding fails, the Left of the result lists all mistakes in the input.
- */
 export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Either<readonly DecodeProblem[], A> =>
   mapLeft((errors: t.Errors) => errors.map(toProblem))(decoder.decode(input));
 
@@ -50,13 +40,12 @@ function toProblem({ value, context, message }: t.ValidationError): DecodeProble
   };
 }
 
-/** Whether the decoder is a field of field.ts, which says what a user can do if the field is missing. */
 const hasRemedy = (decoder: object): decoder is { readonly remedy: (path: string) => string } =>
   'remedy' in decoder && typeof decoder.remedy === 'function';
 
 /**
- * Formats the path of a wrong field from an io-ts context, which has an entry for each value around the field. The path
- * omits the first entry, which is the whole input, and the entries that io-ts adds for unions and intersections.
+ * Formats the path of a wrong field, without the first entry of the context, which is the whole input, and without the
+ * entries that io-ts adds for unions and intersections.
  */
 const pathOf = (context: t.Context): string =>
   context
@@ -74,15 +63,9 @@ const pathOf = (context: t.Context): string =>
 const isComposite = (decoder: object): boolean =>
   '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
-/**
- * The maximum length of a wrong value in an error message, in UTF-16 code units. A user recognises a longer value by its
- * beginning, and the message still fits into a condition.
- */
+/** In UTF-16 code units. A user recognises a longer value by its beginning, and the message fits into a condition. */
 const SHOWN_CHARACTERS = 61;
-/**
- * The maximum length of a field path in an error message, in UTF-16 code units. A longer path is shortened. Only paths with a
- * map key get so long, because users choose map keys.
- */
+/** In UTF-16 code units. Only paths with a map key get so long, because users choose map keys. */
 const SHOWN_PATH = 201;
 
 const formatValue = (value: unknown): string => {

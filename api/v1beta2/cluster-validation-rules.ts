@@ -1,9 +1,8 @@
 import type { Rule } from '../schema/openapi.ts';
 
-// CEL rules for spec.clusterName and spec.eksCluster, the two fields that name the cluster of an AWSFargateProfile. A
-// new object must have exactly one of the two fields. Cluster API Provider AWS has a CRD of the same name without the
-// field eksCluster; while that CRD is installed, the API server drops the field. So the rules accept later updates of
-// an object that has lost eksCluster, and a user can set the field again.
+// A new object has exactly one of spec.clusterName and spec.eksCluster. While CAPA's CRD without eksCluster is
+// installed, the API server drops that field. So the rules accept later updates of an object that has lost it, and a
+// user can set it again.
 
 export const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
@@ -14,7 +13,6 @@ export const required = (field: string, rule: string, message: string): Rule => 
   reason: 'FieldValueRequired',
 });
 
-/** A CEL rule that makes a text field immutable once the field is set. */
 const immutable = (field: string): Rule => ({
   rule: 'self == oldSelf',
   message: `${field} is immutable; ${CREATE_ANOTHER}`,
@@ -22,7 +20,6 @@ const immutable = (field: string): Rule => ({
   reason: 'FieldValueForbidden',
 });
 
-/** Returns a CEL expression that is true if the field is absent or `''`. */
 export const isEmpty = (field: string): string => `(!has(${field}) || ${field} == '')`;
 
 const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && ${spec}.clusterName != '')`;
@@ -65,10 +62,7 @@ export const EKS_CLUSTER_RULES: readonly Rule[] = [
   required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the cluster in EKS'),
 ];
 
-/**
- * CEL rules for the name of a cluster in EKS:
- * https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html
- */
+/** https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html */
 export const EKS_CLUSTER_NAME_RULES: readonly Rule[] = [
   immutable('name'),
   { rule: 'size(self) <= 100', message: 'longer than 100 characters; use at most 100' },
@@ -94,12 +88,12 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
   ),
 ];
 
-/** Returns a CEL expression for the region of spec.eksCluster. If the spec names none, it is the region in status. */
+/** The region of spec.eksCluster; if the spec names none, the one in status. */
 const regionOf = (object: string): string =>
   `(!${isEmpty(`${object}.spec.eksCluster.region`)} ? ${object}.spec.eksCluster.region : ` +
   `has(oldSelf.status) && has(oldSelf.status.region) ? oldSelf.status.region : '')`;
 
-/** A CEL rule for the whole object, because only there CEL can read status. */
+/** On the whole object, because only there CEL can read status. */
 export const REGION_IMMUTABLE: Rule = {
   rule:
     '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || !has(oldSelf.spec.eksCluster) || ' +
@@ -110,9 +104,8 @@ export const REGION_IMMUTABLE: Rule = {
 };
 
 /**
- * Returns a CEL condition for an update that restores spec.eksCluster after another provider's CRD has dropped the
- * field. The condition is true if `spec.eksCluster.<field>` is absent or equals `status.<known>`. It is also true if
- * `status.<known>` is absent, and for every other update.
+ * True for an update that restores spec.eksCluster, after another CRD has dropped it, with `<field>` absent or equal to
+ * `status.<known>`; also if `status.<known>` is absent, and for every other update.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -120,9 +113,8 @@ const equalsStatusIfRestored = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * CEL rules for an object whose spec.eksCluster was dropped by another provider's CRD of the same name. A user can
- * restore the field only with its former value, which the rules read from status. If the other CRD has dropped status
- * too, the rules accept every value. The controller then compares the value with the annotation
+ * For an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its former
+ * value, which the rules read from status. If that is lost too, the controller compares the value with the annotation
  * `aws-fargate.cluster.x-k8s.io/provisioned-in`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [

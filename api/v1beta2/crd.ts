@@ -1,49 +1,15 @@
-import type { Json, OpenApi } from '../schema/openapi.ts';
+import type { OpenApi } from '../schema/openapi.ts';
 import { AWSFargateProfile } from './awsfargateprofile.ts';
-import { GROUP, KIND, PLURAL, PROVIDER, VERSION } from './kind.ts';
-import { PROVIDER_LABEL } from './labels-annotations-finalizer.ts';
-
-interface PrinterColumn {
-  readonly name: string;
-  readonly type: 'string' | 'date';
-  readonly description: string;
-  readonly jsonPath: string;
-  /** The priority of the column: with 0 (default) `kubectl get` always shows it, with 1 only with `-o wide`. */
-  readonly priority?: 0 | 1;
-}
-
-interface Version {
-  readonly name: string;
-  readonly served: boolean;
-  readonly storage: boolean;
-  readonly additionalPrinterColumns?: readonly PrinterColumn[];
-  readonly selectableFields?: readonly { readonly jsonPath: string }[];
-  readonly subresources: { readonly status: Readonly<Record<string, never>> };
-  readonly schema: { readonly openAPIV3Schema: OpenApi };
-}
-
-/** The fields of CustomResourceDefinition (apiextensions.k8s.io/v1) that the CRD of AWSFargateProfile uses. */
-export interface CustomResourceDefinition {
-  readonly apiVersion: 'apiextensions.k8s.io/v1';
-  readonly kind: 'CustomResourceDefinition';
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: {
-    readonly group: string;
-    readonly names: { readonly [name: string]: Json };
-    readonly scope: 'Namespaced';
-    readonly versions: readonly Version[];
-  };
-}
+import { GROUP, KIND, PLURAL, PROVIDER, VERSION, PROVIDER_LABEL } from './kind.ts';
 
 const ready = (field: string): string => `.status.conditions[?(@.type=="Ready")].${field}`;
 
-const COLUMNS: readonly PrinterColumn[] = [
+const COLUMNS = [
   {
     name: 'Cluster',
     type: 'string',
     description: 'The Cluster that the profile belongs to, or the EKS cluster that spec.eksCluster names',
-    // The column Cluster of `kubectl get` shows spec.clusterName or spec.eksCluster.name. An object has only one of
-    // these two fields.
+    // An object has only one of these two fields.
     jsonPath: ".spec['clusterName','eksCluster.name']",
   },
   {
@@ -101,9 +67,8 @@ const schema: OpenApi = {
 };
 
 /**
- * Returns a schema with the defaults of the given schema and without its other constraints. The CRD needs the defaults
- * in each version: an object in etcd gets the defaults of the version in which it is stored, also when a client reads
- * it in another version.
+ * The defaults of the schema, without its other constraints. Each version of the CRD needs them: an object in etcd gets
+ * the defaults of the version in which it is stored, also when a client reads it in another one.
  */
 const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;
@@ -120,19 +85,25 @@ const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenA
   };
 };
 
-export const crd: CustomResourceDefinition = {
+const unserved: OpenApi = {
+  description: 'Not served. Old releases of Cluster API Provider AWS stored objects in this version.',
+  type: 'object',
+  'x-kubernetes-preserve-unknown-fields': true,
+  ...pickDefaults(schema),
+};
+
+export const crd = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: {
     name: `${PLURAL}.${GROUP}`,
     labels: {
       [PROVIDER_LABEL]: PROVIDER,
-      // Labels that the Cluster API contract requires. The name of each label contains a version of the contract, and
-      // its value is the CRD version that fulfils the contract.
+      // Required by the Cluster API contract: the name has a version of the contract, the value the CRD version for it.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
-      // Labels for clusterctl. `clusterctl.cluster.x-k8s.io` marks the CRD as part of a provider. With
-      // `clusterctl.cluster.x-k8s.io/move`, `clusterctl move` also moves objects without an owner reference.
+      // For clusterctl: the CRD is part of a provider, and `clusterctl move` also moves objects without an owner
+      // reference.
       'clusterctl.cluster.x-k8s.io': '',
       'clusterctl.cluster.x-k8s.io/move': '',
     },
@@ -150,20 +121,13 @@ export const crd: CustomResourceDefinition = {
     scope: 'Namespaced',
     versions: [
       {
-        // Old releases of Cluster API Provider AWS stored AWSFargateProfiles in v1beta1. While status.storedVersions of
-        // the CRD lists v1beta1, the API server refuses a CRD without this version.
+        // Old releases of CAPA stored this version. While status.storedVersions lists it, the API server refuses a CRD
+        // without it.
         name: 'v1beta1',
         served: false,
         storage: false,
         subresources: { status: {} },
-        schema: {
-          openAPIV3Schema: {
-            description: 'Not served. Old releases of Cluster API Provider AWS stored objects in this version.',
-            type: 'object',
-            'x-kubernetes-preserve-unknown-fields': true,
-            ...pickDefaults(schema),
-          },
-        },
+        schema: { openAPIV3Schema: unserved },
       },
       {
         name: VERSION,

@@ -1,8 +1,13 @@
-import { ClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
+import { ClusterName, ProfileName, RoleArn, RoleName, EksClusterName } from '../names.ts';
 import { list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
-import { CLUSTER_NAME_RULES } from './cluster-validation-rules.ts';
-import { EksClusterReference } from './eks-cluster.ts';
+import {
+  CLUSTER_NAME_RULES,
+  EKS_CLUSTER_NAME_RULES,
+  EKS_CLUSTER_RULES,
+  IDENTITY_REF_RULES,
+  REGION_RULES,
+} from './cluster-validation-rules.ts';
 import {
   LABELS_RULES,
   NAMESPACE_RULES,
@@ -21,10 +26,7 @@ import {
 
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 
-/**
- * Maximum lengths and sizes that only limit the API server's cost estimate for CEL rules. For some fields, the CEL
- * rules in api/v1beta2/validation-rules.ts enforce the real limits, which are lower.
- */
+/** These only limit the API server's cost estimate for CEL rules, some of which enforce lower limits. */
 export const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
@@ -51,30 +53,74 @@ export const Selector = object(
 );
 export interface Selector extends TypeOf<typeof Selector> {}
 
-export const UpdateStrategyType = oneOf(['Reject'], {
+const IdentityRef = object(
+  {
+    kind: string({
+      description: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity.',
+      wanted: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
+      maxLength: WIDE.text,
+    }),
+    name: string({
+      description: 'The name of the identity object.',
+      wanted: 'the name of the identity object',
+      maxLength: WIDE.text,
+    }),
+  },
+  {
+    description:
+      'The identity of Cluster API Provider AWS with whose credentials the controller calls AWS; its allowedNamespaces must ' +
+      "allow the namespace of this object. Default: the controller's own credentials, under the rules of the " +
+      'AWSClusterControllerIdentity "default" if there is one. Can be changed at any time.',
+    rules: IDENTITY_REF_RULES,
+  },
+);
+
+export const EksClusterReference = object(
+  {
+    name: text(EksClusterName, {
+      description: 'The name of the cluster in EKS. Required. Immutable.',
+      wanted: 'the name of the cluster in EKS',
+      maxLength: WIDE.text,
+      rules: EKS_CLUSTER_NAME_RULES,
+    }),
+    region: optionalText(
+      string({
+        description: 'The AWS region of the EKS cluster. Default: the region of the manager. Immutable.',
+        maxLength: WIDE.text,
+        rules: REGION_RULES,
+      }),
+    ),
+    identityRef: optional(IdentityRef),
+  },
+  {
+    description:
+      'An EKS cluster that Cluster API does not manage. The operator of the controller must allow it for ' +
+      'the namespace with the flag --allow-eks-cluster. For a Cluster of Cluster API use clusterName.',
+    rules: EKS_CLUSTER_RULES,
+  },
+);
+export interface EksClusterReference extends TypeOf<typeof EksClusterReference> {}
+
+const UpdateStrategyType = oneOf(['Reject'], {
   description:
     'How a change of an immutable field is handled. Reject: the API server refuses the change once the profile is ' +
     'provisioned. To change such a field, create another object, move the pods, and delete this object.',
   default: 'Reject',
 });
-export type UpdateStrategyType = TypeOf<typeof UpdateStrategyType>;
 
-export const UpdateStrategy = object(
+const UpdateStrategy = object(
   { type: optional(UpdateStrategyType) },
   { description: 'How a change is handled that EKS cannot make to an existing profile.' },
 );
-export interface UpdateStrategy extends TypeOf<typeof UpdateStrategy> {}
 
-// The field `spec.deletionPolicy` has no default. After another provider's CRD has dropped `Retain` from the field, a
-// default would override the annotation `aws-fargate.cluster.x-k8s.io/retain`, which repeats `Retain`.
-export const DeletionPolicy = oneOf(['Delete', 'Retain'], {
+// No default: after another provider's CRD has dropped `Retain`, a default would override the retain annotation.
+const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
     'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +
     'created it. Retain: profile and role stay, with their tags, and a new object of the same name uses them again; EKS does ' +
     'not delete a cluster that still has profiles. Default: Delete, unless the object has the annotation ' +
     'aws-fargate.cluster.x-k8s.io/retain, which the controller sets for Retain. Can be changed at any time.',
 });
-export type DeletionPolicy = TypeOf<typeof DeletionPolicy>;
 
 export const AdoptionPolicy = oneOf(['Owned', 'Always', 'Never'], {
   description:

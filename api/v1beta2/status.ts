@@ -1,10 +1,54 @@
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
-import { boolean, integer, list, object, optional, optionalText, string, text } from '../schema/field.ts';
+import { boolean, integer, list, object, optional, optionalText, string, text, oneOf } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
-import { Condition } from './condition.ts';
 import { WIDE } from './spec.ts';
+import { MAX_MESSAGE } from '../text.ts';
 
-export const Initialization = object(
+export const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
+  description: 'Whether the condition holds: True, False or Unknown.',
+});
+export type ConditionStatus = TypeOf<typeof ConditionStatus>;
+
+export const Condition = object(
+  {
+    type: string({ description: 'The type of the condition, in CamelCase.', minLength: 1, maxLength: 316 }),
+    status: ConditionStatus,
+    observedGeneration: optional(
+      integer({
+        description: 'The metadata.generation for which the condition was written.',
+        format: 'int64',
+        minimum: 0,
+      }),
+    ),
+    lastTransitionTime: string({
+      description: 'The time at which the status last changed.',
+      format: 'date-time',
+    }),
+    reason: optional(
+      string({
+        description: 'The reason for the status: one word in CamelCase that programs can rely on.',
+        maxLength: 1024,
+      }),
+    ),
+    message: optional(
+      string({ description: 'What is wrong with which object, and what you can do.', maxLength: MAX_MESSAGE }),
+    ),
+    severity: optional(
+      string({
+        description:
+          'The severity of a status of False. Not set by this controller; conditions of Cluster API Provider AWS can have it.',
+        maxLength: 32,
+      }),
+    ),
+  },
+  {
+    description: 'One aspect of the state of the object.',
+    required: ['lastTransitionTime', 'status', 'type'],
+  },
+);
+export interface Condition extends TypeOf<typeof Condition> {}
+
+const Initialization = object(
   {
     provisioned: optional(
       boolean({
@@ -16,16 +60,14 @@ export const Initialization = object(
   },
   { description: 'Progress of the first provisioning. Once set, it stays, also if the profile fails later.' },
 );
-export interface Initialization extends TypeOf<typeof Initialization> {}
 
-export const StatusIdentityRef = object(
+const StatusIdentityRef = object(
   {
     kind: optional(string({ description: 'The kind of the identity object.' })),
     name: optional(string({ description: 'The name of the identity object.' })),
   },
   { description: "The AWS identity in use. Absent: the controller's own credentials are in use." },
 );
-export interface StatusIdentityRef extends TypeOf<typeof StatusIdentityRef> {}
 
 export const StatusRole = object(
   {

@@ -28,9 +28,8 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
 });
 
 /**
- * A CEL rule that refuses a map entry with the value `null`, such as the empty value of a template. The schema of the
- * values has to be nullable: otherwise the API server drops the entry, and a selector without the label would select
- * more pods than the user wrote.
+ * Refuses a map entry with the value `null`, such as the empty value of a template. The schema of the values has to be
+ * nullable: otherwise the API server drops the entry, and a selector without the label selects more pods.
  */
 const noNullValue = (entry: string): Rule => ({
   rule: 'self.all(k, dyn(self[k]) != null)',
@@ -73,10 +72,7 @@ export const LABELS_RULES: readonly Rule[] = [
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
-/**
- * CEL rules for the selectors of a Fargate profile. No rule limits the number of selectors: AWS raises the quota of
- * five selectors on request, and EKS itself refuses more selectors than the quota.
- */
+/** No rule limits their number: AWS raises the quota of five on request, and EKS itself refuses more than the quota. */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
 export const PROFILE_NAME_RULES: readonly Rule[] = [
@@ -104,17 +100,14 @@ export const SUBNET_ID_RULES: readonly Rule[] = [
 ];
 
 /**
- * The characters that AWS allows in tags: https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html. The
- * controller applies the same rule to the tags of the control plane, in pkg/fargate/tags/tag-limits.ts.
+ * https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html. pkg/fargate/tags/tag-limits.ts applies the same
+ * rule to the tags of the control plane.
  */
 const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/**
- * CEL rules for the user's tags. AWS allows 50 tags per resource. The controller itself sets three tags on an IAM role:
- * one names the Cluster, one the EKS cluster, and one the namespace.
- */
+/** AWS allows 50 tags per resource; the controller sets three on a role: Cluster, EKS cluster and namespace. */
 export const TAGS_RULES: readonly Rule[] = [
   noNullValue('tag'),
   { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
@@ -134,9 +127,7 @@ export const TAG_VALUE_RULES: readonly Rule[] = [
   { rule: `self.matches(${TAG_CHARACTERS})`, message: `${FORBIDDEN_CHARACTER}; use ${ALLOWED_CHARACTERS}` },
 ];
 
-/**
- * CEL rules for the name of an IAM role, from https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
- */
+/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html */
 export const ROLE_NAME_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 64', message: 'longer than 64 characters; use at most 64' },
   {
@@ -167,13 +158,11 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
   },
 ];
 
-/** Returns a CEL expression that is true if rolePath is the default `/`, with or without words. */
 const isDefaultPath = (spec: string): string => `(!has(${spec}.rolePath) || ${spec}.rolePath in ['', '/'])`;
 
 /**
- * CEL rules for the spec as a whole. The API server checks these rules at each change of the spec, also if the object
- * was created under the CRD of Cluster API Provider AWS, which has the same name. So a rule must not refuse a spec that
- * the other CRD admits.
+ * The API server checks these rules at each change of the spec, also of an object that was created under CAPA's CRD of
+ * the same name. So a rule must not refuse a spec that that CRD admits.
  */
 export const SPEC_RULES: readonly Rule[] = [
   ...CLUSTER_CHOICE_RULES,
@@ -198,23 +187,19 @@ export const SPEC_RULES: readonly Rule[] = [
 ];
 
 /**
- * Returns a CEL expression that requires `condition` only after `status.initialization.provisioned` has become true,
- * because pods depend on the profile from then on. The expression is for fields that EKS cannot change in a profile.
- * Before `provisioned` is true, the controller replaces the profile when the user changes such a field. A rule with
- * this expression must be on the whole object, because only there CEL can read status.
+ * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then
+ * on. Before that, the controller replaces the profile when a field changes that EKS cannot change. The rule must be on
+ * the whole object, because only there CEL can read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
 
 const IMMUTABLE = 'is immutable once the profile is provisioned';
 
-/** Returns a CEL expression for the text of a field, in which `''` stands for an absent field. */
+/** `''` stands for an absent field. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
-/**
- * A CEL rule that makes a text field immutable once the profile is provisioned. `exception` is a CEL condition under
- * which the new text means the same as the old text, and is allowed.
- */
+/** `exception` is a CEL condition under which the new text means the same as the old text, and is allowed. */
 const immutableTextOnceProvisioned = (field: string, ...exception: readonly string[]): Rule => ({
   rule: onceProvisioned(
     [`${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`, ...exception].join(' || '),
@@ -228,14 +213,13 @@ const immutableTextOnceProvisioned = (field: string, ...exception: readonly stri
 });
 
 /**
- * A CEL rule that makes a list immutable once the profile is provisioned, except for the order of its elements. `read`
- * returns a CEL expression for the elements of the list in the given spec. Elements that mean the same must be equal.
+ * Except for the order. `read` returns a CEL expression for the elements; elements that mean the same must be equal.
  */
 const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
   const [now, before] = [read('self.spec'), read('oldSelf.spec')];
   return {
-    // The comparison of the whole lists comes first because it costs less: CEL's cost limit would stop the comparison of
-    // their elements in a very long list.
+    // The comparison of the whole lists comes first: for the elements of a very long list, CEL's cost limit would stop
+    // it.
     rule: onceProvisioned(`${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`),
     message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
     fieldPath: `.spec.${field}`,
@@ -243,21 +227,20 @@ const immutableSetOnceProvisioned = (field: string, read: (spec: string) => stri
   };
 };
 
-/** Returns a CEL expression for the selectors of a spec, in which absent labels are the same as empty labels. */
+/** Absent labels are the same as empty labels. */
 const selectorsOf = (spec: string): string =>
   `(has(${spec}.selectors) ? ${spec}.selectors.map(s, [dyn(has(s.__namespace__) ? s.__namespace__ : ''), has(s.labels) ? dyn(s.labels) : dyn({})]) : [])`;
 
-/** Returns a CEL expression for the subnets of a spec. If the spec names none, they are the subnets in use. */
+/** If the spec names none, they are the subnets in use. */
 const subnetsOf = (spec: string): string =>
   `(has(${spec}.subnetIDs) && size(${spec}.subnetIDs) > 0 ? ${spec}.subnetIDs : ` +
   `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
- * Returns a CEL expression that is true if a name field changes from empty to the computed name, or from the computed
- * name to empty. Neither change replaces the profile or role. Cluster API Provider AWS writes the computed name into an
- * empty field, and `kubectl replace` with the user's manifest empties the field again. A name that fills the field must
- * equal the computed name in status. If status lacks that name, or if the field becomes empty, the expression checks
- * only the form of the name, because CEL cannot compute the hash in the name.
+ * True if a name field changes from empty to the computed name or back, which replaces nothing: CAPA writes the
+ * computed name into an empty field, and `kubectl replace` with the user's manifest empties it again. A name that fills
+ * the field must equal the one in status. Without that, and if the field becomes empty, only the form of the name is
+ * checked, because CEL cannot compute the hash in it.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -266,18 +249,13 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/**
- * Returns a CEL expression that is true if the name looks like the profile name that Cluster API Provider AWS computes.
- * That name is `<namespace>_<name>` with underscores for dots, or a hash. The expression ignores the namespace, because
- * CEL rules cannot read it.
- */
+/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * Returns a CEL expression that is true if the name looks like a role name that Cluster API Provider AWS computes. That
- * name is `<Cluster>-<profile>_fargate` or a hash. If that provider may not create roles, the name is that of the role
- * that all profiles share.
+ * CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all profiles share if CAPA may not create
+ * roles.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

@@ -1,12 +1,11 @@
-import type { AwsTransport } from '../../pkg/cloud/transport/transport.ts';
-import type { AwsCredentialSource } from '../../pkg/cloud/credentials/credential-pool.ts';
-import type { Endpoints } from '../../pkg/cloud/endpoints.ts';
+import type { AwsTransport, AwsCredentialSource, Endpoints } from '../../pkg/cloud/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Profiler } from '../../pkg/env/profiler.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { Transport } from '../../pkg/kube/transport/transport.ts';
-import type { Namespaces } from './namespaces.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import type { ManagerFlags } from './flags/parse-flags.ts';
 
 /** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */
 export interface Env {
@@ -16,24 +15,50 @@ export interface Env {
   /** Sets the verbosity of the log while the manager runs. */
   readonly setVerbosity: (verbosity: number) => void;
   readonly profiler: Profiler;
-  /** Sends requests to the API server. */
   readonly kube: Transport;
-  /**
-   * Sends requests about the leader election Lease to the API server. This transport has its own connections, so that
-   * the requests of busy workers cannot delay the renewal of the Lease.
-   */
+  /** Only for the Lease: with connections of its own, so that busy workers cannot delay the renewal. */
   readonly kubeForLease: Transport;
-  /** Sends requests to AWS. */
   readonly aws: AwsTransport;
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
-  /**
-   * The AWS region in which the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if the
-   * region is unknown.
-   */
+  /** Where the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if it is unknown. */
   readonly awsRegion?: string;
   /** The name of this host, which is part of the holder identity in the Lease. */
   readonly hostname: string;
   readonly namespaces: Namespaces;
+}
+
+/** The namespaces in which the manager itself keeps or reads objects. */
+export interface Namespaces {
+  readonly lease: string;
+  readonly secrets: string;
+}
+
+type NamespaceFlags = Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>;
+
+/**
+ * Outside a pod the flags must name the namespaces, because the namespace of a kubeconfig's context changes with every
+ * `kubectl config set-context`: two managers could use two Leases, or AWS credentials could come from a Secret of
+ * another team. Left: a sentence for the user.
+ */
+export function selectNamespaces(
+  flags: NamespaceFlags,
+  podNamespace: string | undefined,
+): E.Either<string, Namespaces> {
+  const own = flags.managerNamespace ?? podNamespace;
+  const lease = flags.election === undefined ? own : (flags.election.namespace ?? own);
+  const secrets = flags.staticIdentityNamespace ?? own;
+  if (secrets !== undefined && (lease !== undefined || flags.election === undefined))
+    return E.right({ lease: lease ?? secrets, secrets });
+  return E.left(
+    '--manager-namespace is required outside a pod: it names the namespace of the Lease and of the Secrets of ' +
+      "AWSClusterStaticIdentities, e.g. --manager-namespace=capaf-system. The namespace of the kubeconfig's context is not used",
+  );
+}
+
+/** On EKS, IAM roles for service accounts and Pod Identity set both variables. */
+export function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
+  const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
+  return awsRegion === undefined ? {} : { awsRegion };
 }

@@ -1,9 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
-import { resolveEndpoints } from '../../pkg/cloud/endpoints.ts';
-import { newManagerCredentialSource } from '../../pkg/cloud/credentials/manager-credentials.ts';
-import { undiciTransport } from '../../pkg/cloud/transport/undici-transport.ts';
+import { resolveEndpoints, newManagerCredentialSource, undiciTransport } from '../../pkg/cloud/index.ts';
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemProfiler } from '../../pkg/env/profiler.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
@@ -15,12 +13,11 @@ import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
-import { awsRegionOf } from './aws-region.ts';
+import { awsRegionOf, selectNamespaces } from './env.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 import { helpText } from './flags/flags.ts';
 import { parseFlags } from './flags/parse-flags.ts';
-import { selectNamespaces } from './namespaces.ts';
 import { runManager } from './run.ts';
 
 /** The exit code for a wrong command line, as in Go's flag package. */
@@ -124,10 +121,7 @@ function exitOnUncaughtError(logger: ClosableLogger): void {
   process.on('unhandledRejection', die);
 }
 
-/**
- * An abort signal that aborts on the first SIGTERM or SIGINT. A second SIGTERM or SIGINT terminates the process at
- * once, as in controller-runtime.
- */
+/** Aborts on the first SIGTERM or SIGINT. The second one ends the process at once, as in controller-runtime. */
 function newStopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {

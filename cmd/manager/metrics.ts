@@ -2,12 +2,10 @@ import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { ProfileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
 import { profileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
-import type { SchemaMetrics } from '../../controllers/shared/crd/served-schema-metrics.ts';
-import { schemaMetrics } from '../../controllers/shared/crd/served-schema-metrics.ts';
-import type { UnreadableObjectMetrics } from '../../controllers/shared/unreadable-object-metrics.ts';
-import { unreadableObjectMetrics } from '../../controllers/shared/unreadable-object-metrics.ts';
-import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
-import { awsMetrics } from '../../pkg/cloud/metrics.ts';
+import type { SchemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
+import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
+import type { AwsMetrics } from '../../pkg/cloud/index.ts';
+import { awsMetrics } from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CountRequest } from '../../pkg/kube/transport/transport.ts';
 import type { CacheMetrics } from '../../pkg/runtime/metrics.ts';
@@ -15,6 +13,7 @@ import { cacheMetrics, Metrics, requestCounter } from '../../pkg/runtime/metrics
 import type { LaneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
 import { laneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
+import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 
 /** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
 export interface ManagerMetrics {
@@ -26,10 +25,7 @@ export interface ManagerMetrics {
   readonly lane: LaneMetrics;
   readonly caches: CacheMetrics;
   readonly unreadableObjects: UnreadableObjectMetrics;
-  /**
-   * Sets the metric with the time at which the TLS certificate of the diagnostics server expires. `at` is in ms since
-   * 1970, the metric in seconds.
-   */
+  /** When the TLS certificate of the diagnostics server expires, in ms since 1970. */
   readonly recordCertificateExpiry: (at: Ms) => void;
 }
 
@@ -57,4 +53,29 @@ export function newManagerMetrics(registry: Registry): ManagerMetrics {
     unreadableObjects: unreadableObjectMetrics(registry),
     recordCertificateExpiry: (at) => certificate.set(at / 1_000),
   };
+}
+
+type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
+
+export interface UnreadableObjectMetrics {
+  watch(stores: Stores): void;
+}
+
+/**
+ * How many objects of each kind the manager cannot read; a log line names each of them. The only label is the kind,
+ * because a user can make any number of objects, and each label value needs memory.
+ */
+function unreadableObjectMetrics(registry: Registry): UnreadableObjectMetrics {
+  const watched: Record<string, Stores[string]> = {};
+  const gauge = new Gauge({
+    name: 'capaf_unreadable_objects',
+    help: 'Number of objects that the manager cannot decode. It does nothing for these objects and what depends on them.',
+    labelNames: ['kind'],
+    registers: [],
+    collect() {
+      for (const [kind, { unreadable }] of Object.entries(watched)) this.set({ kind }, unreadable);
+    },
+  });
+  registry.registerMetric(gauge);
+  return { watch: (stores) => void Object.assign(watched, stores) };
 }

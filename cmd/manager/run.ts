@@ -12,12 +12,8 @@ import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/co
 import { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
 import type { Identities } from '../../controllers/identities/identities.ts';
 import { newIdentities } from '../../controllers/identities/identities.ts';
-import { CallerAccounts } from '../../pkg/cloud/credentials/caller-accounts.ts';
-import { CredentialPool } from '../../pkg/cloud/credentials/credential-pool.ts';
-import { newLimiter } from '../../pkg/cloud/call/limiter.ts';
-import type { AwsMetrics } from '../../pkg/cloud/metrics.ts';
-import { newSessions } from '../../pkg/cloud/open-session.ts';
-import type { Sessions } from '../../pkg/cloud/session.ts';
+import { CallerAccounts, CredentialPool, newLimiter, newSessions } from '../../pkg/cloud/index.ts';
+import type { AwsMetrics, Sessions } from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events/events.ts';
@@ -36,11 +32,8 @@ import { leaseNameFor } from './lease-name.ts';
 import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';
 
-/** The name of this provider in User-Agent headers and Events. */
 const NAME = 'cluster-api-provider-aws-fargate';
-/**
- * The leadership of a manager without leader election: no other manager takes over, so this leadership never expires.
- */
+/** Without leader election no other manager takes over. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
 export type RunFlags = Omit<
@@ -49,9 +42,8 @@ export type RunFlags = Omit<
 >;
 
 /**
- * Builds the manager from its environment and runs it until `signal` aborts. The promise rejects when a runnable of the
- * manager fails, when the manager loses the Lease, or when a runnable does not stop in time. After a rejection the
- * caller must terminate the process.
+ * Runs the manager until `signal` aborts. Rejects when a runnable fails, when the Lease is lost, or when a runnable
+ * does not stop in time; the caller must then terminate the process.
  */
 export async function runManager(env: Env, flags: RunFlags, registry: Registry, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = env;
@@ -125,8 +117,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       ...cacheScope(flags),
-      // The CRD keeper is the controller that applies this provider's CRD again after another provider has replaced the
-      // CRD. It records its changes in a ConfigMap in the namespace of the leader election Lease.
+      // The ConfigMap in which the CRD keeper records its changes is in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
     for (const cache of triggers) manager.addCache(cache);
@@ -145,7 +136,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   }
 }
 
-/** The values of the flags --namespace and --watch-filter, which restrict the objects in the caches. */
 const cacheScope = ({ namespace, watchFilter }: RunFlags): Pick<RunFlags, 'namespace' | 'watchFilter'> => ({
   ...(namespace !== undefined && { namespace }),
   ...(watchFilter !== undefined && { watchFilter }),
@@ -156,10 +146,6 @@ function newKubeClient({ clock, logger }: Env, connections: Transport, count: Co
   return createKubeClient({ transport, clock });
 }
 
-/**
- * Creates `sessions`, which opens AWS sessions, and `identities`, which provides the credentials of the identities of
- * Cluster API Provider AWS.
- */
 function newAws(
   env: Env,
   client: KubeClient,

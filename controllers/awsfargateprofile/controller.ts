@@ -1,5 +1,5 @@
 import { API_VERSION, GROUP, KIND } from '../../api/v1beta2/index.ts';
-import type { Sessions } from '../../pkg/cloud/session.ts';
+import type { Sessions } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';

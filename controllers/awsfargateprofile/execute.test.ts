@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { plan } from './decide/plan.ts';
 import { execute } from './execute.ts';

@@ -1,11 +1,9 @@
-import type { Denial } from '../../pkg/cloud/errors/denial.ts';
-import { readDenial } from '../../pkg/cloud/errors/denial.ts';
-import { describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
+import type { Denial, AwsFailure } from '../../pkg/cloud/index.ts';
+import { readDenial, describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
-import { isRecordKey } from '../../pkg/fargate/tags/added-record.ts';
+import { isRecordKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './decide/change-access-entry.ts';

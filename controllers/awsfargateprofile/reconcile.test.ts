@@ -8,10 +8,10 @@ import {
   FINALIZER,
   PAUSED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
+  decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
-import type { Session } from '../../pkg/cloud/session.ts';
-import type { CredentialsProblem } from '../../pkg/cloud/credentials/credentials-problem.ts';
+import type { Session, CredentialsProblem } from '../../pkg/cloud/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
@@ -20,7 +20,6 @@ import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
 import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Action, ClusterInputs } from './decide.ts';
-import { decide } from './decide.ts';
-import { FARGATE_PROFILES_READY } from './condition.ts';
+import { decide, FARGATE_PROFILES_READY } from './decide.ts';
 
 const NOW = '2026-01-02T03:04:05Z';
 const BEFORE = '2025-01-01T00:00:00Z';

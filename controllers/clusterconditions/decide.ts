@@ -1,26 +1,23 @@
 import { CLUSTER_GROUP } from '../../api/external/index.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
-import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
+import { fieldAt, textAt, isRecord } from '../../api/record.ts';
+import { WATCH_FILTER_LABEL, KIND } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
-import type { ClusterCondition, ConditionValue } from './condition.ts';
-import { FARGATE_PROFILES_READY, findCondition, hasAvailabilityGate } from './condition.ts';
-import { summarizeProfiles } from './summarize.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import type { ConditionStatus } from '../../api/v1beta2/index.ts';
+import { MAX_FACT, cut } from '../../api/text.ts';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
 
-/**
- * The API version of Clusters in whose `status.conditions` Cluster API's core looks for the conditions that
- * `spec.availabilityGates` lists.
- */
+/** The version in whose `status.conditions` Cluster API looks for the conditions of `spec.availabilityGates`. */
 const VERSION_WITH_CONDITIONS = `${CLUSTER_GROUP}/v1beta2`;
 
 /** The facts on which one reconcile of a Cluster decides. */
 export interface ClusterInputs {
   readonly cluster: KubeObject;
-  /** The AWSFargateProfiles whose spec.clusterName names the Cluster, sorted by name. */
+  /** Sorted by name. */
   readonly profiles: readonly KubeObject[];
-  /** The value of the watch-filter label that the Cluster must have; `undefined`: each Cluster is reconciled. */
+  /** undefined: each Cluster is reconciled. */
   readonly watchFilter: string | undefined;
-  /** The current time in RFC 3339, the format of the times in conditions. */
   readonly timestamp: string;
 }
 
@@ -32,9 +29,8 @@ export type Action =
 const NONE: Action = { kind: 'none' };
 
 /**
- * Decides whether to set or to remove the condition FargateProfilesReady of a Cluster. A Cluster has the condition only
- * with the consent of its user, who lists the condition in `spec.availabilityGates`. The condition does not change
- * while the Cluster is paused or being moved to another management cluster.
+ * A Cluster has the condition only with the consent of its user, who lists it in `spec.availabilityGates`. It does not
+ * change while the Cluster is paused or being moved.
  */
 export function decide({ cluster, profiles, watchFilter, timestamp }: ClusterInputs): Action {
   if (cluster.apiVersion !== VERSION_WITH_CONDITIONS || !isSelected(cluster, watchFilter) || isPaused(cluster))
@@ -58,3 +54,78 @@ const isSame = (current: unknown, { status, reason, message }: ConditionValue): 
   fieldAt(current, 'status') === status &&
   fieldAt(current, 'reason') === reason &&
   fieldAt(current, 'message') === message;
+
+/** The type of the condition that this controller sets on Clusters. Users write it into spec.availabilityGates. */
+export const FARGATE_PROFILES_READY = 'FargateProfilesReady';
+
+/** The condition is written only if one of these fields differs. */
+export interface ConditionValue {
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ClusterCondition extends ConditionValue {
+  readonly type: string;
+  readonly lastTransitionTime: string;
+}
+
+/** The condition with its fields unchecked. */
+export function findCondition({ status }: KubeObject, type: string): UnknownRecord | undefined {
+  return itemsAt(status, 'conditions').find((each) => each['type'] === type);
+}
+
+function hasAvailabilityGate({ spec }: KubeObject, type: string): boolean {
+  return itemsAt(spec, 'availabilityGates').some((gate) => textAt(gate, 'conditionType') === type);
+}
+
+function itemsAt(value: unknown, field: string): readonly UnknownRecord[] {
+  const items = fieldAt(value, field);
+  return Array.isArray(items) ? items.filter(isRecord) : [];
+}
+
+/** How many AWSFargateProfiles that are not Ready a message names: as many as in Cluster API's conditions. */
+const MAX_NAMED = 3;
+/** The maximum length of the message about one AWSFargateProfile, in UTF-16 code units. */
+const MAX_TEXT = 200;
+
+/**
+ * Has the form in which Cluster API summarizes Machines. The same profiles in the same order give the same condition.
+ */
+export function summarizeProfiles(profiles: readonly KubeObject[]): ConditionValue {
+  if (profiles.length === 0)
+    return { status: 'True', reason: 'NoProfiles', message: `No ${KIND} names this Cluster in spec.clusterName` };
+  const withStatus = (status: string): readonly KubeObject[] => profiles.filter((each) => readyStatus(each) === status);
+  const [notReady, unknown] = [withStatus('False'), withStatus('Unknown')];
+  const others = [...notReady, ...unknown];
+  const count = countReady(profiles.length - others.length, profiles.length);
+  if (others.length === 0) return { status: 'True', reason: 'Ready', message: count };
+  const rest = others.length - MAX_NAMED;
+  const lines = [
+    `* ${count}`,
+    ...others.slice(0, MAX_NAMED).map((each) => `* ${KIND} ${each.metadata.name}: ${describeReady(each)}`),
+    ...(rest > 0 ? [`* And ${rest} more ${nounFor(rest)} not Ready`] : []),
+  ];
+  const message = lines.join('\n');
+  return notReady.length > 0
+    ? { status: 'False', reason: 'NotReady', message }
+    : { status: 'Unknown', reason: 'ReadyUnknown', message };
+}
+
+function countReady(ready: number, all: number): string {
+  return `${ready} of ${all} ${nounFor(all)} ${all === 1 ? 'is' : 'are'} Ready`;
+}
+
+const nounFor = (count: number): string => (count === 1 ? KIND : `${KIND}s`);
+
+/** The status of the condition Ready. A condition that is missing or malformed counts as Unknown. */
+function readyStatus(profile: KubeObject): ConditionValue['status'] {
+  const status = textAt(findCondition(profile, 'Ready'), 'status');
+  return status === 'True' || status === 'False' ? status : 'Unknown';
+}
+
+function describeReady(profile: KubeObject): string {
+  const ready = findCondition(profile, 'Ready');
+  const text = textAt(ready, 'message') ?? textAt(ready, 'reason') ?? 'The manager has not reported Ready yet';
+  return cut(toPrintableLine(cut(text, MAX_FACT)), MAX_TEXT);
+}

@@ -1,41 +1,40 @@
-import { CLUSTER_KIND } from '../../api/external/index.ts';
+import { CLUSTER_KIND, CLUSTER_GROUP, CLUSTER_PLURAL } from '../../api/external/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
+import { keyText, keyOf } from '../../pkg/kube/object-key.ts';
 import { NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import { BY_CLUSTER } from '../shared/caches.ts';
-import { FARGATE_PROFILES_READY, findCondition } from './condition.ts';
-import type { Action } from './decide.ts';
-import { decide } from './decide.ts';
-import { DONE, MIN_INTERVAL, REJECTION_INTERVAL } from './requeue.ts';
-import { writeCondition } from './write.ts';
+import { FARGATE_PROFILES_READY, findCondition, decide } from './decide.ts';
+import type { Action, ClusterCondition } from './decide.ts';
+import { DONE, LEASE_EXPIRED, after, backOff } from '../shared/requeue.ts';
 
 /** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */
 const GRANT_CLUSTER_STATUS =
   'Apply the ClusterRole and the ClusterRoleBinding capaf-system-cluster-conditions (config/components/cluster-conditions)';
 
+const REJECTION_INTERVAL: Ms = 5 * 60_000;
+/** Between two writes of one Cluster. Changes of its AWSFargateProfiles in this time are written together. */
+const MIN_INTERVAL: Ms = 5_000;
+
 export interface ClusterConditionOptions {
   readonly client: Pick<KubeClient, 'apply'>;
   readonly profiles: Pick<Store, 'byIndex'>;
   readonly clusters: Pick<Store, 'lookup' | 'replaceWith'>;
-  /** The value of the watch-filter label that a Cluster must have; `undefined`: all Clusters are reconciled. */
+  /** undefined: all Clusters are reconciled. */
   readonly watchFilter?: string;
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
 }
 
-/**
- * Reconciles the condition FargateProfilesReady of one Cluster. A reconcile reads caches, and writes the status of the
- * Cluster at most once.
- */
+/** Reconciles the condition of one Cluster: reads caches, and writes the status of the Cluster at most once. */
 export class ClusterConditionReconciler {
   private readonly options: ClusterConditionOptions;
   /** Key of a Cluster → the monotonic time before which its status is not written again. */
@@ -54,14 +53,14 @@ export class ClusterConditionReconciler {
     // Once the API server serves Clusters, all of them are enqueued, so no requeue is needed.
     if (found.kind === 'unknown') return DONE;
     const delay = (this.notBefore.get(keyText(key)) ?? 0) - clock.monotonic();
-    if (delay > 0) return { kind: 'after', delay, reason: 'the condition was written a moment ago' };
+    if (delay > 0) return after(delay, 'the condition was written a moment ago');
     const listing = profiles.byIndex(BY_CLUSTER, keyText(key));
-    if (listing.kind === 'unknown') return { kind: 'backoff', reason: listing.reason };
+    if (listing.kind === 'unknown') return backOff(listing.reason);
     const cluster = found.object;
     const timestamp = formatTimestamp(clock.now());
     const action = decide({ cluster, profiles: listing.objects, watchFilter, timestamp });
     if (action.kind === 'none' || this.isCoOwned(key, cluster, action)) return DONE;
-    if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     try {
       return await this.carryOut(key, cluster, action, context);
     } catch (error) {
@@ -96,10 +95,7 @@ export class ClusterConditionReconciler {
     return kind === 'remove' && this.coOwned.get(keyText(key)) === metadata.uid;
   }
 
-  /**
-   * Reports a rejection by the API server that only a user can end, in the log and in an Event. Throws any other error
-   * again, so that the controller retries with backoff.
-   */
+  /** Reports a rejection that only a user can end. Throws any other error again, for a retry with backoff. */
   private reportRejection(key: ObjectKey, cluster: KubeObject, error: unknown, { logger }: ReconcileContext): Requeue {
     const { recorder, clock } = this.options;
     const rejection = apiRejectionFrom(error);
@@ -112,7 +108,7 @@ export class ClusterConditionReconciler {
       remedy,
     });
     recorder.record(cluster, 'Warning', 'APIServerRefused', `${describeApiRejection(rejection)}. ${remedy}`);
-    return { kind: 'after', delay: REJECTION_INTERVAL, reason: 'the API server refuses a request' };
+    return after(REJECTION_INTERVAL, 'the API server refuses a request');
   }
 
   private forget(key: ObjectKey): Requeue {
@@ -120,4 +116,33 @@ export class ClusterConditionReconciler {
     this.coOwned.delete(keyText(key));
     return DONE;
   }
+}
+
+export const FIELD_MANAGER = 'capaf-cluster-conditions';
+
+const CLUSTERS: Resource = { group: CLUSTER_GROUP, version: 'v1beta2', plural: CLUSTER_PLURAL };
+
+/**
+ * Writes the condition, or removes it if it is undefined.
+ *
+ * The conditions are a list with the key `type`. A server-side apply changes only this element and needs no
+ * resourceVersion, so it never conflicts with Cluster API's core. The API server removes the element only if no other
+ * field manager has set it, and rejects the write by the uid if a new Cluster has the same name.
+ */
+async function writeCondition(
+  client: Pick<KubeClient, 'apply'>,
+  cluster: KubeObject,
+  condition: ClusterCondition | undefined,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { apiVersion, kind } = cluster;
+  const { namespace, name, uid } = cluster.metadata;
+  const configuration = {
+    apiVersion,
+    kind,
+    metadata: { namespace, name, uid },
+    ...(condition !== undefined && { status: { conditions: [condition] } }),
+  };
+  const options = { subresource: 'status', fieldManager: FIELD_MANAGER, signal } as const;
+  return client.apply(CLUSTERS, keyOf(cluster), configuration, options);
 }

@@ -18,36 +18,25 @@ interface AwaitedProfile {
 }
 
 /**
- * The time after which a manager records an event, because a control plane still waits for an AWSFargateProfile that
- * another manager is deleting. EKS deletes the Fargate profiles of a cluster one after the other, each in about two
- * minutes.
+ * For an AWSFargateProfile that another manager is deleting: EKS deletes a cluster's profiles one after the other, each
+ * in about two minutes.
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
-/**
- * The time after which a manager records an event, because a control plane still waits for an AWSFargateProfile that is
- * not being deleted. Before that time, the cache of this manager may be behind the API server, or another manager may
- * begin the deletion.
- */
+/** For one that is not being deleted: this manager's cache may be behind, or another manager may begin the deletion. */
 const PATIENCE: Ms = 25_000;
 
-/**
- * The minimum time between two events about the same AWSFargateProfile. Each change of another AWSFargateProfile of the
- * cluster starts a reconcile, and the number of Warning events about an object is limited.
- */
+/** Between two events about the same AWSFargateProfile: reconciles are frequent, and Warning events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;
 
 /**
- * The AWSFargateProfiles that this manager does not reconcile, although a control plane waits for their deletion.
- * Either this manager cannot decode the AWSFargateProfile, or a manager with another watch filter reconciles it. If a
- * control plane waits for unusually long, an event on the control plane names the AWSFargateProfile.
+ * The AWSFargateProfiles for whose deletion a control plane waits although this manager does not reconcile them: it
+ * cannot decode them, or a manager with another watch filter reconciles them. After an unusually long wait, an event on
+ * the control plane names the AWSFargateProfile.
  */
 export class AwaitedProfiles {
   private readonly clock: Clock;
   private readonly recorder: EventRecorder;
-  /**
-   * For each control plane that is being deleted: the AWSFargateProfile because of which the control plane kept this
-   * controller's finalizer in the last reconcile.
-   */
+  /** By control plane that is being deleted, from its last reconcile. */
   private readonly awaited = new Map<string, AwaitedProfile>();
 
   constructor({ clock, recorder }: { readonly clock: Clock; readonly recorder: EventRecorder }) {
@@ -55,10 +44,7 @@ export class AwaitedProfiles {
     this.recorder = recorder;
   }
 
-  /**
-   * Remembers that the control plane waits for the deletion of the AWSFargateProfile. If the wait has lasted too long,
-   * records an event on the control plane.
-   */
+  /** Records an event on the control plane if the wait has lasted too long. */
   wait(controlPlane: KubeObject, profile: KubeObject, logger: Logger): void {
     const key = keyText(keyOf(controlPlane));
     const now = this.clock.monotonic();

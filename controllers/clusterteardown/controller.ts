@@ -1,15 +1,9 @@
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
-import type { Metrics } from '../../pkg/runtime/metrics.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Caches } from '../shared/caches.ts';
@@ -17,46 +11,32 @@ import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf } f
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
-import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { TeardownReconciler } from './reconcile.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'clusterteardown';
-/**
- * How many Clusters are reconciled at the same time. Few clusters are deleted at once, and a reconcile ends within
- * seconds.
- */
-const CONCURRENCY = 2;
+/** A reconcile deletes all profiles of its cluster, with three requests each. One tenant holds at most half of the slots. */
+const SLOTS = { group: 5, namespace: 5, total: 10 };
 
-export interface ClusterTeardownControllerOptions {
-  readonly client: KubeClient;
-  readonly caches: Caches;
+export interface ClusterTeardownControllerOptions extends ControllerOptions {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
-  readonly schema: ServedSchema;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
 }
 
 /**
- * Returns the controller that deletes the AWSFargateProfiles of a cluster that is being deleted, and keeps the control
- * plane until they are gone.
+ * Deletes the AWSFargateProfiles of a cluster that is being deleted, and keeps the control plane until they are gone.
  */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
     options;
   const { managerRegion, accounts } = options;
-  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME), slots: SLOTS });
   enqueueOnChange(queue, caches);
   return new Controller({
     name: NAME,
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
-    concurrency: CONCURRENCY,
+    concurrency: SLOTS.total,
     queue,
     reconcile: new TeardownReconciler({
       client,
@@ -77,7 +57,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
-/** The fields of an AWSFargateProfile that matter to the teardown of its cluster. Most changes of status do not. */
+/** Most changes of status do not matter to the teardown. */
 const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   ...metadata,
   resourceVersion: undefined,
@@ -87,8 +67,7 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
 });
 
 /**
- * Enqueues the Cluster after each change of an AWSFargateProfile, a Cluster or a control plane, because the deletion of
- * a cluster may wait for this change. A reconcile with nothing to do reads caches only.
+ * The deletion of a cluster may wait for a change of any of these. A reconcile with nothing to do reads caches only.
  */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>

@@ -13,33 +13,23 @@ import {
   isRetained,
 } from '../shared/object-state.ts';
 
-/** The objects that decide whether a cluster is being deleted. */
 export interface ClusterState {
   readonly cluster: Cluster | undefined;
-  /**
-   * The AWSManagedControlPlane of the Cluster. `undefined` if the Cluster names no control plane, a control plane of
-   * another kind or in another namespace, or a control plane that does not exist.
-   */
+  /** `undefined` if it does not exist, or is of another kind or in another namespace. */
   readonly controlPlane: AWSManagedControlPlane | undefined;
 }
 
-/** The AWSManagedControlPlanes of one Cluster. */
 export interface ControlPlanes {
-  /**
-   * The control plane that the Cluster names. If the Cluster no longer exists, this is a control plane that the Cluster
-   * owned.
-   */
+  /** The control plane that the Cluster names; one that it owned if the Cluster no longer exists. */
   readonly current: KubeObject | undefined;
   /** All control planes that the Cluster owns, except the one in the field `current`. */
   readonly former: readonly KubeObject[];
 }
 
 /**
- * Whether the AWSFargateProfiles of the cluster must be deleted now. Cluster API deletes the control plane after it has
- * drained the workers, so the deletion of the control plane decides. Only if there is no control plane, the deletion of
- * the Cluster decides.
- *
- * The result is false while the Cluster is paused, and for a deletion by `clusterctl move`.
+ * Cluster API deletes the control plane after it has drained the workers, so the deletion of the control plane decides,
+ * and that of the Cluster only without a control plane. False while the Cluster is paused, and for a deletion by
+ * `clusterctl move`.
  */
 export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean {
   if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
@@ -48,11 +38,9 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Returns the AWSFargateProfiles to delete because their cluster is being deleted. AWSFargateProfiles that are already
- * being deleted, paused, being moved or retained are left out.
- *
- * AWSFargateProfiles without the finalizer of their own controller are left out too, because they have nothing in AWS.
- * If a GitOps tool created them during the deletion of the cluster, it would create them again after each deletion.
+ * Leaves out AWSFargateProfiles that are already being deleted, paused, being moved or retained; also those without
+ * their controller's finalizer, which have nothing in AWS: a GitOps tool that creates them during the deletion of the
+ * cluster would create them again after each deletion.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -68,10 +56,6 @@ const isDeletable = (profile: AWSFargateProfile): boolean =>
   !hasPausedAnnotation(profile) &&
   !isRetained(profile);
 
-/**
- * Returns the kind and key of the object whose deletion causes the deletion of the AWSFargateProfiles: the current
- * control plane, or the Cluster if no current control plane exists.
- */
 export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): string =>
   current === undefined ? `${CLUSTER_KIND} ${keyText(cluster)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(current))}`;
 
@@ -79,18 +63,14 @@ export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): s
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';
-  /**
-   * An AWSFargateProfile that has the finalizer of AWSFargateProfiles and that this manager cannot decode, so that it
-   * cannot delete the AWSFargateProfile.
-   */
+  /** An AWSFargateProfile with its finalizer that this manager cannot decode, and so cannot delete. */
   readonly undecodable?: KubeObject | undefined;
 }
 
 /**
- * Decides which control planes need this controller's finalizer. The control plane that the Cluster names needs it
- * exactly while an AWSFargateProfile of the cluster still has the finalizer of AWSFargateProfiles. Other control planes
- * that the Cluster owns do not get it, and lose it when no AWSFargateProfile with a finalizer is left. While the
- * Cluster is paused, all finalizers stay as they are.
+ * The control plane that the Cluster names needs this controller's finalizer exactly while an AWSFargateProfile of the
+ * cluster has its own. Other control planes that the Cluster owns do not get it, and lose it when no such
+ * AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -1,7 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import { controlPlaneReference } from '../shared/control-plane/control-plane-reference.ts';
+import {
+  controlPlaneReference,
+  eksClusterKeyOf,
+  joinsControlPlane,
+  needsAccountToJoin,
+} from '../shared/control-plane/joined-control-plane.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { describeProblems } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
@@ -11,17 +16,13 @@ import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
-import {
-  eksClusterKeyOf,
-  joinsControlPlane,
-  needsAccountToJoin,
-} from '../shared/control-plane/joined-control-plane.ts';
 import { hasFinalizer } from '../shared/object-state.ts';
 import type { ClusterState, ControlPlanes } from './decide.ts';
-import { isTearingDown, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
+import { planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import type { ProfileDeleterOptions } from './delete-profiles.ts';
 import { ProfileDeleter } from './delete-profiles.ts';
-import { DONE, LEASE_EXPIRED, PROFILE_LEFT, backOff } from './requeue.ts';
+import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
+import { PROFILE_LEFT } from './requeue.ts';
 import type { FinalizerSyncOptions } from './sync-control-plane-finalizer.ts';
 import { FinalizerSync } from './sync-control-plane-finalizer.ts';
 
@@ -38,16 +39,11 @@ interface TeardownInputs {
   readonly key: ObjectKey;
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /**
-   * The AWSFargateProfiles whose spec.clusterName names the Cluster, or whose spec.eksCluster names its EKS cluster.
-   */
+  /** Their spec.clusterName names the Cluster, or their spec.eksCluster names its EKS cluster. */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
-/**
- * Reconciles one Cluster: it reads the caches, deletes AWSFargateProfiles, and then adds or removes this controller's
- * finalizer on the control plane.
- */
+/** Reconciles one Cluster: deletes AWSFargateProfiles, then adds or removes the finalizer on the control plane. */
 export class TeardownReconciler {
   private readonly options: TeardownOptions;
   private readonly profileDeleter: ProfileDeleter;
@@ -74,10 +70,9 @@ export class TeardownReconciler {
   };
 
   /**
-   * Looks up the AWS account of the control plane if this account decides whether an AWSFargateProfile is in the
-   * control plane's EKS cluster. The account decides if spec.eksCluster gives the name and the region of this EKS
-   * cluster, but spec.eksCluster.identityRef and the control plane's spec.identityRef name different identities. If the
-   * account was looked up, returns true, and the caller must read the caches again.
+   * Looks up the AWS account of the control plane if it decides whether an AWSFargateProfile is in the control plane's
+   * EKS cluster: both give the same name and region, but different identities. True: the caller must read the caches
+   * again.
    */
   private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -92,7 +87,7 @@ export class TeardownReconciler {
     { key, state, controlPlanes, profiles }: TeardownInputs,
     context: ReconcileContext,
   ): Promise<Either<Requeue, Requeue>> {
-    const toDelete = isTearingDown(state) ? profilesToDelete(state, decodedOf(profiles)) : [];
+    const toDelete = profilesToDelete(state, decodedOf(profiles));
     return this.profileDeleter.deleteProfiles(key, toDelete, teardownCause(key, controlPlanes), context);
   }
 
@@ -108,10 +103,7 @@ export class TeardownReconciler {
     return DONE;
   }
 
-  /**
-   * Reads the facts for a reconcile from the caches. Returns Left with the requeue if a kind has not been listed yet,
-   * or if the Cluster or its control plane cannot be decoded: then the reconcile must end.
-   */
+  /** Left: a kind has not been listed yet, or the Cluster or its control plane cannot be decoded. */
   private readInputs(key: ObjectKey): Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
     const lookup = this.options.clusters.lookup(key);
@@ -132,8 +124,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Returns the AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and for which
-   * the function `joins` returns true.
+   * The AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and that `joins`
+   * accepts.
    */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
@@ -148,9 +140,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Finds the control planes of a Cluster. Returns Left with the requeue if the cache does not know them yet. An
-   * unknown control plane must not count as absent, because then the AWSFargateProfiles would be deleted before the
-   * workers are drained.
+   * Left if the cache does not know them yet: an unknown control plane must not count as absent, because then the
+   * AWSFargateProfiles would be deleted before the workers are drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -169,10 +160,7 @@ export class TeardownReconciler {
   }
 }
 
-/**
- * Whether AWS accounts must be compared to tell if the AWSFargateProfile is in the control plane's EKS cluster. An
- * AWSFargateProfile without an account in its status has nothing in AWS, so its account is not compared.
- */
+/** An AWSFargateProfile without an account in its status has nothing in AWS. */
 const needsAccountComparison: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 
@@ -186,14 +174,11 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** Returns the AWSFargateProfiles that can be decoded. The controller of AWSFargateProfiles reports the others. */
+/** The controller of AWSFargateProfiles reports the others. */
 const decodedOf = (entries: readonly TypedEntry<AWSFargateProfile>[]): readonly AWSFargateProfile[] =>
   entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []));
 
-/**
- * Returns the decoded object. Returns Left with a terminal error if the object cannot be decoded. Then only a change of
- * the object helps, and its watch event starts the next reconcile.
- */
+/** Left is terminal: only a change of the object helps, and its watch event starts the next reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

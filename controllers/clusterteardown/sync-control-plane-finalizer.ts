@@ -9,7 +9,6 @@ import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
-import type { ApiRejection } from '../shared/api-rejections.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
@@ -19,8 +18,8 @@ import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { AwaitedProfiles } from './awaited-profiles.ts';
 import type { FinalizerTask } from './decide.ts';
-import { reportRejection } from './report-rejection.ts';
-import { API_REJECTED, DONE, PROFILE_LEFT, backOff } from './requeue.ts';
+import { reportRejection, PROFILE_LEFT } from './requeue.ts';
+import { DONE, backOff } from '../shared/requeue.ts';
 
 export interface FinalizerSyncOptions extends JoinFacts {
   readonly client: KubeClient;
@@ -29,7 +28,6 @@ export interface FinalizerSyncOptions extends JoinFacts {
   readonly clock: Clock;
 }
 
-/** Adds or removes this controller's finalizer on a control plane, as `planFinalizers` has decided. */
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** For each control plane: since when all attempts to remove the finalizer have failed. */
@@ -64,7 +62,7 @@ export class FinalizerSync {
     const { reason, remedy } = result;
     return remedy === undefined
       ? backOff(reason)
-      : this.reportRejection(controlPlane, { message: reason, remedy }, context);
+      : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
   private async removeFinalizer(
@@ -83,9 +81,8 @@ export class FinalizerSync {
   }
 
   /**
-   * Remembers the AWSFargateProfile for which a control plane that is being deleted waits, and which this manager does
-   * not delete. While the control plane is not being deleted, this controller's finalizer on it blocks nothing, so no
-   * requeue is needed. The deletion of the control plane starts another reconcile.
+   * `user` is an AWSFargateProfile that this manager does not delete. While the control plane is not being deleted, the
+   * finalizer on it blocks nothing; its deletion starts another reconcile.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
     if (user === undefined || !isDeleting(controlPlane)) {
@@ -101,15 +98,14 @@ export class FinalizerSync {
     const rejection = isConflict(error)
       ? this.persistentErrors.conflict(key)
       : (apiRejectionFrom(error) ?? this.persistentErrors.failure(key, error));
-    if (rejection !== undefined) return this.reportRejection(controlPlane, rejection, context);
+    if (rejection !== undefined) return reportRejection(this.options.recorder, controlPlane, rejection, context);
     if (isConflict(error)) return { kind: 'conflict' };
     throw error;
   }
 
   /**
-   * Removes this controller's finalizer from the control plane if no AWSFargateProfile of the cluster has the finalizer
-   * of AWSFargateProfiles. The API server is asked, because a cache may be outdated, and with a watch filter it has
-   * only some of the objects. Returns the AWSFargateProfile that needs the finalizer; `undefined` if there is none.
+   * Asks the API server for an AWSFargateProfile with a finalizer, because a cache may be outdated, and with a watch
+   * filter has only some of the objects. Returns the one that needs the control plane's finalizer, if any.
    */
   private async removeFinalizerIfUnused(
     cluster: ObjectKey,
@@ -143,17 +139,9 @@ export class FinalizerSync {
     }
     return undefined;
   }
-
-  private reportRejection(controlPlane: KubeObject, rejection: ApiRejection, context: ReconcileContext): Requeue {
-    reportRejection(this.options.recorder, controlPlane, rejection, context);
-    return API_REJECTED;
-  }
 }
 
-/**
- * Whether an AWSFargateProfile may belong to the cluster. If the AWSFargateProfile cannot be decoded and its
- * spec.clusterName is not a string, it may belong to any cluster of its namespace.
- */
+/** One that cannot be decoded, and whose spec.clusterName is no string, may belong to any cluster of its namespace. */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');
   if (typeof named === 'string') return named === cluster;

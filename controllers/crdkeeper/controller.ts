@@ -1,48 +1,29 @@
-import type { Clock } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { resourceName } from '../../pkg/kube/requests/paths.ts';
-import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import type { ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
-import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { compareSchema } from '../shared/crd/crd-schema.ts';
-import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { WEBHOOK_PHASES, configurationKey, configurationResource } from './observe.ts';
-import { RecordStore } from './restoration/record-store.ts';
+import { RecordStore } from './record.ts';
 import { CrdKeeper } from './reconcile.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'crdkeeper';
 
-export interface CrdKeeperControllerOptions {
-  readonly client: KubeClient;
-  readonly caches: { readonly profiles: Store };
-  readonly schema: ServedSchema;
-  /**
-   * The namespace of the ConfigMap in which this controller records its changes of the CRD. If a dry run must create an
-   * AWSFargateProfile, it uses the same namespace.
-   */
+export interface CrdKeeperControllerOptions extends ControllerOptions {
+  /** Has the ConfigMap with this controller's changes of the CRD, and the AWSFargateProfile of a dry run. */
   readonly recordNamespace: string;
   /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
   readonly namespace?: string;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 /**
- * Returns the CRD keeper: a controller that restores the CRD of AWSFargateProfiles after Cluster API Provider AWS has
- * replaced it. The flag --manage-crd adds this controller to the manager. Watch events start its reconciles, which read
- * the API server.
+ * The CRD keeper restores the CRD of AWSFargateProfiles after CAPA has replaced it (flag --manage-crd). Watch events
+ * start its reconciles, which read the API server.
  */
 export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;

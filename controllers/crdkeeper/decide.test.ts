@@ -4,8 +4,8 @@ import type { Decision, Situation } from './decide.ts';
 import { decide, nextProbeState } from './decide.ts';
 import type { WebhookEntry, WebhookPhase } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
-import type { KeeperRecord } from './restoration/record.ts';
-import { EMPTY_RECORD } from './restoration/record.ts';
+import type { KeeperRecord } from './record.ts';
+import { EMPTY_RECORD } from './record.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -61,22 +61,6 @@ describe('the decision of the keeper of the CRD', () => {
 
   it('is not to create a CRD that does not exist or is being deleted', () => {
     expect(decideOn({ observation: { schema: 'absent', entries: [] } })).to.deep.equal({ kind: 'rest' });
-  });
-
-  it('is to restore the CRD first, and then the webhooks, as one restoration', () => {
-    const first = decideOn({});
-    const begun = { restorations: [{ at: NOW, parts: [], begun: ['crd'] }] };
-    expect(first).to.deep.equal({ kind: 'restore', parts: ['crd'], record: begun });
-    const second = decideOn({
-      observation: { schema: 'ours', entries: BOTH },
-      record: { restorations: [{ at: NOW, parts: ['crd'] }] },
-      now: NOW + 2 * SECOND,
-    });
-    expect(second).to.deep.equal({
-      kind: 'restore',
-      parts: ['mutating', 'validating'],
-      record: { restorations: [{ at: NOW + 2 * SECOND, parts: ['crd'], begun: ['mutating', 'validating'] }] },
-    });
   });
 
   it('is to restore only the webhook that is there', () => {
@@ -144,28 +128,12 @@ describe('the decision of the keeper of the CRD', () => {
       ).to.deep.equal([12, 1, 0]);
     });
 
-    it('counts each revert of the same part, also within seconds', () => {
-      const decision = decideOn({ record: { restorations: [{ at: NOW - SECOND, parts: ['crd'] }] } });
-      expect(decision.kind === 'restore' && decision.record.restorations).to.have.length(2);
-    });
-
     it('counts webhooks that come back alone', () => {
       const observation = { schema: 'ours', entries: BOTH } as const;
       const record = {
         restorations: [9, 5, 1].map((h) => ({ at: NOW - h * HOUR, parts: ['mutating', 'validating'] })),
       };
       expect(decideOn({ observation, record })).to.deep.include({ kind: 'stop', parts: ['mutating', 'validating'] });
-    });
-
-    it('stays stopped for ever, until the record is deleted', () => {
-      const record = { restorations: [], stopped: { at: NOW - 1_000 * HOUR, writers: ['flux'] } };
-      expect(decideOn({ record })).to.deep.include({ kind: 'stop' });
-      expect(decideOn({ record: EMPTY_RECORD })).to.deep.include({ kind: 'restore' });
-    });
-
-    it('leaves AWSFargateProfiles to Cluster API Provider AWS also when it has stopped', () => {
-      const record = { restorations: [], stopped: { at: NOW, writers: ['flux'] } };
-      expect(decideOn({ record, probeState: probeStateFor(SERVED, HOUR) })).to.deep.include({ kind: 'leaveToCapa' });
     });
   });
 });

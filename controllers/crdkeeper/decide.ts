@@ -2,8 +2,8 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { Observation, Part } from './observe.ts';
 import { foreignParts } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
-import type { KeeperRecord } from './restoration/record.ts';
-import { addRestoration } from './restoration/revert-limit.ts';
+import type { KeeperRecord } from './record.ts';
+import { addRestoration } from './record.ts';
 
 const SECOND: Ms = 1_000;
 /**
@@ -24,10 +24,7 @@ const MIN_ANSWER_DURATION: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, M
   noWebhook: 60 * SECOND,
 };
 
-/**
- * The last answer to the question whether Cluster API Provider AWS serves AWSFargateProfiles, and the monotonic time
- * since which all answers have been the same.
- */
+/** The last answer, and the monotonic time since which all answers have been the same. */
 export interface ProbeState {
   readonly answer: Answer;
   readonly since: Ms;
@@ -40,11 +37,11 @@ export const nextProbeState = (before: ProbeState | undefined, answer: Answer, n
 export type Decision =
   /** The CRD and the webhooks are as this provider needs them. */
   | { readonly kind: 'rest' }
-  /** Cluster API Provider AWS serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
+  /** CAPA serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'leaveToCapa'; readonly webhook: string }
   /**
-   * `parts` are the CRD or the webhook configurations that another client has replaced. `after` is the time until the
-   * CRD keeper tests the webhooks again; undefined for the usual interval.
+   * `parts` have been replaced by another client. `after` is the time until the next test of the webhooks; undefined
+   * for the usual interval.
    */
   | { readonly kind: 'wait'; readonly parts: readonly Part[]; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
@@ -56,16 +53,12 @@ export interface Situation {
   readonly observation: Pick<Observation, 'schema' | 'entries'>;
   readonly probeState: ProbeState;
   readonly record: KeeperRecord;
-  /** The time on the monotonic clock. */
+  /** Monotonic. */
   readonly elapsed: Ms;
-  /** The time on the wall clock. */
+  /** On the wall clock. */
   readonly now: Ms;
 }
 
-/**
- * Decides the next action of the CRD keeper. The decision depends on the CRD and the webhooks in the API server, on the
- * answer of Cluster API Provider AWS, and on the record of the keeper's earlier changes.
- */
 export function decide({ observation, probeState, record, elapsed, now }: Situation): Decision {
   const foreign = foreignParts(observation);
   if (foreign.length === 0) return { kind: 'rest' };
@@ -90,8 +83,7 @@ const REASONS_TO_WAIT: Readonly<Record<keyof typeof MIN_ANSWER_DURATION, string>
 };
 
 /**
- * Returns the corrections to make first: the manager restores its CRD before it removes the webhooks of Cluster API
- * Provider AWS. While these webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the
- * installed CRD lacks.
+ * The CRD comes before CAPA's webhooks: while these refuse every write of AWSFargateProfiles, no write drops the fields
+ * that the installed CRD lacks.
  */
 const nextParts = (foreign: readonly Part[]): readonly Part[] => (foreign.includes('crd') ? ['crd'] : foreign);

@@ -4,29 +4,23 @@ import type { EventRecorder, EventType } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
-import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
+import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';
 import type { Loss } from './lost-fields.ts';
 import type { Observation, Part } from './observe.ts';
 import { configurationKey } from './observe.ts';
-import { MOST_REVERTS } from './restoration/revert-limit.ts';
+import { MOST_REVERTS } from './record.ts';
 
-/**
- * Writes the log lines and the Kubernetes Events of the CRD keeper, and decides when: a state that lasts is reported
- * once.
- */
+/** Reports in the log and in Events; a state that lasts is reported once. */
 export class KeeperEvents {
   private readonly recorder: EventRecorder;
-  /** The last state that was reported. */
   private reported: string | undefined;
 
   constructor(recorder: EventRecorder) {
     this.recorder = recorder;
   }
 
-  /**
-   * Records that nothing is to be restored. So the next state is reported even if the same state was reported before.
-   */
+  /** The next state is reported even if the same state was reported before. */
   rests(): void {
     this.reported = undefined;
   }
@@ -41,7 +35,6 @@ export class KeeperEvents {
     );
   }
 
-  /** Reports that Cluster API Provider AWS serves AWSFargateProfiles. */
   leftToCapa({ crd }: Observation, webhook: string, logger: Logger): void {
     this.once(`served ${webhook}`, () => {
       logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
@@ -64,14 +57,12 @@ export class KeeperEvents {
     this.record(eventsOfRestoration(observation, parts, writers));
   }
 
-  /** Reports the objects that lost fields while the CRD of another provider was installed. */
   fieldsLost(losses: readonly Loss[], logger: Logger): void {
     const objects = losses.map(lossText).join('; ');
     logger.info('The CRD is ours again', { lostFields: losses.length, objects });
     this.record(losses.map(lossEvent));
   }
 
-  /** Reports a state once, however long the state lasts. */
   private once(state: string, report: () => void): void {
     if (this.reported === state) return;
     this.reported = state;
@@ -83,7 +74,6 @@ export class KeeperEvents {
   }
 }
 
-/** A Kubernetes Event about the CRD, a webhook configuration or an AWSFargateProfile. */
 interface KeeperEvent {
   readonly about: KubeObject;
   readonly type: EventType;
@@ -95,16 +85,9 @@ const CRD_KIND = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceD
 const ADMISSION_VERSION = 'admissionregistration.k8s.io/v1';
 const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'ValidatingWebhookConfiguration' } as const;
 
-/**
- * Adds apiVersion and kind to the CRD. A real API server sends a single object with both; a fake API server in tests
- * may not.
- */
+/** A real API server sends a single object with both; a fake API server in tests may not. */
 const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
 
-/**
- * Returns the Events about a restored CRD, and about webhook configurations from which the CRD keeper has removed a
- * webhook.
- */
 function eventsOfRestoration(
   { crd, entries }: Observation,
   parts: readonly Part[],
@@ -134,14 +117,12 @@ const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
   message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
 });
 
-/** The texts about a stopped CRD keeper, without their closing full stops. */
+/** Without closing full stops. */
 export interface StopDescription {
   readonly problem: string;
-  /** An action for the operator. */
   readonly remedy: string;
 }
 
-/** Describes why the CRD keeper has stopped, and what the operator can do. */
 export function describeStop(
   parts: readonly Part[],
   writers: readonly string[],
@@ -168,10 +149,7 @@ const stopEvent = (crd: KubeObject, { problem, remedy }: StopDescription): Keepe
   message: `${problem}. ${remedy}.`,
 });
 
-/**
- * Returns the Event about an AWSFargateProfile that lost fields because a client wrote it under the CRD of another
- * provider.
- */
+/** For an AWSFargateProfile that a client wrote under the CRD of another provider. */
 function lossEvent({ object, fields }: Loss): KeeperEvent {
   const ofSpec = fields.filter((field) => field.startsWith('spec.'));
   const message =
@@ -182,10 +160,7 @@ function lossEvent({ object, fields }: Loss): KeeperEvent {
   return { about, type: 'Warning', reason: 'FieldsLost', message };
 }
 
-/**
- * Returns the text about the lost fields of an object, such as `default/web: spec.roleARN`, for the log and the
- * ConfigMap.
- */
+/** For the log and the ConfigMap, such as `default/web: spec.roleARN`. */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;
 
 const quotedList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' and ');

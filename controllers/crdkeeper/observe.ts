@@ -1,12 +1,10 @@
 import { fieldAt, isRecord, textAt } from '../../api/record.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
+import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
-import { compareSchema } from '../shared/crd/crd-schema.ts';
 
 /**
- * An object that the CRD keeper restores: the CRD, or a webhook configuration of Cluster API Provider AWS, from which
- * the keeper removes the webhook for AWSFargateProfiles.
+ * What the CRD keeper restores: the CRD, or a webhook configuration of CAPA without its webhook for AWSFargateProfiles.
  */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
@@ -19,46 +17,36 @@ export const configurationResource = (phase: WebhookPhase): Resource => ({
   plural: `${phase}webhookconfigurations`,
 });
 
-/** Returns the key of a webhook configuration of Cluster API Provider AWS. Its name is the same in each release. */
+/** The name is the same in each release. */
 export const configurationKey = (phase: WebhookPhase): { readonly namespace: ''; readonly name: string } => ({
   namespace: '',
   name: `capa-${phase}-webhook-configuration`,
 });
 
-/** A webhook for AWSFargateProfiles in a configuration of Cluster API Provider AWS. */
+/** A webhook for AWSFargateProfiles in a configuration of CAPA. */
 export interface WebhookEntry {
   readonly phase: WebhookPhase;
   readonly name: string;
   /** The position of the webhook in the list `webhooks` of its configuration. */
   readonly index: number;
   /**
-   * Whether the API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the
-   * webhook does not answer. If this is true, the result of a write shows whether the webhook answers.
+   * The API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the webhook
+   * does not answer. So the result of a write shows whether it answers.
    */
   readonly isDecisive: boolean;
   readonly configuration: KubeObject;
 }
 
-/** The state of the CRD and of the webhooks for AWSFargateProfiles in the API server. */
 export interface Observation {
   readonly crd: KubeObject | undefined;
-  /**
-   * Whose CRD is installed. A CRD that does not exist or is being deleted counts as `absent` and is not restored, so
-   * that an uninstallation succeeds.
-   */
+  /** A CRD that does not exist or is being deleted is `absent` and not restored, so that an uninstallation succeeds. */
   readonly schema: 'ours' | 'foreign' | 'absent';
   readonly entries: readonly WebhookEntry[];
-  /**
-   * The parts that exist and are as this provider needs them. A deleted CRD or configuration is neither foreign nor in
-   * order.
-   */
+  /** Exist and are as this provider needs them. A deleted part is neither foreign nor in order. */
   readonly inOrder: readonly Part[];
 }
 
-/**
- * Reads the CRD and the webhook configurations of Cluster API Provider AWS from the API server, because caches may be
- * outdated.
- */
+/** Reads the API server, because caches may be outdated. */
 export async function observe(client: KubeClient, signal: AbortSignal): Promise<Observation> {
   const [crd, ...configurations] = await Promise.all([
     client.get(CRDS, OUR_CRD, { signal }),
@@ -98,10 +86,6 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   (Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0);
 
-/**
- * Returns the parts to restore: the CRD if it comes from another provider, and each webhook configuration that has a
- * webhook for AWSFargateProfiles.
- */
 export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | 'entries'>): readonly Part[] => [
   ...(schema === 'foreign' ? (['crd'] as const) : []),
   ...WEBHOOK_PHASES.filter((phase) => entries.some((entry) => entry.phase === phase)),

@@ -9,6 +9,7 @@ import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
+import { LEASE_EXPIRED, after } from '../shared/requeue.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import type { KeeperState, ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Decision, ProbeState } from './decide.ts';
@@ -17,17 +18,23 @@ import { KnownFields } from './lost-fields.ts';
 import type { Observation, Part } from './observe.ts';
 import { foreignParts, observe } from './observe.ts';
 import { askWebhooks } from './webhook-probe.ts';
-import type { KeeperRecord } from './restoration/record.ts';
-import { replaceDroppedByLost, unlistedFields, withDropped, withRestored } from './restoration/record.ts';
-import type { RecordStore } from './restoration/record-store.ts';
+import type { KeeperRecord, RecordStore } from './record.ts';
+import { replaceDroppedByLost, unlistedFields, withDropped, withRestored } from './record.ts';
 import { KeeperEvents, describeStop, lossText } from './events.ts';
-import { PROPAGATION, WHILE_AT_REST, WHILE_FOREIGN, after } from './requeue.ts';
-import { restore } from './restoration/restore.ts';
-import { writersOf } from './writers.ts';
+import { restore, writersOf } from './restore.ts';
+
+/** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
+const PROPAGATION: Ms = 2_000;
+/**
+ * How often the keeper tests CAPA's webhooks while one of them or another CRD is installed. A stopped keeper reads its
+ * ConfigMap at the same interval.
+ */
+const WHILE_FOREIGN: Ms = 15_000;
+/** How often the keeper reads the API server (three requests) although no watch reports a change. */
+const WHILE_AT_REST: Ms = 5 * 60_000;
 
 export interface CrdKeeperOptions {
   readonly client: KubeClient;
-  /** The cache of AWSFargateProfiles. */
   readonly profiles: Store;
   readonly records: RecordStore;
   /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
@@ -38,26 +45,18 @@ export interface CrdKeeperOptions {
   readonly clock: Clock;
 }
 
-/**
- * Keeps the CRD of this provider installed beside Cluster API Provider AWS, and removes the webhooks of that provider
- * for AWSFargateProfiles. A reconcile reads CRD and webhook configurations, finds out whether the webhooks answer,
- * decides, and restores.
- */
+/** Keeps this provider's CRD installed beside CAPA, and CAPA's webhooks for AWSFargateProfiles removed. */
 export class CrdKeeper {
   private readonly options: CrdKeeperOptions;
   private readonly events: KeeperEvents;
   private readonly knownFields = new KnownFields();
   private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
-  /**
-   * The time on the monotonic clock from which the API server certainly serves the CRD and the webhooks as this
-   * controller has last changed them.
-   */
+  /** The monotonic time from which the API server certainly serves what this controller has last changed. */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the ConfigMap may have a restoration that has begun and is not known to have succeeded, or fields that were
-   * lost under the CRD of another provider without the objects that lost them. The value is true after a start, because
-   * an earlier process may have written such a record.
+   * Whether the ConfigMap may have a restoration that is not known to have succeeded, or lost fields without the
+   * objects that lost them. True after a start, because an earlier process may have written such a record.
    */
   private isRecordOpen = true;
 
@@ -67,7 +66,7 @@ export class CrdKeeper {
   }
 
   readonly reconcile = async (_key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
-    if (this.options.leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     try {
       return await this.pass(context);
     } catch (error) {
@@ -78,17 +77,13 @@ export class CrdKeeper {
     }
   };
 
-  /**
-   * Records the fields of the AWSFargateProfiles in the cache when a watch reports the CRD of another provider. The
-   * cache may still show the fields that the other CRD hides.
-   */
+  /** The cache may still show the fields that the other CRD hides. */
   readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records, profiles } = this.options;
     const { signal } = context;
-    // A watch may report a change of the CRD by this controller before the API server serves the changed CRD. So the
-    // reconcile waits a moment.
+    // A watch may report a change before the API server serves the changed CRD.
     const propagationTimeLeft = this.propagationEndsAt - clock.monotonic();
     if (propagationTimeLeft > 0) return after(propagationTimeLeft, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
@@ -109,7 +104,7 @@ export class CrdKeeper {
     return this.carryOut(decision, observation, record, context);
   }
 
-  /** Reads the record of this controller, and notes in it which restorations have succeeded. */
+  /** Notes in the record which restorations have succeeded. */
   private async readRecord({ inOrder }: Observation, signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const { records } = this.options;
     const read = await records.read(signal);
@@ -130,8 +125,7 @@ export class CrdKeeper {
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
-        // A keeper that has stopped will not restore the CRD, so it keeps the state `stopped`. But the state
-        // `capaServes` stays while the manager of Cluster API Provider AWS restarts, because this state alone keeps
+        // A stopped keeper stays `stopped`. But `capaServes` stays while CAPA restarts, because this state alone keeps
         // this controller from changing AWS.
         if (record.stopped === undefined || this.state?.kind === 'capaServes') return this.wait(decision, context);
         await this.stop(decision.parts, observation, record, context);
@@ -143,10 +137,7 @@ export class CrdKeeper {
     }
   }
 
-  /**
-   * Handles the state in which nothing is to be restored. Once after each restoration of the CRD, finds the objects
-   * that lost fields, and reports them.
-   */
+  /** Once after each restoration of the CRD, finds and reports the objects that lost fields. */
   private async rest(observation: Observation, { signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, watchedNamespace } = this.options;
     this.probeState = undefined;
@@ -179,8 +170,7 @@ export class CrdKeeper {
     { because, after: delay }: { readonly because: string; readonly after?: Ms },
     context: ReconcileContext,
   ) {
-    // If Cluster API Provider AWS has served AWSFargateProfiles, it will serve them again after a restart of its
-    // manager. So the state `capaServes` stays during the restart.
+    // A manager of CAPA that has served AWSFargateProfiles serves them again after a restart.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
     this.events.waits(because, context.logger);
     return after(delay ?? WHILE_FOREIGN, because);
@@ -195,9 +185,7 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // `parts` are the CRD or webhook configurations that are replaced now. They can differ from those that were
-    // replaced when the CRD keeper stopped. `stop.writers` are the clients that had replaced CRD or webhook
-    // configurations at the time of the stop.
+    // `parts` are replaced now; `stop.writers` are the clients that had replaced something when the keeper stopped.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
@@ -212,7 +200,7 @@ export class CrdKeeper {
   ): Promise<Requeue> {
     const { client, records, leadership, clock } = this.options;
     this.setState({ kind: 'restoring' });
-    if (leadership.remaining() <= 0) return { kind: 'backoff', reason: 'the lease may have run out' };
+    if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const { crd } = observation;
     const noted =
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
@@ -230,8 +218,7 @@ export class CrdKeeper {
     } catch (error) {
       // After any other error the restoration may have succeeded. The next reconcile sees whether it has.
       if (isRefused(error)) await records.write(restored.length === 0 ? record : withAllRestored(), signal);
-      // The JSON Patch was rejected, because another client has changed the list of webhooks since this reconcile read
-      // the list.
+      // Another client has changed the list of webhooks since this reconcile read it.
       if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
       throw error;
     }
@@ -252,5 +239,4 @@ export class CrdKeeper {
   }
 }
 
-/** Whether the error is an answer in which the API server says that it did not carry out the request. */
 const isRefused = (error: unknown): boolean => error instanceof KubeError && error.status >= 400 && error.status < 500;

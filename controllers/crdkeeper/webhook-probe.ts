@@ -2,7 +2,7 @@ import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
 import { KubeError, isNotFound } from '../../pkg/kube/errors.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
-import { CAPA_WEBHOOKS } from '../shared/crd/capa-webhooks.ts';
+import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
 import type { WebhookEntry } from './observe.ts';
 
@@ -21,15 +21,10 @@ export type Answer =
   | { readonly kind: 'notServed' | 'notInstalled' | 'noWebhook' }
   | { readonly kind: 'unclear'; readonly because: string };
 
-/**
- * The annotation that a dry run adds to an AWSFargateProfile. The API server does not store the result of a dry run.
- */
+/** The API server does not store the result of a dry run. */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
-/**
- * Finds out with a dry run of a write whether Cluster API Provider AWS answers its webhooks. The dry run patches an
- * AWSFargateProfile. If there is none, the dry run creates one in `namespace`.
- */
+/** Patches an AWSFargateProfile with a dry run, or creates one in `namespace` if there is none. */
 export async function askWebhooks(
   client: KubeClient,
   entries: readonly WebhookEntry[],
@@ -55,19 +50,16 @@ const draft = (namespace: string): object => ({
 });
 
 /**
- * Error messages of the API server about a webhook call. No error code distinguishes these errors. Sources:
- * k8s.io/apiserver v0.36, pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go and
- * pkg/util/proxy/proxy.go. A webhook server of controller-runtime answers 404 for a path that has no webhook.
+ * Messages of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go,
+ * pkg/util/proxy/proxy.go), because no error code tells these errors apart. A webhook server of controller-runtime
+ * answers 404 for a path that has no webhook.
  */
 const FAILED = /failed calling webhook "([^"]*)"/;
 const DENIED = /admission webhook "([^"]*)" denied/;
 const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
-/**
- * Derives from the result of the dry run whether Cluster API Provider AWS answers its webhooks for AWSFargateProfiles.
- * `error` is the error of the dry run; `undefined` if the API server accepted the write.
- */
+/** `error` is that of the dry run; `undefined` if the API server accepted the write. */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);
   if (error === undefined)

@@ -2,19 +2,25 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
-import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
-import { newAssumedRoleSource } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
-import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
-import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
-import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/credentials/credentials-problem.ts';
-import { DEFAULT_DURATION_SECONDS, defaultSessionName } from '../../pkg/cloud/sts/assume-role-defaults.ts';
+import type {
+  AssumedRoleConfig,
+  AwsCredentialSource,
+  AwsCredentialSources,
+  CredentialsProblem,
+  CredentialsProblemReason,
+} from '../../pkg/cloud/index.ts';
+import {
+  newAssumedRoleSource,
+  credentialsName,
+  DEFAULT_DURATION_SECONDS,
+  defaultSessionName,
+} from '../../pkg/cloud/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { identityRefOf, resolveIdentity } from './identity-chain.ts';
 import type { IdentityReader } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 
 export interface CredentialSourcesOptions {
-  /** The source of the manager's own AWS credentials. */
   readonly own: AwsCredentialSource;
   readonly reader: IdentityReader;
   readonly secrets: Secrets;
@@ -23,16 +29,13 @@ export interface CredentialSourcesOptions {
 
 interface NamedSource {
   readonly source: AwsCredentialSource;
-  /** The name of the identity for messages, such as `AWSClusterStaticIdentity "team-a"`. */
+  /** Such as `AWSClusterStaticIdentity "team-a"`. */
   readonly name: string;
 }
 
 /**
- * Returns an object that finds the source of AWS credentials for an identity of Cluster API Provider AWS.
- *
- * Each source has a key, which contains the version of the Secret, and uid and generation of each
- * AWSClusterRoleIdentity. After a change of the Secret or of such an identity the key differs, so credentials from
- * before the change are not used again.
+ * Finds the source of AWS credentials for an identity. The key of a source has the version of the Secret, and uid and
+ * generation of each AWSClusterRoleIdentity, so credentials from before a change of these are not used again.
  */
 export function newCredentialSources({
   own,

@@ -9,10 +9,13 @@ import {
   STATIC_IDENTITY_KIND,
   decodeIdentity,
 } from '../../api/external/identity.ts';
-import type { AssumedRoleConfig } from '../../pkg/cloud/credentials/assumed-role-credentials.ts';
-import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
-import type { AwsCredentialSource, AwsCredentialSources } from '../../pkg/cloud/credentials/credential-pool.ts';
-import type { IdentityRef } from '../../pkg/cloud/identity-ref.ts';
+import type {
+  AssumedRoleConfig,
+  AwsCredentialSource,
+  AwsCredentialSources,
+  IdentityRef,
+} from '../../pkg/cloud/index.ts';
+import { credentialsName } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -25,7 +28,6 @@ import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
-import { findDependentIdentities } from './dependent-identities.ts';
 import type { IdentityReader } from './identity-chain.ts';
 import { identityRefOf } from './identity-chain.ts';
 import { Secrets } from './secrets.ts';
@@ -33,31 +35,20 @@ import { newCredentialSources } from './credential-sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
 
-/**
- * A function that tells whether a change affects the credentials that the given identity gives to objects of the given
- * namespace.
- */
+/** Tells whether a change affects the credentials that the identity gives to objects of the namespace. */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
-/**
- * A function that is called after a change of credentials. `namespace` is the only namespace whose objects the change
- * affects; undefined if it affects all namespaces.
- */
+/** `namespace` is the only namespace whose objects the change affects; undefined: all. */
 type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: string) => void;
 
 export interface Identities {
   readonly sources: AwsCredentialSources;
-  /** The caches of the identities, by kind. */
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
-  /**
-   * The parts of the manager that must be started before the credential sources in `sources` are used: the caches of
-   * identities and Namespaces, and the polling of Secrets.
-   */
+  /** Must be started before `sources` are used: the caches of identities and Namespaces, and the polling of Secrets. */
   readonly runnables: readonly Runnable[];
   /**
-   * Registers a handler that is called after each change of an identity, of its Secret or of the labels of a Namespace.
-   * If a cache has no complete list at its start, or loses it because the API server does not serve the kind any more,
-   * the handler is called once for all identities after the next list. For the objects of a list before the start it is
-   * not called.
+   * The handler is called after each change of an identity, of its Secret or of the labels of a Namespace, but not for
+   * the objects of a list before the start. If a cache has no complete list at its start, or loses it because the kind
+   * is no longer served, the handler is called once for all identities after the next list.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -67,16 +58,12 @@ export interface IdentitiesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The namespace of the Secrets of AWSClusterStaticIdentities. */
   readonly namespace: string;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
-  /** The source of the manager's own AWS credentials. */
   readonly own: AwsCredentialSource;
   readonly assuming: AssumedRoleConfig;
 }
 
-/** The sources of changes of credentials: the caches of identities and Namespaces, and the Secrets that are polled. */
 interface IdentityObjects {
   readonly identities: Readonly<Record<IdentityKind, Store>>;
   readonly typed: Identities['typed'];
@@ -84,9 +71,7 @@ interface IdentityObjects {
   readonly secrets: Secrets;
 }
 
-/**
- * Watches the identities of Cluster API Provider AWS. Their CRDs may be installed and removed while the manager runs.
- */
+/** The CRDs of the identities may be installed and removed while the manager runs. */
 export function newIdentities(options: IdentitiesOptions): Identities {
   const { client, clock, logger, namespace, resync, own, assuming } = options;
   const handlers = new Set<IdentityChangeHandler>();
@@ -155,9 +140,8 @@ function notifyOfChanges(
 }
 
 /**
- * Returns a cache that counts as started after its first attempt to list its objects, even if the attempt failed,
- * because most AWSFargateProfiles need no identity. When the cache later gets a complete list, it reports a change that
- * affects all identities.
+ * Counts as started after its first attempt to list its objects, even a failed one, because most AWSFargateProfiles
+ * need no identity. A complete list that comes later is a change that affects all identities.
  */
 function newCache(
   { client, clock, random, logger }: IdentitiesOptions,
@@ -182,10 +166,7 @@ function newCache(
   };
 }
 
-/**
- * Whether a change of an object changes the part of the object that `view` returns. An object in the first list of the
- * cache counts as unchanged: `newCache` reports one change for a first list that arrives after the start.
- */
+/** An object in the first list counts as unchanged: `newCache` reports one change for a first list after the start. */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))
@@ -196,4 +177,21 @@ function listIdentities(store: TypedStore<Identity>): readonly Identity[] {
   return listing.kind === 'listed'
     ? listing.entries.flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
     : [];
+}
+
+/** Also the identities that use one of `changed` as source, directly or through others. */
+export function findDependentIdentities(
+  changed: readonly IdentityRef[],
+  identities: readonly Identity[],
+): ReadonlySet<string> {
+  const dependents = new Set(changed.map(credentialsName));
+  const bySource = Map.groupBy(identities, (identity) =>
+    identity.kind === ROLE_IDENTITY_KIND && identity.spec.sourceIdentityRef !== undefined
+      ? credentialsName(identity.spec.sourceIdentityRef)
+      : undefined,
+  );
+  // The loop also visits the names that it adds.
+  for (const source of dependents)
+    for (const user of bySource.get(source) ?? []) dependents.add(credentialsName(identityRefOf(user)));
+  return dependents;
 }

@@ -3,10 +3,10 @@ import { decodeIdentity } from '../../api/external/index.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Lookup } from '../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { IdentityRef } from '../../pkg/cloud/identity-ref.ts';
+import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import type { IdentityReader } from './identity-chain.ts';
 import { resolveIdentity } from './identity-chain.ts';
-import { identityObject, namespaceObject } from './testing/objects.ts';
+import { identityObject, namespaceObject } from './testing/fixture.ts';
 
 const [CONTROLLER, STATIC, ROLE] = [
   'AWSClusterControllerIdentity',

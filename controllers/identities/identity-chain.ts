@@ -7,22 +7,24 @@ import {
   STATIC_IDENTITY_KIND,
 } from '../../api/external/identity.ts';
 import { describeProblems } from '../../api/schema/problem.ts';
-import { credentialsName } from '../../pkg/cloud/credentials/credentials-name.ts';
-import type { IdentityField, IdentityRef } from '../../pkg/cloud/identity-ref.ts';
-import type { CredentialsProblem, CredentialsProblemReason } from '../../pkg/cloud/credentials/credentials-problem.ts';
+import { credentialsName } from '../../pkg/cloud/index.ts';
+import type {
+  IdentityField,
+  IdentityRef,
+  CredentialsProblem,
+  CredentialsProblemReason,
+} from '../../pkg/cloud/index.ts';
 import type { Lookup } from '../../pkg/kube/cache/store.ts';
 import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
-import { checkAllowedNamespaces } from './allowed-namespaces.ts';
-import { evaluateSelector } from './label-selector.ts';
+import { checkAllowedNamespaces, evaluateSelector } from './allowed-namespaces.ts';
 
-/** The only name that Cluster API Provider AWS allows for an AWSClusterControllerIdentity. */
+/** The only name that CAPA allows for an AWSClusterControllerIdentity. */
 const CONTROLLER_IDENTITY_NAME = 'default';
 /** The identity whose `allowedNamespaces` decides which namespaces may use the credentials of the manager. */
 export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
 
 /** Read access to the caches of identities and Namespaces. */
 export interface IdentityReader {
-  /** Whether the API server serves this kind of identity. */
   isServed(kind: IdentityKind): boolean;
   lookupIdentity(kind: IdentityKind, name: string): TypedLookup<Identity>;
   lookupNamespace(name: string): Lookup;
@@ -30,14 +32,11 @@ export interface IdentityReader {
 
 /** The identities through which an object gets its AWS credentials. */
 export interface CredentialChain {
-  /**
-   * The AWSClusterStaticIdentity at the start of the chain. undefined if the chain starts with the credentials of the
-   * manager.
-   */
+  /** The start of the chain; undefined: the credentials of the manager. */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
-   * The AWSClusterRoleIdentities whose roles are assumed, in this order. The first role is assumed with the credentials
-   * of the static identity or the manager, every later role with the session of the role before it.
+   * In the order in which the roles are assumed: the first with the credentials of the static identity or the manager,
+   * every later one with the session of the role before it.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }
@@ -49,12 +48,12 @@ type ChainResult<A> = E.Either<CredentialsProblem, A>;
 export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ kind, name: metadata.name });
 
 /**
- * Follows `sourceIdentityRef` from an identity to the source of its credentials. Each identity on the way must allow
- * the namespace, and no identity may occur twice.
+ * Follows `sourceIdentityRef` to the source of the credentials. Each identity on the way must allow the namespace, and
+ * none may occur twice.
  *
- * Without the parameter `reference`, the chain gives the manager's own credentials. The AWSClusterControllerIdentity
- * `default` must then allow the namespace, if this identity exists. Without this check, a client could gain the
- * manager's credentials by removing the identity reference from the status of an object.
+ * Without `reference`, the chain gives the manager's own credentials, if the AWSClusterControllerIdentity `default`
+ * allows the namespace or does not exist. Otherwise a client could gain these credentials by removing the identity
+ * reference from the status of an object.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,
@@ -91,14 +90,12 @@ export function resolveIdentity(
   return E.right({ roleIdentities: roles.toReversed() });
 }
 
-/** Returns the identity for objects that name no identity; `undefined` if the management cluster does not have it. */
 function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
   if (!reader.isServed(CONTROLLER_IDENTITY_KIND)) return undefined;
   const lookup = reader.lookupIdentity(CONTROLLER_IDENTITY_KIND, CONTROLLER_IDENTITY_NAME);
   return lookup.kind === 'absent' ? undefined : MANAGER_IDENTITY;
 }
 
-/** Returns the beginning of a message about the identity of an object. The name of the identity follows it. */
 const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
   reference === undefined ? INTRODUCTIONS[field].absent : INTRODUCTIONS[field].named;
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { map, object, optional, string } from '../../api/schema/field.ts';
-import type { AwsCredentials } from '../../pkg/cloud/credentials/credential-pool.ts';
-import { retentionOf } from '../../pkg/cloud/credentials/retention.ts';
+import type { AwsCredentials } from '../../pkg/cloud/index.ts';
+import { retentionOf } from '../../pkg/cloud/index.ts';
 import { Lru } from '../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { SingleFlight } from '../../pkg/async/single-flight.ts';
@@ -13,35 +13,25 @@ import type { Runnable } from '../../pkg/runtime/runnable.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 
-/** The keys in the data of a Secret that Cluster API Provider AWS reads. */
+/** The keys in the data of a Secret that CAPA reads. */
 const ACCESS_KEY_ID = 'AccessKeyID';
 const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
-/**
- * How long the credentials of a Secret are used without another read. This time is longer than {@link POLL_PERIOD}, the
- * pause between two polls of the Secrets in use.
- */
+/** How long credentials are used without another read: longer than {@link POLL_PERIOD}. */
 const CREDENTIALS_TTL: Ms = 60_000;
-/**
- * How long the result of a read that returned no complete credentials is used before the next read. Otherwise a
- * thousand objects with one Secret would send a request each.
- */
+/** How long a read without complete credentials counts: a thousand objects may have one Secret. */
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
 /**
- * The shortest time after which an unused Secret is no longer polled. With a long resync interval the time is longer,
- * so that the Secret of an unchanged object is still polled between two reconciles.
+ * How long an unused Secret is polled at least; with a long resync interval up to the next reconcile of its objects.
  */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last successful read. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
-/**
- * The content of a Secret with AWS access keys. `version` (uid and resourceVersion) differs after each change of the
- * Secret.
- */
+/** `version` (uid and resourceVersion) differs after each change of the Secret. */
 export type SecretState =
   | { readonly kind: 'complete'; readonly version: string; readonly credentials: AwsCredentials }
   | { readonly kind: 'incomplete'; readonly version: string; readonly missing: readonly string[] }
@@ -49,32 +39,26 @@ export type SecretState =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 class CachedSecret {
-  /** The content of the Secret; `undefined` if the Secret must be read before its next use. */
+  /** `undefined`: the Secret must be read before its next use. */
   state: SecretState | undefined;
   /** The monotonic time until which a use of the Secret takes `state` without another read. */
   freshUntil: Ms = 0;
   /** The monotonic time of the last read that the API server answered with the Secret or with 404 (Not Found). */
   answeredAt: Ms = 0;
-  /**
-   * A fingerprint of the last content of the Secret, to detect a change. It is kept when the content itself is
-   * forgotten.
-   */
+  /** To detect a change; kept when the content itself is forgotten. */
   lastFingerprint: string | undefined;
 }
 
 export interface SecretsOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** The namespace of the Secrets with AWS access keys. */
   readonly namespace: string;
-  /** The interval at which an AWSFargateProfile is compared with AWS, and so uses its Secret, while nothing changes. */
   readonly resync: Ms;
 }
 
 /**
- * Reads AWS access keys from the Secrets of one namespace. The manager has the permission to `get` these Secrets, not
- * to list or watch them. So this class reads only Secrets that identities name. It polls the Secrets in use to report
- * changes.
+ * The manager may `get` the Secrets of one namespace, not list or watch them. So it reads only Secrets that identities
+ * name, and polls those in use to report changes.
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';
@@ -95,12 +79,11 @@ export class Secrets implements Runnable {
     this.cached = new Lru({ expireAfterAccess: { clock, span: retentionOf(UNUSED_RETENTION, resync) } });
   }
 
-  /** Registers a handler that is called with the name of a changed Secret. */
   onChange(handler: (name: string) => void): void {
     this.handlers.add(handler);
   }
 
-  /** Reads the content of a Secret. The promise rejects only if the signal aborts, with the signal's reason. */
+  /** Rejects only if the signal aborts, with its reason. */
   async read(name: string, signal: AbortSignal): Promise<SecretState> {
     const entry = this.cached.getOrCreate(name, () => new CachedSecret());
     this.wake?.();
@@ -108,7 +91,7 @@ export class Secrets implements Runnable {
     return untilAborted(signal, () => this.refresh(name, entry));
   }
 
-  /** Forgets the content of a Secret after AWS has rejected its credentials. The next use reads the Secret again. */
+  /** AWS has rejected the credentials. The next use reads the Secret again. */
   forget(name: string): void {
     const entry = this.cached.peek(name);
     if (entry !== undefined) entry.state = undefined;
@@ -137,10 +120,7 @@ export class Secrets implements Runnable {
     });
   }
 
-  /**
-   * Reads a Secret. Concurrent calls share one request. The request continues when a caller aborts, because its result
-   * is cached.
-   */
+  /** Concurrent calls share one request, which continues when a caller aborts, because its result is cached. */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));
   }
@@ -152,8 +132,7 @@ export class Secrets implements Runnable {
     if (state.kind !== 'unreadable') entry.answeredAt = now;
     else if (before?.kind === 'complete' && now - entry.answeredAt < UNREADABLE_TOLERANCE) return before;
     const fingerprint = fingerprintOf(state);
-    // A Secret that becomes unreadable is not reported as changed, because a reconcile could do nothing about it. A
-    // Secret that becomes readable again is reported.
+    // A reconcile could do nothing about a Secret that becomes unreadable. One that becomes readable again is reported.
     const isChange =
       state.kind !== 'unreadable' && entry.lastFingerprint !== undefined && entry.lastFingerprint !== fingerprint;
     entry.state = state;

@@ -12,7 +12,7 @@ import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
 import { Actions, Conflict } from './actions.ts';
-import { GROUP_FINALIZER } from './finalizers.ts';
+import { GROUP_FINALIZER } from './decide.ts';
 
 const KIND: FakeKind = {
   group: INSTANCE_GROUP_GROUP,

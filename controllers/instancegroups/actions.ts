@@ -15,8 +15,7 @@ import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from '../shared/live-profiles.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import type { Action } from './decide.ts';
-import { isOwnedBy } from './decide.ts';
-import { GROUP_FINALIZER } from './finalizers.ts';
+import { isOwnedBy, GROUP_FINALIZER } from './decide.ts';
 
 export const INSTANCE_GROUPS: Resource = {
   group: INSTANCE_GROUP_GROUP,
@@ -30,15 +29,12 @@ export interface ActionsOptions {
   readonly profileStore: Store;
 }
 
-/** The error of an action that was not carried out, because the API server has newer objects than the caches. */
+/** The API server has newer objects than the caches. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/**
- * Carries out the actions that `decide` has chosen for a keiko InstanceGroup. The answers of the API server go into the
- * caches at once.
- */
+/** Carries out what `decide` has chosen. The answers of the API server go into the caches at once. */
 export class Actions {
   private readonly options: ActionsOptions;
 
@@ -46,10 +42,7 @@ export class Actions {
     this.options = options;
   }
 
-  /**
-   * Carries out an action and returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. Throws the
-   * error of a request that fails.
-   */
+  /** Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. */
   async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
     switch (action.kind) {
       case 'none':
@@ -82,8 +75,7 @@ export class Actions {
     const metadata = {
       namespace,
       name,
-      // A manager with --watch-filter caches only objects with the watch-filter label, so the AWSFargateProfile gets
-      // the label of its InstanceGroup.
+      // A manager with --watch-filter caches only objects with the label.
       ...(filter !== undefined && { labels: { [WATCH_FILTER_LABEL]: filter } }),
       ownerReferences: [ownerReference(group)],
     };
@@ -98,9 +90,8 @@ export class Actions {
   }
 
   /**
-   * Deletes the AWSFargateProfile of a keiko InstanceGroup. Throws {@link Conflict} if the InstanceGroup was paused or
-   * moved meanwhile, or does not own the AWSFargateProfile any more. The API server is asked about this, because the
-   * caches may not show it yet.
+   * Throws {@link Conflict} if the API server shows, earlier than the caches, that the InstanceGroup was paused or
+   * moved, or does not own the AWSFargateProfile any more.
    */
   private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.options;
@@ -139,9 +130,8 @@ export class Actions {
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
 
 /**
- * Returns the owner reference from an AWSFargateProfile to its InstanceGroup. It lacks `blockOwnerDeletion`, for which
- * the manager would need a permission for the finalizers of InstanceGroups. The finalizer of this controller already
- * blocks the deletion of the InstanceGroup.
+ * Lacks `blockOwnerDeletion`, for which the manager would need a permission for the finalizers of InstanceGroups. The
+ * finalizer of this controller already blocks the deletion.
  */
 const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
   apiVersion,

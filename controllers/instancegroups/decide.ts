@@ -9,7 +9,6 @@ import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
-import { GROUP_FINALIZER, ORPHAN_FINALIZER } from './finalizers.ts';
 import type { GroupState } from './group-state.ts';
 import {
   deletedElsewhere,
@@ -21,14 +20,13 @@ import {
 } from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
-/** The change that one reconcile makes, besides the status of the keiko InstanceGroup. */
+/** The change that one reconcile makes, besides the status of the InstanceGroup. */
 export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
   /**
-   * Makes the InstanceGroup the owner of an AWSFargateProfile that has no owner, for example after a restore from a
-   * backup.
+   * Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup.
    */
   | { readonly kind: 'claimProfile'; readonly profile: KubeObject }
   | { readonly kind: 'updateProfile'; readonly profile: KubeObject; readonly patch: UnknownRecord }
@@ -40,13 +38,13 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** A keiko InstanceGroup and its AWSFargateProfile, which has the namespace and the name of the InstanceGroup. */
+/** Both have the same namespace and name. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
   /**
-   * The watch filter of this manager, if the AWSFargateProfile does not have this label. Then another manager
-   * reconciles the AWSFargateProfile, and no watch reports its changes to this one.
+   * The watch filter of this manager, if the AWSFargateProfile lacks this label: another manager reconciles it, and no
+   * watch reports its changes here.
    */
   readonly otherThan?: string;
 }
@@ -57,7 +55,7 @@ const DELETING: GroupState = {
   reason: 'Deleting',
   message: 'The AWSFargateProfile is being deleted',
 };
-/** The state of a deleted InstanceGroup with another provisioner, when nothing of this controller is left. */
+/** The InstanceGroup has another provisioner, and nothing of this controller is left. */
 const LEFT_TO_KEIKO: GroupState = {
   ...DELETING,
   message: `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
@@ -68,18 +66,14 @@ const CREATING: GroupState = {
   message: 'The AWSFargateProfile is to be created',
 };
 
-/**
- * Whether this controller reconciles the InstanceGroup: its provisioner is eks-fargate, or was, because the InstanceGroup
- * still has this controller's finalizer.
- */
+/** The provisioner is eks-fargate, or was, because the InstanceGroup still has this controller's finalizer. */
 export const isReconciled = (group: KubeObject): boolean =>
   isFargateGroup(group) || hasFinalizer(group, GROUP_FINALIZER);
 
 /**
- * Decides the next step for one keiko InstanceGroup. Returns `undefined` if this controller must leave the
- * InstanceGroup unchanged: the InstanceGroup has another provisioner and nothing of this controller, is paused, or is
- * being moved to another management cluster. A deleted InstanceGroup also stays unchanged if it owns no
- * AWSFargateProfile and has neither this controller's finalizer nor keiko's.
+ * `undefined`: this controller leaves the InstanceGroup unchanged, because it has another provisioner and nothing of
+ * this controller, is paused or being moved, or is deleted without an AWSFargateProfile and without this controller's
+ * and keiko's finalizers.
  */
 export function decide(inputs: GroupInputs): Decision | undefined {
   const { group, profile } = inputs;
@@ -90,7 +84,7 @@ export function decide(inputs: GroupInputs): Decision | undefined {
   return isFargateGroup(group) ? decideLife(inputs) : { action: NONE, state: provisionerChanged(owned) };
 }
 
-/** Returns the state of an InstanceGroup that this controller has reconciled, and whose provisioner was changed then. */
+/** This controller has reconciled the InstanceGroup, and its provisioner was changed then. */
 function provisionerChanged(profile: KubeObject | undefined): GroupState {
   const [kept, deleted] =
     profile === undefined
@@ -111,9 +105,8 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
-    // The AWSFargateProfile is created only after a finalizer keeps the InstanceGroup, and keiko's finalizer suffices.
-    // A later reconcile adds this controller's finalizer, which shows that this controller has taken over the
-    // InstanceGroup.
+    // Any finalizer must keep the InstanceGroup before the AWSFargateProfile is created; keiko's suffices. This
+    // controller's, added later, shows that it has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -126,10 +119,7 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   return decideOwned(profile, wanted, decoded.right);
 }
 
-/**
- * Decides about an AWSFargateProfile that the InstanceGroup does not own. If it has no owner and its spec is as the
- * InstanceGroup asks for, the InstanceGroup becomes its owner.
- */
+/** If it has no owner, and its spec is as the InstanceGroup asks for, the InstanceGroup becomes its owner. */
 function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
   const { ownerReferences = [] } = profile.metadata;
   const patch = profileSpecPatch(profile.spec, wanted);
@@ -185,9 +175,8 @@ function decideProfileDeletion(
     const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
     return { action: NONE, state: { ...DELETING, message } };
   }
-  // AWS may still have a Fargate profile that keiko created and that this controller has not taken over. So keiko's
-  // finalizer must keep the InstanceGroup even after the AWSFargateProfile is gone. This controller removes only its
-  // own finalizer, before it deletes the AWSFargateProfile.
+  // AWS may still have a Fargate profile of keiko that this controller has not taken over. So keiko's finalizer must
+  // outlast the AWSFargateProfile, and this controller removes only its own, before it deletes the AWSFargateProfile.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
   return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };
@@ -198,16 +187,13 @@ const removeFinalizers = (finalizers: readonly string[]): Decision => ({
   state: DELETING,
 });
 
-/** Whether the AWSFargateProfile has a Fargate profile in EKS, or may have one because a create request was sent. */
+/** A create request may have been sent. */
 const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.initialization?.provisioned === true ||
   status.profileARN !== undefined ||
   status.createRequestedAt !== undefined;
 
-/**
- * Returns the state of an InstanceGroup that keiko has begun to reconcile, and that was deleted before this controller
- * took it over.
- */
+/** keiko has begun to reconcile it, and it was deleted before this controller took it over. */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);
   const { profile, role } = E.isRight(decoded)
@@ -227,3 +213,14 @@ const hasFinalizer = ({ metadata }: KubeObject, finalizer: string): boolean =>
 
 export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
+
+/**
+ * Keeps the InstanceGroup until its AWSFargateProfile is gone. If keiko's finalizer must keep it even longer, this one
+ * goes before the AWSFargateProfile is deleted.
+ */
+export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
+/**
+ * Of an object deleted with `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner
+ * references of the dependent objects.
+ */
+const ORPHAN_FINALIZER = 'orphan';

@@ -21,7 +21,6 @@ export type KeikoState =
   /** An error that the controller cannot correct, so a user must act. */
   | 'Error';
 
-/** The state of a keiko InstanceGroup as its status and events show it. */
 export interface GroupState {
   readonly state: KeikoState;
   /** The reason of the events about the InstanceGroup, in CamelCase. */
@@ -40,10 +39,6 @@ export const errorState = (reason: string, message: string): GroupState => ({
 
 export const describeProfile = (profile: Parameters<typeof keyOf>[0]): string => `${KIND} ${keyText(keyOf(profile))}`;
 
-/**
- * Returns the state of a keiko InstanceGroup whose AWSFargateProfile cannot be created, because an AWSFargateProfile of
- * another owner has the name of the InstanceGroup.
- */
 export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
   errorState(
     'ProfileNameTaken',
@@ -51,7 +46,6 @@ export const nameTaken = (profile: Parameters<typeof keyOf>[0]): GroupState =>
       'InstanceGroup another name',
   );
 
-/** Says which other manager than the one with this watch filter reconciles the AWSFargateProfile. */
 function describeOtherFilter({ metadata }: KubeObject, watchFilter: string): string {
   const filter = metadata.labels?.[WATCH_FILTER_LABEL];
   const has =
@@ -59,10 +53,6 @@ function describeOtherFilter({ metadata }: KubeObject, watchFilter: string): str
   return `${has}, and that of this InstanceGroup is "${watchFilter}"`;
 }
 
-/**
- * Returns the state of an InstanceGroup whose AWSFargateProfile another manager reconciles, because the AWSFargateProfile
- * does not have the label of this manager's watch filter.
- */
 export const doesNotFollow = (profile: KubeObject, watchFilter: string): GroupState =>
   errorState(
     'OtherWatchFilter',
@@ -70,7 +60,6 @@ export const doesNotFollow = (profile: KubeObject, watchFilter: string): GroupSt
       'both the same label',
   );
 
-/** Returns the state of a deleted InstanceGroup whose AWSFargateProfile another manager deletes. */
 export const deletedElsewhere = (profile: KubeObject, watchFilter: string): GroupState => ({
   state: 'Deleting',
   reason: 'Deleting',
@@ -79,7 +68,6 @@ export const deletedElsewhere = (profile: KubeObject, watchFilter: string): Grou
     'that manager does not run, give both the same label',
 });
 
-/** Returns the state of a keiko InstanceGroup according to the conditions of its AWSFargateProfile. */
 export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
   const { metadata, status = {} } = profile;
   const conditionOf = (type: string): Condition | undefined => status.conditions?.find((each) => each.type === type);
@@ -115,9 +103,8 @@ function messageOf(
 }
 
 /**
- * A hint for users about a bug of keiko: every selector got the namespace of the last selector, because keiko stored
- * the address of a loop variable. Go 1.22 ended such bugs: each iteration of a loop has its own variable.
- * https://go.dev/blog/loopvar-preview
+ * Every selector got the namespace of the last one, because keiko stored the address of a loop variable, which Go 1.22
+ * ended: https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =
   'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +

@@ -7,9 +7,8 @@ import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 
 /**
- * Returns the spec of the AWSFargateProfile for an InstanceGroup. The Fargate profile and the role in the spec have the
- * names that keiko gives them, so the AWSFargateProfile takes over resources that keiko created. If AWS does not allow
- * such a name, keiko cannot have created the resource, and the AWSFargateProfile uses its default name.
+ * Profile and role have keiko's names, so the AWSFargateProfile takes over what keiko created. If AWS does not allow
+ * such a name, keiko cannot have created it, and the default name is used.
  */
 export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
@@ -32,16 +31,10 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
   ...(Object.keys(labels).length > 0 && { labels }),
 });
 
-/**
- * The fields of the AWSFargateProfile's spec that follow from the keiko InstanceGroup. Users may set the other fields
- * on the AWSFargateProfile.
- */
+/** The fields that follow from the InstanceGroup. Users may set the others on the AWSFargateProfile. */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
-/**
- * Returns the merge patch that makes the spec of an existing AWSFargateProfile follow its keiko InstanceGroup;
- * `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them.
- */
+/** `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them. */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
   const eksCluster = isRecord(spec['eksCluster']) ? spec['eksCluster'] : {};
@@ -53,9 +46,8 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Pairs of a field of AWSFargateProfiles and the field of keiko InstanceGroups from which it comes. A message about the
- * first field is shown on the InstanceGroup with the name of the second field. The name of the Fargate profile comes
- * from the name of the InstanceGroup.
+ * A message about a field of the AWSFargateProfile is shown on the InstanceGroup with the field from which it comes.
+ * The name of the Fargate profile comes from the name of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],

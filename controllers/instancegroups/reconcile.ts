@@ -22,11 +22,11 @@ import type { GroupState } from './group-state.ts';
 import { errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 import { GroupReporter } from './status-and-events.ts';
-import { DONE, LEASE_EXPIRED, RETRY_REFUSED, RETRY_SOON, WATCHED_ELSEWHERE, backOff } from './requeue.ts';
+import { DONE, LEASE_EXPIRED, backOff, after } from '../shared/requeue.ts';
 
 export interface InstanceGroupOptions extends ActionsOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
-  /** The value of the watch-filter label without which the caches hide objects; undefined if they hide none. */
+  /** undefined: the caches hide nothing. */
   readonly watchFilter?: string;
   readonly schema: Pick<ServedSchema, 'checkRecently'>;
   readonly leadership: Leadership;
@@ -34,10 +34,7 @@ export interface InstanceGroupOptions extends ActionsOptions {
   readonly clock: Clock;
 }
 
-/**
- * Reconciles one keiko InstanceGroup: it reads the caches, makes one change of the InstanceGroup or its
- * AWSFargateProfile, and writes the status of the InstanceGroup.
- */
+/** Makes one change of the InstanceGroup or its AWSFargateProfile, and writes the status of the InstanceGroup. */
 export class InstanceGroupReconciler {
   private readonly options: InstanceGroupOptions;
   private readonly actions: Actions;
@@ -65,8 +62,7 @@ export class InstanceGroupReconciler {
       return state.isProblem ? RETRY_REFUSED : DONE;
     } catch (error) {
       if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
-      // The InstanceGroup or the AWSFargateProfile is gone, but the cache still has it. The watch or the backoff starts
-      // the next reconcile.
+      // The cache still has an object that is gone. The watch or the backoff starts the next reconcile.
       if (isNotFound(error)) return backOff('an object is gone that the cache still has');
       throw error;
     }
@@ -92,9 +88,8 @@ export class InstanceGroupReconciler {
   }
 
   /**
-   * Returns the state of an InstanceGroup that must wait, because a write of an AWSFargateProfile would lose fields
-   * under the CRD of another provider, or because Cluster API Provider AWS reconciles AWSFargateProfiles. `undefined`
-   * if the action is allowed.
+   * Why no AWSFargateProfile may be written: it would lose fields under the CRD of another provider, or CAPA reconciles
+   * it.
    */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
@@ -111,10 +106,7 @@ export class InstanceGroupReconciler {
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
 
-  /**
-   * Reads the keiko InstanceGroup and its AWSFargateProfile from the caches. Returns Left with the requeue if the
-   * InstanceGroup is gone or a kind has not been listed yet.
-   */
+  /** Left: the InstanceGroup is gone, or a kind has not been listed yet. */
   private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<Either<Requeue, GroupInputs>> {
     const { groups, profiles } = this.options;
     const group = groups.lookup(key);
@@ -131,8 +123,8 @@ export class InstanceGroupReconciler {
   }
 
   /**
-   * Reads an AWSFargateProfile that the caches do not have. The watch filter may hide it, for example because the
-   * InstanceGroup has got the label of another manager.
+   * The watch filter may hide an AWSFargateProfile, for example if the InstanceGroup has got the label of another
+   * manager.
    */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
@@ -146,10 +138,7 @@ export class InstanceGroupReconciler {
 
 const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
 
-/**
- * Returns the state of an InstanceGroup after the API server has refused an action; `undefined` if the error is not a
- * refusal.
- */
+/** `undefined` if the error is not a refusal. */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {
   if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
     const words = withFieldsOfGroup(error.message.replace(/^.*? is invalid: /s, ''));
@@ -164,3 +153,12 @@ function refusalOf(action: Action, error: unknown): GroupState | undefined {
 const AFTER_REFUSED_CHANGE =
   'Undo the change of the InstanceGroup, or create another InstanceGroup and then delete this one. Until then the Fargate ' +
   'profile stays as it is';
+
+/** Only a user can end the error. The next reconcile repeats its event, because events expire after an hour. */
+const RETRY_REFUSED: Requeue = after(30 * 60_000, 'the InstanceGroup has an error that a user must end');
+
+/** The refusal has nothing to do with the spec, or the CRD of another provider is installed. */
+const RETRY_SOON: Requeue = after(15_000, 'the API server refuses a request');
+
+/** No watch of this manager reports the changes of the AWSFargateProfile. */
+const WATCHED_ELSEWHERE: Requeue = after(15_000, 'another manager reconciles the AWSFargateProfile');

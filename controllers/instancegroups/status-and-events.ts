@@ -21,9 +21,7 @@ export interface GroupReporterOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/**
- * The time after which the event about a lasting error is recorded again. The API server keeps an event for an hour.
- */
+/** Repeats the event about a lasting error; the API server keeps an event for an hour. */
 const REPEAT_EVENT: Ms = 25 * 60_000;
 
 interface ReportedError {
@@ -31,12 +29,11 @@ interface ReportedError {
   readonly at: Ms;
 }
 
-/** Writes the status of keiko InstanceGroups and records events about them. */
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
   /** For each key of an InstanceGroup with an error: the message of the last event about this error, and its time. */
   private readonly reported = new Map<string, ReportedError>();
-  /** Whether the API server has dropped `status.message`, because the CRD of keiko does not have this field. */
+  /** The CRD of keiko does not have `status.message`. */
   private isMessageDropped = false;
 
   constructor(options: GroupReporterOptions) {
@@ -51,8 +48,7 @@ export class GroupReporter {
   ): Promise<void> {
     const state: GroupState = { ...found, message: toPrintableLine(found.message) };
     const before = currentStateOf(group);
-    // The event is recorded before the status is written, because a write that the API server refuses ends this
-    // function.
+    // Comes before the status, because a write that the API server refuses ends this function.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
     const role = keptRoleOf(profile);
@@ -107,10 +103,7 @@ export class GroupReporter {
   }
 }
 
-/**
- * Returns the name of an IAM role that this controller uses but does not manage, for example because keiko created it.
- * `undefined` if there is none, or if spec.roleARN names the role.
- */
+/** For example a role of keiko. None if spec.roleARN names it. */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
   const { spec, status = {} } = profile.decoded.right;

@@ -1,36 +1,28 @@
 import { cut } from '../../api/text.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
-import { CAPA_WEBHOOKS } from './crd/capa-webhooks.ts';
+import { CAPA_WEBHOOKS } from './crd/crd-schema.ts';
 
-/** A rejection by the API server of a request of the controller, and what a user can do about it. */
 export interface ApiRejection {
   /** The rejected request, a colon, and the error message of the API server. */
   readonly message: string;
-  /** The text about the action that the user can take, without the closing full stop. */
+  /** What the user can do, without the closing full stop. */
   readonly remedy: string;
 }
 
-/**
- * The maximum length of an API server's error message in a condition or event, in UTF-16 code units. The text of an Event may
- * have 1024 bytes, and contains a remedy after this error message.
- */
+/** In UTF-16 code units. The text of an Event may have 1024 bytes, and a remedy follows. */
 const MAX_MESSAGE = 600;
 
 /**
- * Returns the rejection that an error stands for, if only a user can end it: a permission, an admission webhook or
- * policy, a quota, a CRD rule. `undefined` for errors that end without an action of a user: no answer, a busy or
- * failing server, and a write or deletion by another client.
+ * Only for errors that a user can end: a permission, an admission webhook or policy, a quota, a CRD rule. Not if there
+ * is no answer, the server is busy or failing, or another client has written or deleted the object.
  */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
   return error instanceof KubeError && remedy !== undefined ? { message: describeApiError(error), remedy } : undefined;
 }
 
-/**
- * Returns the message of an API error without parts that differ between attempts, because a condition must not change
- * with every attempt.
- */
+/** Without parts that differ between attempts, because a condition must not change with every attempt. */
 export function describeApiError({ message }: KubeError): string {
   return cut(message.replaceAll(LOCAL_PORT, '$1'), MAX_MESSAGE);
 }
@@ -38,20 +30,14 @@ export function describeApiError({ message }: KubeError): string {
 /** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
-/** Describes a request that the API server rejected, in a sentence without the closing full stop. */
+/** Without the closing full stop. */
 export const describeApiRejection = ({ message }: ApiRejection): string =>
   `The API server does not carry out a request of the controller: ${message}`;
 
-/**
- * The HTTP status codes of rejections that only a user can end: bad request, unauthorized, forbidden, method not
- * allowed, too large, unprocessable.
- */
+/** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can end them. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
-/**
- * Returns what a user can do about an API error; `undefined` if the error ends without an action of a user. The message
- * is checked before the HTTP status, because a webhook may deny a request with any status.
- */
+/** The message is checked before the HTTP status, because a webhook may deny a request with any status. */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
     const found = pattern.exec(message);
@@ -62,11 +48,11 @@ function remedyFor({ status, message }: KubeError): string | undefined {
 }
 
 /**
- * Patterns for error messages of the API server, each with a remedy that uses the name in the message. No error code
- * distinguishes these errors. The messages are those of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go,
- * pkg/admission/plugin/webhook/errors/statuserror.go, pkg/admission/plugin/policy/validating/dispatcher.go,
- * pkg/admission/plugin/resourcequota/controller.go, pkg/endpoints/handlers/responsewriters/errors.go) and of
- * k8s.io/apiextensions-apiserver (pkg/apiserver/conversion/webhook_converter.go).
+ * No error code distinguishes these errors. The messages are those of k8s.io/apiserver v0.36
+ * (pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go,
+ * pkg/admission/plugin/policy/validating/dispatcher.go, pkg/admission/plugin/resourcequota/controller.go,
+ * pkg/endpoints/handlers/responsewriters/errors.go) and of k8s.io/apiextensions-apiserver
+ * (pkg/apiserver/conversion/webhook_converter.go).
  */
 const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => string])[] = [
   [/failed calling webhook "([^"]*)"/, remedyForWebhook],

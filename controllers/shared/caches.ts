@@ -31,38 +31,31 @@ import type { ReflectorOptions } from '../../pkg/kube/cache/reflector.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import type { IndexFunc } from '../../pkg/kube/cache/store.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
-import type { Decoded } from '../../pkg/kube/cache/typed-store.ts';
+import type { Decoded, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { roleNameOf } from './profile-names.ts';
 
-/** The cache index that finds AWSFargateProfiles by the `namespace/name` of their Cluster. */
+/** AWSFargateProfiles by `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * The cache index that finds AWSFargateProfiles without spec.clusterName, and control planes, by their namespace and the
- * name of the EKS cluster. It may find objects of several EKS clusters, because two regions may have EKS clusters of
- * the same name.
+ * AWSFargateProfiles without spec.clusterName, and control planes, by namespace and name of the EKS cluster: maybe
+ * those of several EKS clusters, because two regions may have the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
-/**
- * The cache index that finds AWSFargateProfiles with spec.clusterName by their namespace and the name of the EKS cluster
- * that status records.
- */
+/** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
 /**
- * The cache index that finds AWSFargateProfiles by their namespace and the IAM role that they ask for, in lower case. So
- * the names of roles, some of which are hashes, are computed once for each version of an object.
+ * AWSFargateProfiles by namespace and the role that they ask for, in lower case. So the names of roles, some of which
+ * are hashes, are computed once for each version of an object.
  */
 export const BY_ROLE = 'role';
-/** The cache index that finds AWSFargateProfiles by their namespace. */
+/** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
-/** The cache index that finds Clusters by the `namespace/name` of their control plane. */
+/** Clusters by `namespace/name` of their control plane. */
 export const BY_CONTROL_PLANE = 'controlPlane';
-/**
- * The cache index that finds control planes by the `namespace/name` of the Cluster that owns them. A control plane
- * stays in the index after its Cluster is gone.
- */
+/** Control planes by `namespace/name` of the Cluster that owns them, also after that Cluster is gone. */
 export const BY_OWNER = 'owner';
 
 export interface CachesOptions {
@@ -72,14 +65,10 @@ export interface CachesOptions {
   readonly logger: Logger;
   /** The only namespace whose objects are cached; undefined if the objects of all namespaces are cached. */
   readonly namespace?: string;
-  /**
-   * The value of the label `cluster.x-k8s.io/watch-filter` that cached AWSFargateProfiles must have; undefined if all
-   * AWSFargateProfiles are cached.
-   */
+  /** The watch-filter label that cached AWSFargateProfiles must have; undefined: all are cached. */
   readonly watchFilter?: string;
 }
 
-/** The caches of Kubernetes objects, with each object decoded into its TypeScript type. */
 export interface TypedCaches {
   readonly profiles: TypedStore<AWSFargateProfile>;
   readonly clusters: TypedStore<Cluster>;
@@ -91,15 +80,14 @@ export interface Caches {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly typed: TypedCaches;
-  /** Whether the AWSFargateProfiles of all namespaces and all watch filters are cached. */
+  /** Of all namespaces and all watch filters. */
   readonly hasAllProfiles: boolean;
-  /** The API version in which Clusters are read; `undefined` while the API server serves no Clusters. */
+  /** `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
   readonly controlPlaneResource: () => Resource | undefined;
   readonly runnables: readonly Runnable[];
 }
 
-/** Returns the caches from which the controllers read Kubernetes objects. A reflector keeps each of them up to date. */
 export function newCaches(options: CachesOptions): Caches {
   const { client } = options;
   const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
@@ -167,7 +155,7 @@ function newStore({ logger }: CachesOptions, name: string, indexes: Readonly<Rec
 }
 
 interface CacheOptions extends ReflectorOptions {
-  /** Whether the controllers start only after this cache has listed its objects. */
+  /** The controllers start only after this cache has listed its objects. */
   readonly isNeeded: boolean;
 }
 
@@ -185,34 +173,27 @@ function cache({ isNeeded, ...options }: CacheOptions): Runnable {
   };
 }
 
-/** The fields of an AWSFargateProfile that name its cluster. */
 interface NamingCluster {
   readonly metadata: { readonly namespace?: string };
   readonly spec?: unknown;
   readonly status?: unknown;
 }
 
-/** Returns the value of an AWSFargateProfile in the index `BY_CLUSTER`: the key of the Cluster that its spec names. */
 export const clusterOf = (object: NamingCluster): readonly string[] =>
   keysIn(object, textAt(object.spec, 'clusterName'));
 
-/**
- * Returns the value of an AWSFargateProfile in the index `BY_EKS_CLUSTER`: its namespace and the name of the EKS cluster
- * in spec.eksCluster. If the API server has dropped this field under another CRD, status has the name.
- */
+/** If the API server has dropped spec.eksCluster under another CRD, status has the name. */
 export const eksClusterOf = (object: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(object.spec, 'eksCluster'), 'name') ?? textAt(object.status, 'eksClusterName');
   return clusterOf(object).length > 0 ? [] : keysIn(object, name);
 };
 
-/** Returns the value of an AWSFargateProfile in the index `BY_RECORDED_EKS_CLUSTER`. */
 const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
   clusterOf(object).length > 0 ? keysIn(object, textAt(object.status, 'eksClusterName')) : [];
 
 const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
   name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 
-/** The indexes of the cache of AWSFargateProfiles that need no decoded object. */
 export const PROFILE_INDEXES = {
   [BY_CLUSTER]: clusterOf,
   [BY_EKS_CLUSTER]: eksClusterOf,
@@ -220,7 +201,7 @@ export const PROFILE_INDEXES = {
   [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
 
-/** Returns the value of an AWSFargateProfile in the index `BY_ROLE`; none if it asks for no role of the controller. */
+/** None if the object asks for no role of the controller. */
 export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
   return name === undefined || !isRight(decoded)
@@ -228,28 +209,19 @@ export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] 
     : [keyText({ namespace: decoded.right.metadata.namespace, name })];
 }
 
-/**
- * Returns the value of a control plane in the index `BY_EKS_CLUSTER`: its namespace and the name of its EKS cluster.
- */
 export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readonly string[] => {
   const { namespace = '' } = metadata;
   const name = textAt(spec, 'eksClusterName') ?? defaultEksClusterName(metadata.name, namespace);
   return [keyText({ namespace, name })];
 };
 
-/**
- * The name of a cache index, and the value in this index under which the cache finds all AWSFargateProfiles of one
- * cluster.
- */
+/** An index, and the value in it that all AWSFargateProfiles of one cluster have. */
 export interface ClusterIndex {
   readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER | typeof BY_RECORDED_EKS_CLUSTER;
   readonly value: string;
 }
 
-/**
- * Returns the index and the value under which the cache finds this AWSFargateProfile and the others of its cluster;
- * `undefined` if its spec names no cluster.
- */
+/** Where the cache finds the AWSFargateProfiles of the same cluster; `undefined` if the spec names no cluster. */
 export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
   const [cluster] = clusterOf(object);
   if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };
@@ -258,8 +230,7 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
 }
 
 /**
- * Returns the indexes and values under which the cache finds the AWSFargateProfiles of the same EKS cluster, whether they
- * name a Cluster or an EKS cluster.
+ * Where the cache finds the AWSFargateProfiles of the same EKS cluster, whether they name a Cluster or an EKS cluster.
  */
 export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[] {
   const byClusterName = clusterOf(object);
@@ -271,11 +242,7 @@ export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[]
   ];
 }
 
-/**
- * Returns the values of a control plane in the index `BY_OWNER`: the keys of the Clusters that own it. Owner references
- * name the owners. The label `cluster.x-k8s.io/cluster-name` also names an owner, because the owner reference is set
- * later.
- */
+/** By owner references, and by the label `cluster.x-k8s.io/cluster-name`, because the owner reference is set later. */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
   const owners = ownerReferences
@@ -285,10 +252,7 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/**
- * Returns the value of a Cluster in the index `BY_CONTROL_PLANE`: the key of its control plane, which must be in the
- * same namespace.
- */
+/** The control plane must be in the same namespace. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldAt(spec, 'controlPlaneRef');
   const name = fieldAt(reference, 'name');
@@ -296,3 +260,17 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   const isElsewhere = (textAt(reference, 'namespace') ?? namespace) !== namespace;
   return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
 };
+
+/** The other readable AWSFargateProfiles of the object's EKS cluster, whether they name a Cluster or an EKS cluster. */
+export function listSiblings(
+  object: AWSFargateProfile,
+  profiles: TypedStoreReader<AWSFargateProfile>,
+): readonly AWSFargateProfile[] {
+  const found = siblingIndexesOf(object).flatMap(({ index, value }) => {
+    const listing = profiles.byIndex(index, value);
+    return listing.kind === 'unknown' ? [] : listing.entries;
+  });
+  return found.flatMap(({ decoded }) =>
+    isRight(decoded) && decoded.right.metadata.uid !== object.metadata.uid ? [decoded.right] : [],
+  );
+}

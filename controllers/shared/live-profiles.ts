@@ -1,22 +1,22 @@
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { isConflict } from '../../pkg/kube/errors.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, Resource, ObjectKey } from '../../pkg/kube/types.ts';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
 /**
- * The number of AWSFargateProfiles per list request. An object has about 4 KB of JSON, and the deletion of many objects
- * sends many list requests. Small pages save memory: a page of 500 objects takes 10 MiB for a moment, and a page of 100
- * objects takes 3 MiB more than a page of 50.
+ * An object has about 4 KB of JSON, and many deletions send many lists. A page of 500 objects takes 10 MiB for a
+ * moment; one of 100 takes 3 MiB more than one of 50.
  */
 export const PAGE_SIZE = 50;
 
-/**
- * Lists the AWSFargateProfiles of a namespace, or of all namespaces. The list comes from the API server and not from a
- * cache, and contains the objects of other managers too.
- */
+/** From the API server, with the objects of other managers. Without a namespace: of all namespaces. */
 export async function* listLiveProfiles(
   client: KubeClient,
   scope: { readonly namespace?: string; readonly labelSelector?: string },
@@ -31,7 +31,7 @@ export async function* listLiveProfiles(
   } while (next !== undefined);
 }
 
-/** Deletes the AWSFargateProfile with this uid. Does nothing if it is gone or another object has its name. */
+/** Does nothing if it is gone or another object has its name. */
 export async function deleteProfileObject(
   client: KubeClient,
   { metadata }: { readonly metadata: KubeObject['metadata'] },
@@ -40,4 +40,41 @@ export async function deleteProfileObject(
   await client.delete(PROFILES, keyOf({ metadata }), { uid: metadata.uid, signal }).catch((error: unknown) => {
     if (!isConflict(error)) throw error;
   });
+}
+
+/**
+ * Why nothing may now be deleted for the object, in the API server or in AWS. The API server is asked, because the
+ * caches may not show a new pause yet.
+ *
+ * `clusters`: the version in which Clusters are served, if they are. `cluster`: the Cluster of the object, if it has
+ * one.
+ */
+export async function findLiveBlocker(
+  client: KubeClient,
+  clusters: Resource | undefined,
+  object: AWSFargateProfile,
+  cluster: ObjectKey | undefined,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const [now, found] = await Promise.all([
+    client.get(PROFILES, keyOf(object), { signal }),
+    clusters && cluster && client.get(clusters, cluster, { signal }),
+  ]);
+  if (now === undefined || now.metadata.uid !== object.metadata.uid) return 'the object is gone';
+  if (isMoving(now)) return 'the object is being moved away';
+  if (hasPausedAnnotation(now)) return 'the object is paused';
+  if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
+  // The generation is the same, so the spec is unchanged. Only the retain annotation may have changed.
+  if (
+    isRetained({ ...object, metadata: { ...now.metadata, namespace: object.metadata.namespace } }) !==
+    isRetained(object)
+  )
+    return 'the object has changed';
+  if (cluster === undefined) return undefined;
+  if (clusters === undefined) return `${CLUSTER_KIND} objects cannot be read`;
+  if (found === undefined) return undefined;
+  const decoded = decodeCluster(found);
+  if (!isRight(decoded)) return 'the Cluster cannot be read';
+  if (isMoving(decoded.right)) return 'the Cluster is being moved away';
+  return decoded.right.paused ? 'the Cluster is paused' : undefined;
 }

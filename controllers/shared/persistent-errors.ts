@@ -6,8 +6,8 @@ import type { ApiRejection } from './api-rejections.ts';
 import { describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors of the API server must last before users are told. Two causes of errors usually end earlier: a restart
- * of the API server, and conflicts with a client that writes one object in many small steps.
+ * How long errors last before users are told. A restart of the API server, and conflicts with a client that writes one
+ * object in many small steps, usually end earlier.
  */
 const PATIENCE: Ms = 60_000;
 
@@ -18,8 +18,7 @@ const CONFLICT: ApiRejection = {
 };
 
 /**
- * Detects errors of the API server that last. Conflicts and server errors usually end within seconds, and users need
- * not know about them. For each object, this class records since when all attempts have failed.
+ * Records for each object since when all attempts have failed. Users need not know about errors that end in seconds.
  */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
@@ -29,24 +28,20 @@ export class PersistentErrors {
     this.clock = clock;
   }
 
-  /**
-   * Records a write conflict. Returns the text to report to users; `undefined` if writes have not failed long enough.
-   */
+  /** The text for users; `undefined` if writes have not failed long enough. */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;
   }
 
   /**
-   * Records that the API server refused a request. Returns the text to report to users, or `undefined` if requests have
-   * not been refused long enough. Other errors are not recorded, and the result is `undefined`: after a request without
-   * an answer, the API server would not take the text either.
+   * The text for users, or `undefined` if requests have not been refused long enough. Other errors are not recorded:
+   * after a request without an answer, the API server would not take the text either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;
     return { message: describeApiError(error), remedy: 'Check the health of the API server' };
   }
 
-  /** Forgets the failures of an object, because an attempt has succeeded or the object is gone. */
   clear(key: ObjectKey): void {
     this.since.delete(keyText(key));
   }

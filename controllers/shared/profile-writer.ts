@@ -15,14 +15,13 @@ export interface ProfileWriterOptions {
   readonly client: KubeClient;
   readonly store: Store;
   readonly profiles: TypedStore<AWSFargateProfile>;
-  /** A function that is called if another client changed the object while a write of this process was in progress. */
+  /** Another client changed the object while a write of this process was in progress. */
   readonly onForeignChange: (key: ObjectKey) => void;
 }
 
 /**
- * Writes AWSFargateProfiles. Each patch contains the resourceVersion of the object on which it is based, so the patch
- * never overwrites the change of another client. The answer goes into the cache at once, so the next reconcile sees the
- * written object.
+ * Each patch contains the resourceVersion on which it is based, so it never overwrites a change of another client. The
+ * answer goes into the cache at once, so the next reconcile sees it.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
@@ -36,9 +35,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Whether this process wrote this version of the object. The watch may deliver a version before the API server has
-   * answered the write. Until the answer, each version counts as this process's own write. After the answer,
-   * `onForeignChange` is called if a version came from another client.
+   * The watch may deliver a version before the API server has answered the write. Until then, each version counts as
+   * this process's own; afterwards, `onForeignChange` is called if one came from another client.
    */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const key = keyText(keyOf({ metadata }));
@@ -51,10 +49,7 @@ export class ProfileWriter {
     this.written.delete(keyText(key));
   }
 
-  /**
-   * Patches the metadata of an object. Returns `undefined` if another client wrote first, or if the object no longer
-   * exists.
-   */
+  /** `undefined` if another client wrote first, or if the object no longer exists. */
   async patchMetadata(
     object: AWSFargateProfile,
     patch: UnknownRecord | undefined,
@@ -63,10 +58,7 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, patch, undefined, signal);
   }
 
-  /**
-   * Patches the fields of status that differ from the object's status. Returns `undefined` if another client wrote
-   * first, or if the object no longer exists.
-   */
+  /** Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. */
   async patchStatus(
     object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
@@ -76,15 +68,11 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, { status: patch }, 'status', signal);
   }
 
-  /** Deletes the AWSFargateProfile with this uid. A new object with the same name stays. */
   async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {
     await deleteProfileObject(this.options.client, object, signal);
   }
 
-  /**
-   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the
-   * object no longer exists.
-   */
+  /** For an object that cannot be decoded. `false` if another client wrote first, or if the object no longer exists. */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
     const before = isRecord(raw['status']) ? raw['status'] : {};
     const patch = diffMergePatch(pick(before, Object.keys(status)), status);
@@ -104,10 +92,7 @@ export class ProfileWriter {
     throw new Error(`decoding the API server's answer to a write: ${describeProblems(decoded.left)}`);
   }
 
-  /**
-   * Decodes the object that the API server returned for a write. If the cache has the same version of the object, the
-   * cached object is decoded instead, and the cache keeps the result for the next reconcile.
-   */
+  /** If the cache has the same version, it decodes the object, and keeps the result for the next reconcile. */
   private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
     const { profiles } = this.options;
     const cached = profiles.lookup(keyOf(written));

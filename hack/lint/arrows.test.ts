@@ -15,6 +15,8 @@ describe('wrongArrow', () => {
     ['pkg/runtime/manager.ts', '../kube/types.ts'],
     ['pkg/kube/reflector.ts', '../env/clock.ts'],
     ['pkg/cloud/user-agent.ts', '../version.ts'],
+    ['controllers/a/b.ts', '../../pkg/cloud/index.ts'],
+    ['test/simulation/world/world.ts', '../../../pkg/cloud/testing/endpoints.ts'],
     ['pkg/kube/reflector.test.ts', '../../test/support/eventually.ts'],
     ['pkg/kube/testing/server.ts', '../../../test/envtest/clients/api.ts'],
     ['test/integration/create.test.ts', '../aws/wire/server.ts'],
@@ -56,6 +58,8 @@ describe('wrongArrow', () => {
     ['test/aws/model/state.test.ts', '../../../api/names.ts', 'test/aws may not import api'],
     ['pkg/brandnew/x.ts', '../../api/names.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
     ['controllers/a/b.ts', '../../pkg/brandnew/x.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
+    ['controllers/a/b.ts', '../../pkg/cloud/session.ts', 'is inside pkg/cloud: import pkg/cloud/index.ts'],
+    ['controllers/a/b.ts', '../../pkg/cloud/testing/calls.ts', 'is inside pkg/cloud: import pkg/cloud/index.ts'],
     ['pkg/kube/client.ts', '../env/../cloud/session.ts', 'pkg/kube may not import pkg/cloud'],
   ];
   for (const [importer, specifier, why] of refused) {

@@ -43,6 +43,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   test: ['api', 'pkg', 'controllers', 'cmd', 'hack', 'test'],
 };
 
+/** Packages whose files other packages reach through `index.ts` only, and in tests also through the folder `testing`. */
+const FRONT_DOORS: readonly string[] = ['pkg/cloud'];
+
 const LAYERS = Object.keys(MAY_IMPORT).toSorted((a, b) => b.length - a.length);
 
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
@@ -69,6 +72,10 @@ export function wrongArrow(importer: string, specifier: unknown): string | undef
   }
   const ofTests = ['test', ...(from.startsWith('controllers') ? ['controllers'] : [])];
   const allowed = [...(MAY_IMPORT[from] ?? []), ...(isTest(importer) && from !== 'test/aws' ? ofTests : [])];
-  if (allowed.some((folder) => isWithin(imported, folder))) return undefined;
-  return `${from} may not import ${to}: imports point one way (hack/lint/arrows.ts)`;
+  if (!allowed.some((folder) => isWithin(imported, folder)))
+    return `${from} may not import ${to}: imports point one way (hack/lint/arrows.ts)`;
+  const isTesting = isTest(importer) || isWithin(importer, 'test');
+  const room = FRONT_DOORS.find((folder) => isWithin(imported, folder));
+  const isDoor = imported === `${room}/index.ts` || (isTesting && imported.startsWith(`${room}/testing/`));
+  return room === undefined || isDoor ? undefined : `${imported} is inside ${room}: import ${room}/index.ts`;
 }

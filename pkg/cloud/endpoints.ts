@@ -12,20 +12,19 @@ export interface ServiceEndpoint {
 
 /** The endpoints at which the manager calls the AWS services. */
 export interface Endpoints {
-  /** Returns the configured endpoint of an AWS service; `undefined`: the SDK uses AWS's own endpoint. */
+  /** `undefined`: the SDK uses AWS's own endpoint. */
   urlFor(service: AwsService, region: string): string | undefined;
-  /** Whether to use AWS's FIPS 140 validated endpoints (`AWS_USE_FIPS_ENDPOINT`). */
+  /** `AWS_USE_FIPS_ENDPOINT`: endpoints that are FIPS 140 validated. */
   readonly fips: boolean;
-  /** Whether to use AWS's dual-stack endpoints, for IPv4 and IPv6 (`AWS_USE_DUALSTACK_ENDPOINT`). */
+  /** `AWS_USE_DUALSTACK_ENDPOINT`: endpoints for IPv4 and IPv6. */
   readonly dualStack: boolean;
 }
 
 const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
 
 /**
- * Parses the flag `--service-endpoints` as Cluster API Provider AWS does. Entries of services that this manager does
- * not call are accepted, so that this manager and Cluster API Provider AWS can use the same value. Returns Left with an
- * error message for the command line when the value is invalid.
+ * Parses `--service-endpoints` as CAPA does. Entries of services that this manager does not call are accepted, so that
+ * both providers can use the same value. Left: an error message for the command line.
  */
 export function parseServiceEndpoints(flag: string): E.Either<string, readonly ServiceEndpoint[]> {
   const endpoints: ServiceEndpoint[] = [];
@@ -67,11 +66,10 @@ export interface EndpointSources {
 }
 
 /**
- * Combines the endpoints of the flag `--service-endpoints` with the environment variables of the AWS SDKs
- * (`AWS_ENDPOINT_URL_EKS`, …, `AWS_ENDPOINT_URL`). The flag takes precedence. An entry of the flag applies to its own
- * region only, so that the manager never looks for a region's objects at another region's endpoint. IAM is global, so
- * an entry for IAM applies to all regions of its partition. Returns Left with an error message for the command line
- * when an endpoint is invalid.
+ * `--service-endpoints` takes precedence over the environment variables of the AWS SDKs (`AWS_ENDPOINT_URL_EKS`, …,
+ * `AWS_ENDPOINT_URL`). An entry of the flag applies to its own region only, so that the manager never looks for a
+ * region's objects at another region's endpoint; for IAM, which is global, to all regions of its partition. Left: an
+ * error message for the command line.
  */
 export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSources): E.Either<string, Endpoints> {
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { BoundedValues } from '../collections/bounded-values.ts';
 import type { Ms } from '../env/clock.ts';
-import type { CallKind } from './call/rate-limits.ts';
+import type { CallKind } from './call/limiter.ts';
 import type { AwsService } from './errors/failure.ts';
 
 /** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */
@@ -13,19 +13,18 @@ export interface SentCall {
   readonly operation: string;
   /** The HTTP status of the response; `undefined` if AWS did not respond. */
   readonly statusCode: number | undefined;
-  /** The error code of the AWS call; `''` if the call succeeded. */
+  /** `''` if the call succeeded. */
   readonly errorCode: string;
   readonly took: Ms;
 }
 
-/** An AWS call that has waited for the rate limiter, whether or not the call was sent afterwards. */
+/** Also a call that was not sent afterwards. */
 export interface WaitedCall {
   readonly service: AwsService;
   readonly kind: CallKind;
   readonly waited: Ms;
 }
 
-/** The source and the expiry of credentials in use: those of the manager itself, or those of one AWS identity. */
 export interface CredentialsInUse {
   readonly source: 'manager' | 'identity';
   /** When the credentials expire, in ms since 1970; undefined: never. */
@@ -35,7 +34,6 @@ export interface CredentialsInUse {
 export interface AwsMetrics {
   recordCall(call: SentCall): void;
   recordWait(call: WaitedCall): void;
-  /** Makes the metrics report, from now on, the expiry of the credentials that `list` returns. */
   watchCredentials(list: () => readonly CredentialsInUse[]): void;
 }
 
@@ -44,10 +42,7 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
 const MAX_ERROR_CODES = 100;
 
-/**
- * Registers the metrics of the requests to AWS. The names that begin with `aws_api_` are those of Cluster API Provider
- * AWS.
- */
+/** The names that begin with `aws_api_` are those of CAPA. */
 export function awsMetrics(registry: Registry): AwsMetrics {
   const requests = new Counter({
     name: 'aws_api_requests_total',

@@ -7,16 +7,15 @@ import { untilAborted } from '../async/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
-import type { AwsConfig } from './aws-config.ts';
-import type { CallEnv, CallContext, CallFactory } from './call/call.ts';
+import type { AwsConfig, Session, SessionRequest, Sessions } from './session.ts';
+import type { CallFactory } from './call/call.ts';
 import { newCallFactory } from './call/call.ts';
 import type { Clients } from './sdk-clients.ts';
 import { newClients } from './sdk-clients.ts';
 import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
 import type { CallerAccounts } from './credentials/caller-accounts.ts';
-import { credentialsName } from './credentials/credentials-name.ts';
-import { accessEntries } from './eks/access-entries.ts';
-import { eksClusters } from './eks/clusters.ts';
+import { credentialsName } from './credentials/identity-ref.ts';
+import { accessEntries, eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
 import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/errors.ts';
 import type { AwsFailure, AwsService } from './errors/failure.ts';
@@ -24,7 +23,6 @@ import { podExecutionRoles } from './iam/roles.ts';
 import { Lru } from '../collections/lru.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
 import { isRegionName } from './partition.ts';
-import type { Session, SessionRequest, Sessions } from './session.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
 
 export interface SessionsConfig extends AwsConfig {
@@ -33,21 +31,12 @@ export interface SessionsConfig extends AwsConfig {
   readonly accounts: CallerAccounts;
 }
 
-/**
- * The SDK clients and the account of an identity are removed from the cache when they were not used for this long.
- * Getting them again costs one STS call.
- */
+/** Getting the SDK clients and the account of an identity again costs one STS call. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/**
- * The maximum number of pairs of region and account whose SDK clients are cached per identity. AWS has fewer regions,
- * but a user can write any text as the region, and the clients of one region take 80 KiB.
- */
+/** Of pairs of region and account per identity, 80 KiB each. AWS has fewer regions, but a user can write any text. */
 const MAX_CLIENTS = 64;
 
-/**
- * Returns an object that opens AWS sessions (AWS access with one identity in one region). The sessions share
- * credentials, account lookups and SDK clients.
- */
+/** The sessions share credentials, account lookups and SDK clients. */
 export function newSessions(config: SessionsConfig): Sessions {
   const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>
@@ -65,16 +54,13 @@ export function newSessions(config: SessionsConfig): Sessions {
 
 type Whose = SessionRequest['identity'];
 
-/**
- * Opens the AWS sessions (AWS access in one region) of one source of credentials, and caches the account and the SDK
- * clients of this source.
- */
+/** Caches the account and the SDK clients of one source of credentials. */
 class IdentitySessions {
   private readonly config: SessionsConfig;
   private readonly source: AwsCredentialSource;
-  /** The AWS SDK clients, by region and account. */
+  /** By region and account. */
   private readonly clients: Lru<Clients>;
-  /** The AWS account to which the current access key belongs. */
+  /** Of the current access key. */
   private account: { readonly accessKeyId: string; readonly id: AccountId } | undefined;
 
   constructor(config: SessionsConfig, source: AwsCredentialSource) {
@@ -94,8 +80,7 @@ class IdentitySessions {
           : E.right(this.newSession(request, account.right));
       } catch (error) {
         if (error instanceof NoCredentials) return E.left(error.problem);
-        // A bug of the manager is not reported as a credentials problem: the controller counts it as a panic and logs
-        // its stack.
+        // The controller counts a bug of the manager as a panic and logs its stack.
         if (isPanic(error)) throw error;
         return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
       }
@@ -111,40 +96,32 @@ class IdentitySessions {
   }
 
   private newSession(request: SessionRequest, account: AccountId): Session {
-    const { region, signal, mutationBudget } = request;
-    const contextFor = (rateLimitKeyPrefix: string): CallContext => ({
-      rateLimitKeyPrefix,
-      signal,
-      mutationBudget,
-      polling: request.polling ?? false,
-      logger: (request.logger ?? this.config.logger).with({ account, region }),
-    });
+    const { region, signal, mutationBudget, polling = false } = request;
+    const logger = (request.logger ?? this.config.logger).with({ account, region });
+    const newCalls = (service: AwsService, rateLimitKeyPrefix: string): CallFactory =>
+      newCallFactory(this.config, service, {
+        rateLimitKeyPrefix,
+        signal,
+        mutationBudget,
+        polling,
+        logger,
+        examine: (failure) => this.examine(failure, region, signal),
+      });
     const { eks, iam } = this.clientsForAccount(account, region, request.identity);
-    const callEks = this.newCalls('eks', region, contextFor(`${account} ${region}`));
-    const callIam = this.newCalls('iam', region, contextFor(account));
+    const callEks = newCalls('eks', `${account} ${region}`);
     return {
       account,
       region,
       profiles: fargateProfiles(eks, callEks, this.config.random),
       clusters: eksClusters(eks, callEks),
       accessEntries: accessEntries(eks, callEks, this.config.random),
-      roles: podExecutionRoles(iam, callIam),
+      roles: podExecutionRoles(iam, newCalls('iam', account)),
     };
   }
 
-  private newCalls(service: AwsService, region: string, context: CallContext): CallFactory {
-    const env: CallEnv = this.config;
-    return newCallFactory(env, service, {
-      ...context,
-      examine: (failure) => this.examine(failure, region, context.signal),
-    });
-  }
-
   /**
-   * Returns the failure of an AWS call. If AWS has rejected the credentials, STS verifies them in the region of the
-   * manager, or in the default region of their partition. If STS accepts the credentials in a region other than that of
-   * the call, the returned failure names the accepting region (`acceptedIn`). Then the region of the call is the
-   * problem, and the credentials stay in use.
+   * Has rejected credentials verified. If STS accepts them in another region than that of the call, the failure names
+   * it (`acceptedIn`): then the region is the problem, and the credentials stay in use.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
@@ -162,9 +139,8 @@ class IdentitySessions {
   }
 
   /**
-   * Returns the current credentials. Throws {@link NoCredentials} if they do not belong to `account`, or if their
-   * account cannot be looked up. During a reconcile, a user may replace the credentials in a file by those of another
-   * account. The reconcile must not change the other account, because its decisions are based on data from `account`.
+   * Throws {@link NoCredentials} if the credentials do not belong to `account`, or if this cannot be found out. A user
+   * may replace those in a file during a reconcile, whose decisions are based on data from `account`.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

@@ -1,9 +1,7 @@
-/** A partition of AWS, which has its own accounts, endpoints and IAM. */
 interface Partition {
   readonly name: string;
   /** Matches the names of the partition's regions. */
   readonly regions: RegExp;
-  /** The region for which IAM requests are signed in this partition. */
   readonly iamRegion: string;
 }
 
@@ -20,28 +18,21 @@ const OTHER_PARTITIONS: readonly Partition[] = [
   { name: 'aws-eusc', regions: /^eusc-/, iamRegion: 'eusc-de-east-1' },
 ];
 
-/** Returns the AWS partition of a region; `aws` for an unknown region. */
+/** `aws` for an unknown region. */
 export const partitionOf = (region: string): string => findPartition(region).name;
 
-/** Returns the region for which IAM requests are signed in the partition of `region`. */
 export const iamRegionOf = (region: string): string => findPartition(region).iamRegion;
 
-/**
- * Returns the region whose STS endpoint is called in an AWS partition: `region`, or the IAM region of the partition if
- * `region` is undefined or in another partition.
- */
+/** `region`, or the IAM region of the partition if `region` is undefined or in another partition. */
 export function stsRegionOf(partition: string, region: string | undefined): string {
   if (region !== undefined && partitionOf(region) === partition) return region;
   return (OTHER_PARTITIONS.find(({ name }) => name === partition) ?? AWS).iamRegion;
 }
 
-/** Returns the AWS partition of an ARN; `aws` if the text is no ARN. */
+/** `aws` if the text is no ARN. */
 export const partitionOfArn = (arn: string): string => arn.split(':')[1] || AWS.name;
 
-/**
- * The form of the name of an AWS region: a lower-case label of a host name. The AWS SDKs refuse most other names before
- * they send a request.
- */
+/** A lower-case label of a host name. The AWS SDKs refuse most other names before they send a request. */
 const REGION_NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const isRegionName = (region: string): boolean => REGION_NAME.test(region);

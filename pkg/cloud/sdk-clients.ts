@@ -25,32 +25,25 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/**
- * Creates the AWS SDK clients of one identity in one region; each client is created at its first use. The HTTP
- * connections belong to the transport, not to the clients.
- */
+/** Each client is created at its first use. The HTTP connections belong to the transport, not to the clients. */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);
     return {
-      // The IAM client needs the region of IAM: if an endpoint is configured, the SDK signs requests for the region of
-      // the client and not for the region of IAM.
+      // If an endpoint is configured, the SDK signs for the region of the client, not for that of IAM.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Without the property `memoized`, the SDK would cache the first credentials that this function returns, even for
-      // ever if they do not expire.
+      // Without `memoized`, the SDK would cache the first credentials, even for ever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
       // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.
       cacheMiddleware: true,
-      // The SDK must not retry, so that each AWS call has one metric, one log line and one outcome. Only the workqueue
-      // retries.
+      // Each AWS call has one metric, one log line and one outcome. Only the workqueue retries.
       maxAttempts: 1,
       retryMode: 'standard',
       defaultsMode: 'standard' as const,
       customUserAgent: [[USER_AGENT, version] satisfies [string, string]],
-      ...(endpoint === undefined ? {} : { endpoint }),
-      // The SDK reads the environment and the shared configuration files for each setting that is absent. So FIPS,
-      // dual-stack and the other settings are explicit.
+      ...(endpoint !== undefined && { endpoint }),
+      // Explicit, because the SDK reads the environment and the shared configuration files for each absent setting.
       useFipsEndpoint: endpoints.fips,
       useDualstackEndpoint: endpoints.dualStack,
       ignoreConfiguredEndpointUrls: true,

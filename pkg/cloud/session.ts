@@ -5,12 +5,16 @@ import type { Logger } from '../env/logger.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
 import type { AccessEntries, EksClusters, FargateProfiles } from './eks/eks-api.ts';
 import type { PodExecutionRoles } from './iam/iam-api.ts';
-import type { IdentityField, IdentityRef } from './identity-ref.ts';
+import type { IdentityField, IdentityRef } from './credentials/identity-ref.ts';
+import type { CallEnv } from './call/call.ts';
+import type { CredentialPool } from './credentials/credential-pool.ts';
+import type { Endpoints } from './endpoints.ts';
+import type { AwsTransport } from './transport/transport.ts';
 
-/**
- * An AWS session: AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts the
- * session's calls.
- */
+/** So much earlier than the leader's lease a mutation must end: the next leader never starts while one is under way. */
+export const LEASE_SAFETY_MARGIN: Ms = 2_000;
+
+/** AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts its calls. */
 export interface Session {
   readonly account: AccountId;
   readonly region: string;
@@ -25,19 +29,16 @@ export interface SessionRequest {
   readonly identity: IdentityRef | undefined;
   /** The field that names the identity, for error messages; default: `spec.identityRef` of the control plane. */
   readonly identityField?: IdentityField;
-  /** The namespace of the reconciled object, which the identity's `allowedNamespaces` must allow. */
+  /** The identity's `allowedNamespaces` must allow it. */
   readonly namespace: string;
   readonly signal: AbortSignal;
   /**
-   * Returns how long a mutation (a call that changes AWS) may take from now: 10 s, but at most the remaining time of
-   * the leader's lease minus 2 s. Called synchronously right before each mutation is sent. With 0 or less the mutation
-   * is not sent (`NotDispatched`).
+   * How long a mutation (a call that changes AWS) may take from now: until {@link LEASE_SAFETY_MARGIN} before the end of
+   * the leader's lease, at most 10 s. Called synchronously right before each mutation is sent. With 0 or less the
+   * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /**
-   * True: this reconcile only checks whether a change in AWS has finished, so the rate limiter gives its reads the
-   * lowest priority.
-   */
+  /** Only checks whether a change in AWS has finished, so the rate limiter gives its reads the lowest priority. */
   readonly polling?: boolean;
   /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;
@@ -45,4 +46,13 @@ export interface SessionRequest {
 
 export interface Sessions {
   open(request: SessionRequest): TaskEither<CredentialsProblem, Session>;
+}
+
+export interface AwsConfig extends CallEnv {
+  readonly logger: Logger;
+  readonly transport: AwsTransport;
+  readonly endpoints: Endpoints;
+  readonly pool: CredentialPool;
+  /** The version of the manager, for the user agent of AWS calls. */
+  readonly version: string;
 }

@@ -1,7 +1,7 @@
 import { AccountId, RoleArn, RoleName } from '../../api/names.ts';
 import type { EksClusterName } from '../../api/names.ts';
 
-export { partitionOf } from '../cloud/partition.ts';
+export { partitionOf } from '../cloud/index.ts';
 
 /** The partition, region and account of an AWS resource. */
 export interface AwsLocation {
@@ -10,10 +10,9 @@ export interface AwsLocation {
   readonly account: AccountId;
 }
 
-/** The name of AWS's managed policy for pod execution roles. The policy allows Fargate to pull images from ECR. */
+/** AWS's managed policy for pod execution roles, which allows Fargate to pull images from ECR. */
 export const POD_EXECUTION_POLICY_NAME = 'AmazonEKSFargatePodExecutionRolePolicy';
 
-/** Returns the ARN of AWS's managed policy for pod execution roles. */
 export function podExecutionPolicyArn(partition: string): string {
   return `arn:${partition}:iam::aws:policy/${POD_EXECUTION_POLICY_NAME}`;
 }
@@ -40,7 +39,7 @@ export function parseRoleArn(arn: string): RoleArnParts | undefined {
     : { partition, account: AccountId.of(account), path, name: RoleName.of(name) };
 }
 
-/** Returns the ARN of the role with this name and path; the role need not exist. `path` is `/` or `/…/`. */
+/** The role need not exist. `path` is `/` or `/…/`. */
 export function roleArn({ partition, account }: Omit<AwsLocation, 'region'>, path: string, name: RoleName): RoleArn {
   return RoleArn.of(`arn:${partition}:iam::${account}:role${path}${name}`);
 }

@@ -9,19 +9,13 @@ const MASK_64_BITS = 0xffffffffffffffffn;
 
 const utf8 = new TextEncoder();
 
-/**
- * The names of the Fargate profile and of the role that belong to an InstanceGroup of keiko's instance-manager. A name
- * is undefined if the instance-manager computes a name that AWS does not allow.
- */
+/** A name is undefined if keiko computes one that AWS does not allow. */
 export interface KeikoNames {
   readonly profile: ProfileName | undefined;
   readonly role: RoleName | undefined;
 }
 
-/**
- * Returns the names that keiko's instance-manager gives to the Fargate profile and to the default role of an
- * InstanceGroup (`generateUniqueName` in controllers/provisioners/eksfargate/eksfargate.go).
- */
+/** As `generateUniqueName` in keiko's controllers/provisioners/eksfargate/eksfargate.go. */
 export function keikoNames(
   cluster: EksClusterName,
   { namespace, name }: { readonly namespace: string; readonly name: string },

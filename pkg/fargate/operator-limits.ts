@@ -1,15 +1,14 @@
 import type { AccountId } from '../../api/names.ts';
 import { matchesWildcard } from './wildcard.ts';
+import type { AwsLocation } from './arns.ts';
 
 /**
- * The limits that the operator of this controller sets for AWSFargateProfiles, their roles and their policies. In a
- * pattern, `*` stands for any number of characters and `?` for one, as in IAM policies.
+ * What the operator allows. In a pattern, `*` stands for any number of characters and `?` for one, as in IAM policies.
  */
 export interface OperatorLimits {
   /**
-   * The ARN of the permissions boundary that each IAM role created by this controller must have. `*` in place of the
-   * partition or the account stands for the partition or the account of the EKS cluster. `undefined`: the operator
-   * requires no permissions boundary, and the spec of an AWSFargateProfile may name any or none.
+   * The ARN of the permissions boundary that each role created by this controller must have. `*` in place of partition
+   * or account stands for that of the EKS cluster. `undefined`: the spec may name any or none.
    */
   readonly permissionsBoundary?: string;
   /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all roles. */
@@ -20,9 +19,7 @@ export interface OperatorLimits {
   readonly eksClusters?: readonly AllowedEksClusters[];
 }
 
-/**
- * EKS clusters that an AWSFargateProfile may name in spec.eksCluster if its namespace matches the pattern `namespace`.
- */
+/** For AWSFargateProfiles of the namespaces that match `namespace`. */
 export interface AllowedEksClusters {
   /** The wildcard pattern for the namespaces of the AWSFargateProfiles. */
   readonly namespace: string;
@@ -34,9 +31,8 @@ export interface AllowedEksClusters {
 
 export const NO_LIMITS: OperatorLimits = {};
 
-/** A value in the spec of an AWSFargateProfile that the operator's limits do not allow. */
 export interface LimitExcess {
-  /** The path of the field, for example `spec.roleARN`. */
+  /** For example `spec.roleARN`. */
   readonly field: string;
   readonly value: string;
   /** The allowed value or the patterns for allowed values. */
@@ -50,9 +46,8 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
   findExcess(policyArns, field, arn);
 
 /**
- * Checks whether the operator's limits allow an AWSFargateProfile of the namespace to name the EKS cluster in
- * spec.eksCluster. If not, returns the EKS cluster as a {@link LimitExcess}. `account` is the AWS account in which the
- * controller looks for the EKS cluster. While the account is `undefined`, only region and name are compared.
+ * `account` is the one in which the controller looks for the EKS cluster. While it is `undefined`, only region and name
+ * are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,
@@ -74,4 +69,14 @@ function findExcess(allowed: readonly string[] | undefined, field: string, value
   return allowed === undefined || allowed.some((pattern) => matchesWildcard(pattern, value))
     ? []
     : [{ field, value, allowed }];
+}
+
+/** With the partition and account of the EKS cluster in place of `*`. */
+export function requiredBoundary(
+  { permissionsBoundary }: OperatorLimits,
+  { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,
+): string | undefined {
+  return permissionsBoundary
+    ?.replace(/^arn:\*:/, `arn:${partition}:`)
+    .replace(/^(arn:[^:]*:iam::)\*:/, `$1${account}:`);
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { Ownership } from './ownership.ts';
 import { profileOwnership, roleOwnership } from './ownership.ts';
-import type { Tags } from './tags/tag-map.ts';
+import type { Tags } from './tags/tag-keys.ts';
 
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const EKS_CLUSTER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';

@@ -1,6 +1,6 @@
 import type { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import { CAPA_SHARED_ROLE } from './names.ts';
-import type { KeyFold, Tags } from './tags/tag-map.ts';
+import type { KeyFold, Tags } from './tags/tag-keys.ts';
 import {
   CLUSTER_TAG_PREFIX,
   EKS_CLUSTER_TAG,
@@ -9,14 +9,12 @@ import {
   OWNER_TAG,
   clusterTag,
   ownerTagValue,
+  keepCase,
+  foldCase,
+  tagValue,
 } from './tags/tag-keys.ts';
-import { keepCase, foldCase, tagValue } from './tags/tag-map.ts';
 
-/**
- * The names of the Fargate profile and the roles that Cluster API Provider AWS may have created for one
- * AWSFargateProfile. The controller recognizes these resources by their names, because that provider's tags do not name
- * the AWSFargateProfile.
- */
+/** What CAPA may have created for one AWSFargateProfile. Names tell, because CAPA's tags do not name the object. */
 export interface AdoptableNames {
   readonly profile: ProfileName;
   readonly roles: readonly RoleName[];
@@ -24,24 +22,20 @@ export interface AdoptableNames {
 
 export type Ownership =
   /**
-   * The AWS resource belongs to this controller. `stamped`: the resource carries this controller's tag. Not `stamped`:
-   * Cluster API Provider AWS created the resource for the same Kubernetes object, and this controller must tag the
-   * resource before any other change.
+   * Not `stamped`: CAPA created the resource for the same object, and this controller must tag it before any other
+   * change.
    */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
-   * The AWS resource does not belong to this controller, so the controller must neither change nor delete it. `whose`
-   * completes the sentence "it belongs to …". `claimed` tells whether a tag of the resource names an owner; it is also
-   * true for the role that Cluster API Provider AWS shares. If `claimed` is false, `spec.adoptionPolicy: Always` lets
-   * the controller adopt a Fargate profile.
+   * Must neither be changed nor deleted. `whose` completes the sentence "it belongs to …". `claimed`: a tag names an
+   * owner, or it is the role that CAPA shares; otherwise `spec.adoptionPolicy: Always` lets the controller adopt a
+   * Fargate profile.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
 /**
- * Tells whether a Fargate profile belongs to this controller. A profile with an owner tag belongs to it if the tag
- * names the AWSFargateProfile. A profile without an owner tag belongs to it if Cluster API Provider AWS created the
- * profile for the AWSFargateProfile: the profile then carries that provider's cluster tag and has the name
- * `adoptable.profile`.
+ * A profile with an owner tag is ours if the tag names the AWSFargateProfile. One without is ours if CAPA created it
+ * for the AWSFargateProfile: it has CAPA's cluster tag and the name `adoptable.profile`.
  */
 export function profileOwnership(
   found: { readonly name: ProfileName; readonly tags: Tags },
@@ -64,14 +58,11 @@ export function profileOwnership(
 }
 
 /**
- * Tells whether an IAM role belongs to this controller. This controller tags each of its roles with the EKS cluster and
- * the namespace of the AWSFargateProfile. A role with both tags belongs to this controller if both tags match the
- * AWSFargateProfile. The control plane of another namespace may name the same EKS cluster; the tag with the namespace
- * keeps the roles of the two namespaces apart.
+ * This controller tags its roles with EKS cluster and namespace. A role with both tags is ours if both match: the
+ * control plane of another namespace may name the same EKS cluster.
  *
- * A role that lacks one or both of these tags belongs to this controller if no such tag names another owner, and if
- * Cluster API Provider AWS created the role for the AWSFargateProfile. The role then carries that provider's cluster
- * tag and has one of the names in `adoptable.roles`.
+ * A role that lacks one of them is ours if no such tag names another owner, and if CAPA created it for the
+ * AWSFargateProfile: it has CAPA's cluster tag and one of the names `adoptable.roles`.
  */
 export function roleOwnership(
   found: { readonly name: RoleName; readonly tags: Tags },
@@ -103,25 +94,18 @@ export function roleOwnership(
     : ownershipByClusterTags(found.tags, foldCase);
 }
 
-/** A tag by which this controller recognizes its own resources in AWS. */
 export interface OwnershipTag {
   readonly key: string;
   readonly value: string;
 }
 
-/**
- * Returns the ownership tags of this controller that a Fargate profile lacks. Returns none if one of the profile's
- * ownership tags names another owner.
- */
+/** None if an ownership tag of the profile names another owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },
 ): readonly OwnershipTag[] => missingTags(tags, [{ key: OWNER_TAG, value: ownerTagValue(object) }], keepCase);
 
-/**
- * Returns the ownership tags of this controller that an IAM role lacks. Returns none if one of the role's ownership
- * tags names another owner.
- */
+/** None if an ownership tag of the role names another owner. */
 export const missingRoleTags = (
   tags: Tags,
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
@@ -140,10 +124,7 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
   return isForeign ? [] : wanted.filter(({ key }) => tagValue(found, key, fold) === undefined);
 }
 
-/**
- * Whether `name` is the name of the one role that Cluster API Provider AWS shares among profiles. This role never
- * belongs to this controller. IAM compares role names without regard to case.
- */
+/** The one role that CAPA shares among profiles is never ours. IAM compares role names without regard to case. */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
 function hasClusterTag(tags: Tags, cluster: ClusterName | undefined, fold: KeyFold): boolean {

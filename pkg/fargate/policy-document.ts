@@ -7,15 +7,14 @@ export interface Statement {
   readonly effect: string;
   /** The principals of the statement by type, such as `Service` or `AWS`. `Principal: "*"` has the type `*`. */
   readonly principals: readonly { readonly type: string; readonly values: readonly string[] }[];
-  /** Whether the principals of the policy statement come from its element NotPrincipal instead of Principal. */
+  /** From the element NotPrincipal instead of Principal. */
   readonly isNotPrincipal: boolean;
   readonly actions: readonly string[];
-  /** Whether the actions of the policy statement come from its element NotAction instead of Action. */
+  /** From the element NotAction instead of Action. */
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
   /**
-   * The rest of the policy statement as a JSON list sorted by field name: all fields except `Sid` and those from which
-   * the properties above come. Two statements with different `otherFields` are not equal.
+   * A JSON list of all other fields but `Sid`, sorted by name. Statements with different `otherFields` are not equal.
    */
   readonly otherFields: string;
 }
@@ -53,7 +52,6 @@ const PARSED_FIELDS: readonly string[] = [
   'Condition',
 ];
 
-/** Returns the statements of a policy document; `undefined` if the text is no policy document. */
 export function parseStatements(document: string): readonly Statement[] | undefined {
   const decoded = E.tryCatch(
     (): unknown => JSON.parse(document),
@@ -63,7 +61,7 @@ export function parseStatements(document: string): readonly Statement[] | undefi
   return E.isRight(policy) ? toList<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
 }
 
-/** Whether a policy statement applies to the given service and action, regardless of its effect and conditions. */
+/** Regardless of its effect and conditions. */
 export function isStatementFor(statement: Statement, service: string, action: string): boolean {
   const principal = statement.principals.some(
     ({ type, values }) => type === '*' || (type === 'Service' && values.some((value) => value === service)),
@@ -73,8 +71,8 @@ export function isStatementFor(statement: Statement, service: string, action: st
 }
 
 /**
- * Evaluates a policy condition in a request context whose keys are in lower case. Returns `undefined` if the result is
- * unknown: for a key that the request context does not contain, for an unknown operator, and for a policy variable.
+ * The keys of `request` are in lower case. `undefined`: the result is unknown, for an absent key, an unknown operator,
+ * or a policy variable.
  */
 export function isConditionMet(condition: PolicyCondition, request: ReadonlyMap<string, string>): boolean | undefined {
   const found = request.get(condition.key.toLowerCase());
@@ -98,8 +96,7 @@ const MATCHERS: ReadonlyMap<string, Matcher> = new Map([
   ['stringequals', (wanted, value) => wanted === value],
   ['stringequalsignorecase', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],
   ['stringlike', matchesWildcard],
-  // IAM's documentation says: "ArnEquals and ArnLike behave identically". Each of the six parts of an ARN is matched
-  // separately.
+  // IAM: "ArnEquals and ArnLike behave identically". Each of the six parts of an ARN is matched separately.
   ['arnequals', matchesArn],
   ['arnlike', matchesArn],
   ['bool', (wanted, value) => wanted.toLowerCase() === value.toLowerCase()],

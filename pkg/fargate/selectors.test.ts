@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { SpecSelector } from './selectors.ts';
+import type { Selector } from '../../api/v1beta2/index.ts';
 import { areSelectorsEqual, findSelectorProblem, toSelectors } from './selectors.ts';
 
 describe('Selectors', () => {
@@ -34,7 +34,7 @@ describe('Selectors', () => {
     expect(areSelectorsEqual([{ namespace: 'a' }, { namespace: 'a' }], [{ namespace: 'a' }])).to.equal(true);
   });
 
-  const different: readonly (readonly [string, readonly SpecSelector[], readonly SpecSelector[]])[] = [
+  const different: readonly (readonly [string, readonly Selector[], readonly Selector[]])[] = [
     ['another namespace', [{ namespace: 'a' }], [{ namespace: 'b' }]],
     ['one selector more', [{ namespace: 'a' }], [{ namespace: 'a' }, { namespace: 'b' }]],
     ['another label value', [{ namespace: 'a', labels: { x: '1' } }], [{ namespace: 'a', labels: { x: '2' } }]],

@@ -1,19 +1,14 @@
 import { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from '../../api/v1beta2/index.ts';
-import type { FargateSelector } from '../cloud/eks/eks-api.ts';
+import type { Selector } from '../../api/v1beta2/index.ts';
+import type { FargateSelector } from '../cloud/index.ts';
 
-/** A selector in the spec of an AWSFargateProfile, where labels are optional. */
-export interface SpecSelector {
-  readonly namespace?: string | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-}
-
-export function toSelectors(selectors: readonly SpecSelector[]): readonly FargateSelector[] {
+export function toSelectors(selectors: readonly Selector[]): readonly FargateSelector[] {
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
 /**
- * Names the first field of the selectors with a value that cannot be a namespace or a label key, and says which values
- * can; `undefined` if there is none. The CRD of another provider may admit such values.
+ * The first field that cannot be a namespace or a label key, and which values can. Another provider's CRD may admit
+ * such.
  */
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
@@ -26,12 +21,12 @@ export function findSelectorProblem(selectors: readonly FargateSelector[]): stri
 }
 
 /** Compares two lists of selectors as sets. Missing labels equal empty labels. */
-export function areSelectorsEqual(a: readonly SpecSelector[], b: readonly SpecSelector[]): boolean {
+export function areSelectorsEqual(a: readonly Selector[], b: readonly Selector[]): boolean {
   return canonicalSelectors(a) === canonicalSelectors(b);
 }
 
-/** Describes selectors for messages, e.g. `namespace shop with app=web, tier=1; namespace batch`. */
-export const describeSelectors = (selectors: readonly SpecSelector[]): string =>
+/** E.g. `namespace shop with app=web, tier=1; namespace batch`. */
+export const describeSelectors = (selectors: readonly Selector[]): string =>
   toSelectors(selectors)
     .map(({ namespace, labels }) => {
       const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
@@ -39,8 +34,7 @@ export const describeSelectors = (selectors: readonly SpecSelector[]): string =>
     })
     .join('; ');
 
-/** Returns a text that is the same for equal sets of selectors. */
-function canonicalSelectors(selectors: readonly SpecSelector[]): string {
+function canonicalSelectors(selectors: readonly Selector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>
     JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );

@@ -1,20 +1,22 @@
 import { expect } from 'chai';
-import { privateSubnets, areSubnetsEqual } from './subnets.ts';
+import type { ControlPlaneSubnet } from '../../api/external/index.ts';
+import { areSubnetsEqual, privateSubnets } from './subnets.ts';
+
+/** The AWS IDs of the private subnets; by default a subnet is private and has no tags. */
+const idsOf = (subnets: readonly Partial<ControlPlaneSubnet>[]) =>
+  privateSubnets(subnets.map((subnet) => ({ id: '', isPublic: false, tags: {}, ...subnet })));
 
 describe('Subnets', () => {
   it('have their AWS ID in id or in resourceID', () => {
-    expect(
-      privateSubnets([
-        { id: 'subnet-1' },
-        { id: 'prod-subnet-private-a', resourceID: 'subnet-2' },
-        { id: 'subnet-3', resourceID: '' },
-      ]),
-    ).to.deep.equal(['subnet-1', 'subnet-2', 'subnet-3']);
+    expect(idsOf([{ id: 'subnet-1' }, { id: 'prod-subnet-private-a', resourceID: 'subnet-2' }])).to.deep.equal([
+      'subnet-1',
+      'subnet-2',
+    ]);
   });
 
   it('exclude public subnets, edge zones and secondary CNI subnets', () => {
     expect(
-      privateSubnets([
+      idsOf([
         { id: 'subnet-public', isPublic: true },
         { id: 'subnet-local', zoneType: 'local-zone' },
         { id: 'subnet-wavelength', zoneType: 'wavelength-zone' },
@@ -25,11 +27,11 @@ describe('Subnets', () => {
   });
 
   it('exclude subnets without an AWS ID', () => {
-    expect(privateSubnets([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal(['subnet-1']);
+    expect(idsOf([{ id: 'prod-subnet-private-a' }, { id: 'subnet-1' }, {}])).to.deep.equal(['subnet-1']);
   });
 
   it('are listed once', () => {
-    expect(privateSubnets([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }])).to.deep.equal(['subnet-1']);
+    expect(idsOf([{ id: 'subnet-1' }, { id: 'x', resourceID: 'subnet-1' }])).to.deep.equal(['subnet-1']);
   });
 
   it('are equal as sets', () => {

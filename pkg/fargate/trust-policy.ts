@@ -4,7 +4,7 @@ import type { AwsLocation } from './arns.ts';
 import type { Statement } from './policy-document.ts';
 import { isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
 
-/** The AWS service that assumes pod execution roles. Its name is the same in every partition. */
+/** The same in every partition. */
 export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
@@ -14,8 +14,7 @@ export interface TrustScope extends AwsLocation {
 }
 
 /**
- * Returns the trust policy of a role that this controller creates. The condition of the policy restricts the role to
- * profiles of the EKS cluster, as AWS recommends against the "confused deputy" problem:
+ * Restricted to profiles of the EKS cluster, as AWS recommends against the "confused deputy" problem:
  * https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
  */
 export function trustPolicy({ partition, region, account, cluster }: TrustScope): string {
@@ -34,10 +33,7 @@ export function trustPolicy({ partition, region, account, cluster }: TrustScope)
   });
 }
 
-/**
- * The mistake in a trust policy: no statement allows Fargate to assume the role, a statement denies it, or the
- * conditions of the statements are not met.
- */
+/** No statement allows Fargate to assume the role, a statement denies it, or the conditions are not met. */
 export type TrustMistake = 'notAllowed' | 'denied' | 'condition';
 
 export type TrustCheck =
@@ -45,12 +41,10 @@ export type TrustCheck =
   | { readonly kind: 'untrusted'; readonly mistake: TrustMistake; readonly reason: string };
 
 /**
- * Checks whether a trust policy lets Fargate assume the role for the given profile of the EKS cluster. Without a given
- * profile, the check uses an example profile with the name `profile`.
+ * Without `profile`, an example profile is checked.
  *
- * The controller cannot evaluate some conditions of a policy, e.g. a condition on the AWS organization or with a policy
- * variable. Such a condition counts as met in an Allow and as not met in a Deny, because IAM makes the final decision
- * when EKS assumes the role.
+ * A condition that the controller cannot evaluate, e.g. on the AWS organization or with a policy variable, counts as
+ * met in an Allow and as not met in a Deny: IAM decides when EKS assumes the role.
  */
 export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);
@@ -80,16 +74,10 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
       );
 }
 
-/**
- * IAM's request context (the keys and values that conditions test) when EKS assumes the role for a profile. The keys
- * are in lower case.
- */
+/** The keys and values that IAM's conditions test when EKS assumes the role. The keys are in lower case. */
 type RequestContext = ReadonlyMap<string, string>;
 
-/**
- * Returns the request contexts in which a trust policy is checked. AWS does not document whether aws:SourceArn includes
- * the ID at the end of a profile's ARN, so there is one request context with the ID and one without.
- */
+/** AWS does not document whether aws:SourceArn includes the ID at the end of a profile's ARN. */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
@@ -107,7 +95,7 @@ function sourceArn({ partition, region, account, cluster, profile }: TrustScope 
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** Describes those conditions of a policy statement that are met in none of the given IAM request contexts. */
+/** Those that are met in none of the requests. */
 function describeUnmetConditions(
   statement: Statement,
   requests: readonly RequestContext[],
@@ -119,9 +107,8 @@ function describeUnmetConditions(
 }
 
 /**
- * Compares two trust policies by meaning. A single statement, action, service or value equals a list with one element.
- * The order of lists, the case of actions, condition operators and condition keys, `Sid`, the fields beside
- * `Statement`, and the difference between ArnEquals and ArnLike do not matter.
+ * Compares by meaning: a single value equals a list with one element; the order of lists, the case of actions,
+ * condition operators and keys, `Sid`, the fields beside `Statement`, and ArnEquals or ArnLike do not matter.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

@@ -1,7 +1,7 @@
 /**
- * Whether a pattern of an IAM policy or of the operator's limits matches a text: `*` matches any number of characters,
- * `?` exactly one. Users choose patterns, so the time must not grow faster than the product of the two lengths: each
- * mismatch continues after the latest `*` only, because an earlier `*` never gives a match that the latest one misses.
+ * `*` matches any number of characters, `?` exactly one. Users choose patterns, so the time must not grow faster than
+ * the product of the two lengths: a mismatch continues after the latest `*` only, because an earlier one never gives a
+ * match that the latest one misses.
  */
 export function matchesWildcard(pattern: string, text: string): boolean {
   let at = 0;

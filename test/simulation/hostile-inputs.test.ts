@@ -18,16 +18,15 @@ import {
   observed,
 } from '../../controllers/awsfargateprofile/testing/builders.ts';
 import { observedPass } from '../../controllers/awsfargateprofile/testing/completed-pass.ts';
-import { summarizeProfiles } from '../../controllers/clusterconditions/summarize.ts';
-import { findDependentIdentities } from '../../controllers/identities/dependent-identities.ts';
+import { summarizeProfiles } from '../../controllers/clusterconditions/decide.ts';
+import { findDependentIdentities } from '../../controllers/identities/identities.ts';
 import { resolveIdentity } from '../../controllers/identities/identity-chain.ts';
-import { evaluateSelector } from '../../controllers/identities/label-selector.ts';
+import { evaluateSelector } from '../../controllers/identities/allowed-namespaces.ts';
 import { Secrets } from '../../controllers/identities/secrets.ts';
 import { withFieldsOfGroup } from '../../controllers/instancegroups/profile-spec.ts';
 import { apiRejectionFrom } from '../../controllers/shared/api-rejections.ts';
-import * as awsErrors from '../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../pkg/cloud/errors/failure.ts';
-import { toAwsFailure } from '../../pkg/cloud/errors/sdk-failure.ts';
+import * as cloud from '../../pkg/cloud/index.ts';
+import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { formatText } from '../../pkg/env/log-format.ts';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
@@ -38,7 +37,7 @@ import { findProfileNameProblem } from '../../pkg/fargate/names.ts';
 import { findEksClusterExcess, findRoleExcess } from '../../pkg/fargate/operator-limits.ts';
 import { areSelectorsEqual } from '../../pkg/fargate/selectors.ts';
 import { tagDrift } from '../../pkg/fargate/tags/tag-drift.ts';
-import { foldCase } from '../../pkg/fargate/tags/tag-map.ts';
+import { foldCase } from '../../pkg/fargate/tags/tag-keys.ts';
 import { profileTags, roleTags } from '../../pkg/fargate/tags/tags-to-set.ts';
 import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-policy.ts';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
@@ -131,7 +130,9 @@ const ofTexts = (name: string, size: number, work: (text: string) => unknown): I
   },
 });
 
-const predicates: readonly ((failure: AwsFailure) => unknown)[] = Object.values(awsErrors);
+const predicates: readonly ((failure: AwsFailure) => unknown)[] = Object.entries(cloud).flatMap(([name, value]) =>
+  /^(?:is|busy|describe)[A-Z]/.test(name) ? [value as (failure: AwsFailure) => unknown] : [],
+);
 const CODES = ['InvalidParameterException', 'ResourceInUseException', 'NoSuchEntity', 'AccessDenied'];
 
 /** Asks for all that the manager wants to know about an error of AWS. */
@@ -139,10 +140,10 @@ function classify(message: string): void {
   for (const code of CODES) {
     const thrown = { name: code, message, $fault: 'client', $metadata: { httpStatusCode: 400 } };
     const call = { service: 'eks', operation: 'CreateFargateProfile', progress: 'sent' } as const;
-    const failure = toAwsFailure(call, thrown);
+    const failure = cloud.toAwsFailure(call, thrown);
     // The failure with the whole message shows that the predicates are linear even without the cut of `toAwsFailure`.
     for (const predicate of predicates) predicate({ ...failure, message });
-    messageOf(newReason('Refused', { detail: awsErrors.describeFailure(failure) }));
+    messageOf(newReason('Refused', { detail: cloud.describeFailure(failure) }));
   }
 }
 

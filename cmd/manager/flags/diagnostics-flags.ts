@@ -6,9 +6,8 @@ import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
 import { parseAddress } from '../../../pkg/runtime/http/address.ts';
 
 /**
- * The flags of the diagnostics server, which serves metrics, log verbosity, and CPU and heap profiles. The TLS flags
- * have the names that Cluster API's managers use. Those managers have no flags for the certificate, so the certificate
- * flags have the names that kubebuilder uses.
+ * The TLS flags have the names of Cluster API's managers. Those have no flags for the certificate, so the certificate
+ * flags have the names of kubebuilder.
  */
 export const DIAGNOSTICS_FLAGS = [
   {
@@ -45,7 +44,6 @@ export const DIAGNOSTICS_FLAGS = [
 
 type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
-/** The settings of the server for metrics, log verbosity, and CPU and heap profiles. */
 export interface Diagnostics {
   readonly address: ListenAddress;
   /** The TLS settings of the server; undefined: plain HTTP without authentication. */
@@ -53,15 +51,12 @@ export interface Diagnostics {
 }
 
 export interface DiagnosticsTls {
-  /** The files of the server's certificate and key; undefined: the server makes a self-signed certificate. */
+  /** undefined: the server makes a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;
 }
 
-/**
- * Parses the flags of the diagnostics server. Returns undefined if the flags disable the server.
- * @throws Error with one sentence if the value of a flag is wrong
- */
+/** `undefined`: not served. @throws Error with one sentence if the value of a flag is wrong */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,
   isSet: (name: DiagnosticsFlag) => boolean,

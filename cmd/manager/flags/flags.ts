@@ -1,18 +1,10 @@
 import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
-import type { Flag } from './flag.ts';
-import { IGNORED_FLAGS } from './ignored-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
-/**
- * The default of --awsfargateprofile-concurrency. Most concurrency flags of Cluster API's managers have the same
- * default.
- */
+/** The default of most concurrency flags of Cluster API's managers. */
 export const DEFAULT_CONCURRENCY = 10;
 
-/**
- * The flags of the manager. A flag that Cluster API's managers also have has the same name and default here, so that
- * their manifests work with this manager.
- */
+/** A flag that Cluster API's managers also have has the same name and default, so that their manifests work here. */
 export const FLAGS = [
   {
     name: 'kubeconfig',
@@ -134,3 +126,44 @@ export function helpText(): string {
   const ignored = IGNORED_FLAGS.map(({ name }) => `--${name}`).join(', ');
   return `Usage: manager [flags]\n\nCluster API infrastructure provider for EKS Fargate profiles.\n\n${entries.join('\n')}\n\nIgnored flags of other Cluster API managers: ${ignored}\n`;
 }
+
+/** A flag without `value` is a switch. */
+export interface Flag {
+  readonly name: string;
+  readonly value?: string;
+  readonly default?: string;
+  readonly short?: string;
+  readonly help: string;
+  /** All values count if the flag is repeated; otherwise the last one. */
+  readonly isList?: true;
+  /** The clusterctl variable that sets this flag in a release, by config/release/kustomization.yaml. */
+  readonly variable?: string;
+}
+
+/**
+ * Flags of Cluster API's managers for what this manager does not have (webhooks, feature gates, limits of API requests,
+ * …). Manifests, cluster-api-operator, and scripts for all managers of a management cluster pass them.
+ */
+export const IGNORED_FLAGS: readonly Flag[] = [
+  ...[
+    'feature-gates',
+    'kube-api-burst',
+    'kube-api-qps',
+    'log-flush-frequency',
+    'log-json-info-buffer-size',
+    'log-text-info-buffer-size',
+    'metrics-bind-addr',
+    'profiler-address',
+    'tls-curve-preferences',
+    'vmodule',
+    'webhook-cert-dir',
+    'webhook-cert-name',
+    'webhook-host',
+    'webhook-key-name',
+    'webhook-port',
+  ].map((name) => ({ name, value: 'VALUE', help: '' })),
+  ...['enable-contention-profiling', 'log-json-split-stream', 'log-text-split-stream'].map((name) => ({
+    name,
+    help: '',
+  })),
+];

@@ -1,7 +1,6 @@
 import { AccountId } from '../../../api/names.ts';
 import type { AllowedEksClusters, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 
-/** The flags that limit which roles, policies, permissions boundaries and EKS clusters AWSFargateProfiles may use. */
 export const LIMIT_FLAGS = [
   {
     name: 'require-permissions-boundary',
@@ -31,19 +30,13 @@ export const LIMIT_FLAGS = [
 
 /** The value with which --allow-role-arn, --allow-policy-arn and --allow-eks-cluster allow nothing. */
 const NONE = 'none';
-/**
- * The form of --require-permissions-boundary: the ARN of an IAM policy, in which `*` may replace the partition or the
- * account.
- */
+/** The ARN of an IAM policy, in which `*` may replace the partition or the account. */
 const BOUNDARY = /^arn:(?:aws[a-z-]*|\*):iam::(?:\d{12}|aws|\*):policy\/[\x21-\x7e]+$/;
 
 interface LimitTexts {
-  /** The value of `--require-permissions-boundary`; empty if the flag is not set. */
   readonly boundary: string;
-  /** The values of `--allow-role-arn` and `--allow-policy-arn`; an empty list if the flag is not set. */
   readonly roles: readonly string[];
   readonly policies: readonly string[];
-  /** The values of `--allow-eks-cluster`. */
   readonly eksClusters: readonly string[];
 }
 

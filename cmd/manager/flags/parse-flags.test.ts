@@ -4,12 +4,18 @@ import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
 import { FLAGS } from './flags.ts';
-import type { Flag } from './flag.ts';
+import type { Flag } from './flags.ts';
 import { parseFlags } from './parse-flags.ts';
 import type { ManagerFlags } from './parse-flags.ts';
 
 /** Invalid command lines of the manager, each with its error message. */
 const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], message: string])[] = [
+  [['--no-such-flag=1'], "Unknown option '--no-such-flag'. --help lists the flags"],
+  [['--leader-elect=yes'], '--leader-elect: "yes" is neither true nor false; use one of true, false'],
+  [
+    ['--manage-crd=yes'],
+    '--manage-crd: "yes" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag',
+  ],
   [['start'], "Unexpected argument 'start'. --help lists the flags"],
   [['--sync-period'], "Option '--sync-period <value>' argument missing. --help lists the flags"],
   [['--sync-period', '10'], '--sync-period: "10" is not a duration above zero; write it like 30s, 10m or 1h30m'],
@@ -49,10 +55,6 @@ const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], messag
   [
     ['--allow-policy-arn=arn:aws:iam::aws:policy/x', '--allow-policy-arn='],
     '--allow-policy-arn: "" is not a pattern for ARNs; write it like arn:aws:iam::123456789012:policy/pods/* or none',
-  ],
-  [
-    ['--allow-eks-cluster=tools'],
-    '--allow-eks-cluster: "tools" does not say which EKS clusters a namespace may use; write it like <namespace>=<account>/<region>/<EKS cluster>, for example team-a=123456789012/eu-west-1/team-a-*. In a release, the variable CAPAF_ALLOW_EKS_CLUSTERS sets this flag',
   ],
   [['--logging-format', 'xml'], '--logging-format: "xml" is not a format; use text or json'],
   [
@@ -137,23 +139,6 @@ describe('parseFlags', () => {
       expect(flagsOf('--leader-elect', `--leader-elect=${value}`).election, value).to.equal(undefined);
     for (const value of ['', 'yes', 'tRUE'])
       expect(isLeft(parseFlags([`--leader-elect=${value}`])), value).to.equal(true);
-  });
-
-  it('names a switch with another value, the value and the values that it takes', () => {
-    expect(parseFlags(['--leader-elect=yes'])).to.deep.equal(
-      left('--leader-elect: "yes" is neither true nor false; use one of true, false'),
-    );
-  });
-
-  it('names the variable of a release whose value the manager refuses', () => {
-    expect(parseFlags(['--manage-crd=yes'])).to.deep.equal(
-      left(
-        '--manage-crd: "yes" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag',
-      ),
-    );
-    expect(parseFlags(['--v=high'])).to.deep.equal(
-      left('--v: "high" is not a whole number from 0 up. In a release, the variable CAPAF_LOGLEVEL sets this flag'),
-    );
   });
 
   it('knows which variables of a release set which flags', () => {
@@ -246,12 +231,6 @@ describe('parseFlags', () => {
     it(`refuses ${args.join(' ')}`, () => {
       expect(parseFlags(args)).to.deep.equal(left(message));
     });
-
-  it('refuses a flag that no manager of Cluster API has', () => {
-    expect(parseFlags(['--no-such-flag=1'])).to.deep.equal(
-      left("Unknown option '--no-such-flag'. --help lists the flags"),
-    );
-  });
 
   it('leaves the CRD and the webhooks of others alone unless --manage-crd says otherwise', () => {
     expect(flagsOf().managesCrd).to.equal(false);

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import { LEASE_SAFETY_MARGIN } from '../../../controllers/awsfargateprofile/guards/checks/mutation-time-in-lease.ts';
-import type { ServiceEndpoint } from '../../../pkg/cloud/endpoints.ts';
-import { parseServiceEndpoints } from '../../../pkg/cloud/endpoints.ts';
+import type { ServiceEndpoint } from '../../../pkg/cloud/index.ts';
+import { LEASE_SAFETY_MARGIN, parseServiceEndpoints } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
@@ -12,81 +11,59 @@ import type { ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
 import { validateTimings } from '../../../pkg/runtime/election/timings.ts';
 import { parseDiagnostics } from './diagnostics-flags.ts';
 import type { Diagnostics } from './diagnostics-flags.ts';
-import { parseDuration } from './duration.ts';
-import { DEFAULT_CONCURRENCY, FLAGS } from './flags.ts';
-import type { FlagName } from './flags.ts';
-import type { Flag } from './flag.ts';
-import { IGNORED_FLAGS } from './ignored-flags.ts';
+import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS } from './flags.ts';
+import type { FlagName, Flag } from './flags.ts';
 import { parseLeaseId } from '../lease-name.ts';
 import type { LeaseId } from '../lease-name.ts';
 import { parseLimits } from './operator-limit-flags.ts';
 
 /** The validated values of the command line. */
 export interface ManagerFlags {
-  /**
-   * The path of the kubeconfig file; undefined: the manager uses the files that KUBECONFIG lists, otherwise the pod's
-   * service account, otherwise ~/.kube/config.
-   */
+  /** undefined: the files that KUBECONFIG lists, else the pod's service account, else ~/.kube/config. */
   readonly kubeconfig?: string;
-  /** The namespace that the manager watches; undefined: all namespaces. */
+  /** undefined: all namespaces. */
   readonly namespace?: string;
   /**
-   * The value of the watch-filter label that AWSFargateProfiles and InstanceGroups must have, and Clusters whose
-   * condition FargateProfilesReady the manager sets; undefined: the manager does not look at the label.
+   * The value of the watch-filter label that AWSFargateProfiles, InstanceGroups and the Clusters with conditions must
+   * have.
    */
   readonly watchFilter?: string;
-  /** The interval at which the manager compares an unchanged AWSFargateProfile with AWS. */
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
   /**
-   * Whether the manager applies its CRD again when Cluster API Provider AWS in the same cluster replaces the CRD, and
-   * removes that provider's webhooks for AWSFargateProfiles. The manager does neither while that provider answers these
-   * webhooks.
+   * Whether the manager applies its CRD again when CAPA replaces it, and removes CAPA's webhooks for
+   * AWSFargateProfiles, unless CAPA answers them.
    */
   readonly managesCrd: boolean;
-  /**
-   * Whether the manager creates an AWSFargateProfile for each InstanceGroup of keiko's instance-manager that has the
-   * provisioner `eks-fargate`.
-   */
   readonly reconcilesInstanceGroups: boolean;
-  /**
-   * Whether the manager sets the condition FargateProfilesReady of each Cluster that lists it in
-   * spec.availabilityGates.
-   */
   readonly setsClusterConditions: boolean;
-  /** The settings of leader election; undefined: the manager takes part in no election and acts as the leader. */
+  /** undefined: no election; the manager acts as the leader. */
   readonly election?: {
     readonly timings: ElectionTimings;
     readonly namespace?: string;
-    /** The name of the Lease; undefined: the name is computed from the flags --namespace and --watch-filter. */
+    /** undefined: computed from --namespace and --watch-filter. */
     readonly leaseName?: string;
   };
-  /** The namespace of this manager; undefined: the namespace of its pod. */
+  /** undefined: that of the pod. */
   readonly managerNamespace?: string;
-  /** The namespace of the Secrets of AWSClusterStaticIdentities; undefined: the manager's namespace. */
+  /** undefined: the manager's namespace. */
   readonly staticIdentityNamespace?: string;
   /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
   readonly health?: ListenAddress;
-  /**
-   * The settings of the server for metrics, log verbosity, and CPU and heap profiles; undefined: the manager runs no
-   * such server.
-   */
+  /** undefined: neither metrics nor log verbosity nor profiles are served. */
   readonly diagnostics?: Diagnostics;
   readonly loggingFormat: LoggingFormat;
   readonly verbosity: number;
   readonly serviceEndpoints: readonly ServiceEndpoint[];
-  /** The names of the flags that are on the command line but have no effect, e.g. `webhook-port`. */
+  /** Flags on the command line that have no effect, e.g. `webhook-port`. */
   readonly ignored: readonly string[];
 }
 
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
-/**
- * Parses the command line. Returns the command to execute or, as the Left of an Either, a message about the first
- * mistake.
- */
+/** Left: a message about the first mistake. */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   try {
     const given = readArgs(args);
@@ -101,10 +78,7 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   }
 }
 
-/**
- * Appends the clusterctl variable of a flag to an error message that begins with the flag and a colon. A user who
- * installs a release sets variables, and does not know the flags.
- */
+/** A user who installs a release sets variables, and does not know the flags. */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
   return flag?.variable === undefined
@@ -117,7 +91,6 @@ type IsSet = (name: FlagName) => boolean;
 
 interface GivenFlags {
   readonly text: Text;
-  /** Returns all values of a flag with `isList`; an empty list if the flag is not given. */
   readonly texts: (name: FlagName) => readonly string[];
   readonly isSet: IsSet;
   readonly ignored: readonly string[];
@@ -125,10 +98,7 @@ interface GivenFlags {
 
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
-/**
- * Reads the arguments of the command line. If a flag is repeated, its last value counts, as in Go. A flag with `isList`
- * keeps all its values.
- */
+/** If a flag is repeated, its last value counts, as in Go; a flag with `isList` keeps all. */
 function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
   const options = Object.fromEntries(
     ALL_FLAGS.map(({ name, value, short, isList = false }) => [
@@ -165,10 +135,8 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
 }
 
 /**
- * Rewrites arguments from the forms of Go's flag packages to the forms of parseArgs of Node.js: `--switch=true` →
- * `--switch`, `--switch=0` → `--no-switch`, `-name=x` → `--name=x`. parseArgs accepts neither a switch with a value nor
- * a long flag with one hyphen. Other arguments stay as they are.
- * @throws Error with one sentence if the value of a switch is neither true nor false
+ * Rewrites Go's forms for parseArgs of Node.js: `--switch=true` → `--switch`, `--switch=0` → `--no-switch`, `-name=x` →
+ * `--name=x`. @throws Error with one sentence if the value of a switch is neither true nor false
  */
 function toNodeForm(arg: string): string {
   const [, name, , value] = /^--?([a-z][a-z-]*)(=(.*))?$/s.exec(arg) ?? [];
@@ -193,8 +161,8 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   validateTimings(timings);
-  // The leader changes nothing in AWS in the last seconds of a lease, the safety margin. The lease must be longer than
-  // the retry period plus this margin, so that the leader renews the Lease before the margin begins.
+  // The lease must outlast the retry period plus the safety margin, so that the leader renews it before the margin
+  // begins.
   if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
@@ -245,7 +213,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
   };
 }
 
-/** The form of a namespace name: a DNS label (RFC 1123). */
+/** A DNS label (RFC 1123). */
 const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 function namespaceName(name: FlagName, text: Text): string | undefined {
@@ -277,10 +245,7 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
   throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
 }
 
-/**
- * Reads a flag whose value must be a valid Kubernetes label value. The API server would refuse any other value in a
- * label selector.
- */
+/** The API server would refuse any other value in a label selector. */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
   throw new Error(
@@ -297,4 +262,21 @@ function concurrencyOf(text: Text): number {
 function loggingFormat(value: string): LoggingFormat {
   if (value === 'text' || value === 'json') return value;
   throw new Error(`--logging-format: "${value}" is not a format; use text or json`);
+}
+
+const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
+
+/**
+ * Parses Go's format (`10m`, `1h30m`, `500ms`) without a sign, and only with the units `h`, `m`, `s` and `ms`.
+ * `undefined` for any other text.
+ */
+export function parseDuration(text: string): Ms | undefined {
+  let span = 0;
+  let end = 0;
+  for (const [part, amount, unit] of text.matchAll(PART)) {
+    span += Number(amount) * (UNITS[unit ?? ''] ?? 0);
+    end += part.length;
+  }
+  return end > 0 && end === text.length ? span : undefined;
 }

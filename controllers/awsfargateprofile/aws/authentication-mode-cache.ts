@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { EksClusterName } from '../../../api/names.ts';
 import { SingleFlight } from '../../../pkg/async/single-flight.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
+import type { AwsFailure, Session } from '../../../pkg/cloud/index.ts';
 import { Lru } from '../../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 

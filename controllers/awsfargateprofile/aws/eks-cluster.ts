@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Session } from '../../../pkg/cloud/session.ts';
+import type { Session } from '../../../pkg/cloud/index.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';

@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
-import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
+import type { AwsFailure, IdentityRef, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { conditionTypeOf, isSilent, messageOf, natureOf, pollOf } from '../reasons/reasons.ts';

@@ -13,14 +13,11 @@ import {
   isSignatureTimeRejected,
   isThrottled,
   isUnavailable,
-} from '../../../pkg/cloud/errors/errors.ts';
-import { readDenial } from '../../../pkg/cloud/errors/denial.ts';
+  readDenial,
+  credentialsName,
+} from '../../../pkg/cloud/index.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
-import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
-import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
+import type { AwsFailure, Session, IdentityRef, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';

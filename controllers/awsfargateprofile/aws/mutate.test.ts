@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import { mutate } from './mutate.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';

@@ -15,10 +15,8 @@ import {
   isNotFound,
   isRoleNotVisible,
   isRoleRejected,
-} from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
-import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
+} from '../../../pkg/cloud/index.ts';
+import type { AwsFailure, Session, Call } from '../../../pkg/cloud/index.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn } from '../../../api/names.ts';
-import { describeFailure, isRefused } from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
+import { describeFailure, isRefused } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure, Session } from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ObservedAccessEntry } from '../model/observed-state.ts';
 import type { AskedCluster } from './authentication-mode-cache.ts';

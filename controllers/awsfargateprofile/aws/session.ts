@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
-import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/session.ts';
+import { credentialsName } from '../../../pkg/cloud/index.ts';
+import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/index.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';

@@ -1,5 +1,5 @@
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { TrustCheck } from '../../../pkg/fargate/trust-policy.ts';

@@ -1,5 +1,5 @@
 import type { RoleArn } from '../../../api/names.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import type { Ownership } from '../../../pkg/fargate/ownership.ts';
 import { profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';

@@ -1,8 +1,7 @@
 import type { RoleArn } from '../../../api/names.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import { tagsToCreate } from '../../../pkg/fargate/tags/added-record.ts';
-import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { tagsToCreate, tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired, WantedProfile } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Change, PlanPart } from '../model/plan.ts';

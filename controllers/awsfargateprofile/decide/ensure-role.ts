@@ -1,7 +1,12 @@
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { boundaryAddition, isAdded, policyAddition, tagsToCreate } from '../../../pkg/fargate/tags/added-record.ts';
-import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-map.ts';
+import {
+  boundaryAddition,
+  isAdded,
+  policyAddition,
+  tagsToCreate,
+  tagDrift,
+} from '../../../pkg/fargate/tags/tag-drift.ts';
+import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';

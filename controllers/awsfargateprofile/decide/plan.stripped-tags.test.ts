@@ -4,7 +4,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { messageOf } from '../reasons/reasons.ts';
 import {
   CAPA_TAG,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
 import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Location } from '../model/location.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';

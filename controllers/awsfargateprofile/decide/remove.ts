@@ -1,4 +1,4 @@
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';

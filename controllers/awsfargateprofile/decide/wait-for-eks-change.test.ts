@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { transitReason } from './wait-for-eks-change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';

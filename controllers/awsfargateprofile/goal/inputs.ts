@@ -4,15 +4,18 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { describeProblems } from '../../../api/v1beta2/index.ts';
 import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
-import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
+import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
 import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
-import { joinsControlPlane, needsAccountToJoin } from '../../shared/control-plane/joined-control-plane.ts';
-import { controlPlaneReference } from '../../shared/control-plane/control-plane-reference.ts';
+import {
+  joinsControlPlane,
+  needsAccountToJoin,
+  controlPlaneReference,
+} from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { locationOf } from '../model/location.ts';
 

@@ -5,7 +5,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/control-plane-reference.ts';
+import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
 import type { KnownLocation } from '../model/location.ts';

@@ -1,4 +1,4 @@
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { missingProfileTags, missingRoleTags } from '../../../pkg/fargate/ownership.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
 import type { Mutation } from '../model/mutation.ts';

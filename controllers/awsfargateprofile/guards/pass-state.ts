@@ -1,6 +1,6 @@
 import type { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
+import type { Session } from '../../../pkg/cloud/index.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../model/goal-kinds.ts';

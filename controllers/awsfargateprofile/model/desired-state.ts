@@ -1,11 +1,10 @@
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { FargateSelector } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { NewRole, FargateSelector } from '../../../pkg/cloud/index.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import type { Reason } from '../reasons/reasons.ts';

@@ -1,6 +1,6 @@
 import type { AccountId, ClusterName, EksClusterName } from '../../../api/names.ts';
-import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { IdentityRef } from '../../../pkg/cloud/index.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';

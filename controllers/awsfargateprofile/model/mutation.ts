@@ -1,7 +1,6 @@
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { NewFargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { NewRole, NewFargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 /** One call that changes AWS, with its values. */
 export type Mutation =

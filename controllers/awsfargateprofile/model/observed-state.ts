@@ -1,6 +1,5 @@
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { AccessEntry, FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { Role, AccessEntry, FargateProfile } from '../../../pkg/cloud/index.ts';
 
 export interface ObservedProfile {
   readonly name: ProfileName;

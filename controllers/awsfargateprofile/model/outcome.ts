@@ -1,8 +1,6 @@
 import type { ProfileName } from '../../../api/names.ts';
-import { isNotDispatched, isNotPrepared } from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { AccessEntry, FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import { isNotDispatched, isNotPrepared } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure, Role, AccessEntry, FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Mutation } from './mutation.ts';
 
 /** The result of a call that changes AWS. */

@@ -1,4 +1,4 @@
-import type { IdentityRef } from '../../../pkg/cloud/identity-ref.ts';
+import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';

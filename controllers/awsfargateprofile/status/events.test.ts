@@ -34,7 +34,7 @@ import {
 import type { CompletedPassParts } from '../testing/completed-pass.ts';
 import { READY, completedPass, condition, observedPass, ready } from '../testing/completed-pass.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const ARN = aProfile().arn;
 const DONE: MutationOutcome = { kind: 'done' };

@@ -1,7 +1,7 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import type { ConditionType } from './conditions/condition-list.ts';
 import { adviceAfter } from './conditions/advice.ts';
 import { conditionOf } from './conditions/condition-list.ts';

@@ -1,4 +1,4 @@
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import type { Step } from '../model/outcome.ts';
 

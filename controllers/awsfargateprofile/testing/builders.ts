@@ -5,8 +5,7 @@ import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/i
 import type { NamespacedMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { API_VERSION, FINALIZER, KIND, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';

@@ -1,7 +1,5 @@
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { AccessEntryLookup, FargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
+import type { AwsFailure, Role, AccessEntryLookup, FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';

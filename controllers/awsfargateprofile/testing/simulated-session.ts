@@ -1,10 +1,14 @@
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import type { Session } from '../../../pkg/cloud/session.ts';
-import type { Role } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { AccessEntry, FargateProfile, ProfileLookup } from '../../../pkg/cloud/eks/eks-api.ts';
-import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
+import type {
+  AwsFailure,
+  Session,
+  Role,
+  AccessEntry,
+  FargateProfile,
+  ProfileLookup,
+  Call,
+} from '../../../pkg/cloud/index.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';

@@ -7,8 +7,8 @@ import {
   DELETION_REQUESTED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
-import { isNotDispatched } from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
+import { isNotDispatched } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import { entriesToRead } from '../decide/further-reads.ts';
 import { plan } from '../decide/plan.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';

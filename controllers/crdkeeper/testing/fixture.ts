@@ -13,7 +13,7 @@ import type { KeeperState } from '../../shared/crd/served-schema.ts';
 import { OUR_CRD } from '../../shared/crd/served-schema.ts';
 import type { WebhookPhase } from '../observe.ts';
 import { WEBHOOK_PHASES, configurationKey } from '../observe.ts';
-import { RecordStore } from '../restoration/record-store.ts';
+import { RecordStore } from '../record.ts';
 import { CrdKeeper } from '../reconcile.ts';
 
 const ADMISSION = { group: 'admissionregistration.k8s.io', versions: ['v1'], namespaced: false, status: false };

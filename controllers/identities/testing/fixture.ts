@@ -1,14 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { expect } from 'chai';
-import type { AwsCredentialSource } from '../../../pkg/cloud/credentials/credential-pool.ts';
-import { CallerAccounts } from '../../../pkg/cloud/credentials/caller-accounts.ts';
-import { CredentialPool } from '../../../pkg/cloud/credentials/credential-pool.ts';
+import type { AwsCredentialSource, CredentialsProblem } from '../../../pkg/cloud/index.ts';
+import { CallerAccounts, CredentialPool, newLimiter, awsMetrics } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { newLimiter } from '../../../pkg/cloud/call/limiter.ts';
-import { awsMetrics } from '../../../pkg/cloud/metrics.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
-import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
@@ -17,6 +13,7 @@ import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { IdentityUsePredicate, Identities } from '../identities.ts';
 import { newIdentities } from '../identities.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 export const SECOND = 1_000;
 export const NAMESPACE = 'capaf-system';
@@ -164,3 +161,17 @@ const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
         .map((from) => `${kind}/${name} from ${from}`),
     ),
   );
+
+/** Returns an identity that every namespace may use, unless `spec` has another `allowedNamespaces`. */
+export const identityObject = (kind: string, name: string, spec: object = {}): KubeObject => ({
+  apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
+  kind,
+  metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', generation: 1 },
+  spec: { allowedNamespaces: {}, ...spec },
+});
+
+export const namespaceObject = (name: string, labels: Readonly<Record<string, string>> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, uid: `uid-of-${name}`, resourceVersion: '1', labels },
+});

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { AccountId } from '../../../api/names.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import type { Session, SessionRequest } from '../../../pkg/cloud/session.ts';
-import type { CredentialsProblem } from '../../../pkg/cloud/credentials/credentials-problem.ts';
+import type { Session, SessionRequest, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import { aControlPlane } from '../../awsfargateprofile/testing/builders.ts';
 import { ControlPlaneAccounts } from './control-plane-accounts.ts';
 

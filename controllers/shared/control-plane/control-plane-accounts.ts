@@ -1,21 +1,17 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AccountId } from '../../../api/names.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
-import { credentialsName } from '../../../pkg/cloud/credentials/credentials-name.ts';
-import type { Sessions } from '../../../pkg/cloud/session.ts';
+import { credentialsName } from '../../../pkg/cloud/index.ts';
+import type { Sessions } from '../../../pkg/cloud/index.ts';
 import { Lru } from '../../../pkg/collections/lru.ts';
 import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 
-/**
- * The maximum number of cached AWS accounts. The cache has one account for each namespace and identity. An entry takes
- * less than 200 bytes.
- */
+/** One entry, of less than 200 bytes, for each namespace and identity. */
 const MAX_KNOWN = 1_000;
 
 /**
- * Finds and caches the AWS accounts of control planes. An AWSManagedControlPlane does not contain its account. So this
- * class asks AWS STS with the credentials of the control plane's identity, which must allow the namespace of the
- * control plane.
+ * An AWSManagedControlPlane does not contain its account. So AWS STS is asked with the credentials of its identity,
+ * which must allow its namespace.
  */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
@@ -25,14 +21,13 @@ export class ControlPlaneAccounts {
     this.sessions = sessions;
   }
 
-  /** Returns the AWS account that is cached for the identity of the control plane; `undefined` if there is none. */
   accountOf(controlPlane: AWSManagedControlPlane): AccountId | undefined {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
   /**
-   * Finds the AWS account of the control plane's identity and caches it. The credentials and their accounts are cached
-   * elsewhere too, so only new credentials cost a call to AWS. Without credentials, the cached account stays.
+   * Credentials and their accounts are cached elsewhere too, so only new credentials cost a call to AWS. Without
+   * credentials, the cached account stays.
    */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;

@@ -9,58 +9,44 @@ import { apiRejectionFrom } from '../api-rejections.ts';
 import { isDeleting } from '../object-state.ts';
 
 /**
- * The finalizer that this controller sets on an AWSManagedControlPlane. The control plane has it as long as an
- * AWSFargateProfile of its cluster has the finalizer of AWSFargateProfiles. So the API server does not remove a deleted
- * control plane while the controller still needs its region and identity to delete Fargate profiles. The Cluster stays
- * as long as its control plane. The removal of this finalizer triggers a reconcile of the control plane by Cluster API
- * Provider AWS.
+ * An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster has its own: the controller
+ * needs its region and identity to delete Fargate profiles. The Cluster stays as long as its control plane. The removal
+ * triggers a reconcile of the control plane by CAPA.
  *
- * If another client removes this finalizer, only the order of the deletion of a cluster is affected.
+ * If another client removes it, only the order of the deletion of a cluster is affected.
  */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
-/**
- * The maximum number of attempts to read and patch the control plane. An attempt ends without a result if another
- * client writes or deletes the control plane at the same time.
- */
+/** An attempt ends without a result if another client writes or deletes the control plane at the same time. */
 const MAX_ATTEMPTS = 5;
 
 export type FinalizerResult =
   | { readonly kind: 'present' }
   /** The control plane is being deleted, or is gone. Nothing may be created for its cluster. */
   | { readonly kind: 'controlPlaneDeleting' }
-  /**
-   * The API server rejected the finalizer, and the next reconcile tries again. `reason` and `remedy` are texts for
-   * users.
-   */
+  /** The next reconcile tries again. `reason` and `remedy` are texts for users. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly remedy?: string | undefined };
 
 export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
   metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) ?? false;
 
-/**
- * Adds and removes this controller's finalizer on control planes. Each patch contains the resourceVersion that was
- * read, so that a change by another client gives a conflict.
- */
+/** Each patch contains the resourceVersion that was read, so that a change by another client gives a conflict. */
 export class ControlPlaneFinalizer {
   private readonly client: KubeClient;
   private readonly controlPlanes: Store;
   private readonly resource: () => Resource | undefined;
-  /**
-   * The requests in progress that add the finalizer, by control plane. AWSFargateProfiles that are created at the same
-   * time share one request.
-   */
+  /** By control plane. AWSFargateProfiles that are created at the same time share one request. */
   private readonly additions = new SingleFlight<FinalizerResult>();
   /**
-   * A lock for each control plane. The removal of the finalizer first lists the AWSFargateProfiles and then removes the
-   * finalizer. Without the lock, a new AWSFargateProfile could rely on the finalizer between these two steps.
+   * By control plane: the removal first lists the AWSFargateProfiles. Without the lock, a new one could rely on the
+   * finalizer between the list and the removal.
    */
   private readonly locks = new KeyedMutex();
 
   constructor(options: {
     readonly client: KubeClient;
     readonly controlPlanes: Store;
-    /** The API version in which control planes are read; `undefined` while the API server does not serve them. */
+    /** `undefined` while the API server does not serve control planes. */
     readonly resource: () => Resource | undefined;
   }) {
     this.client = options.client;
@@ -68,7 +54,7 @@ export class ControlPlaneFinalizer {
     this.resource = options.resource;
   }
 
-  /** Adds the finalizer to the control plane, unless the cache or the API server shows that it has the finalizer. */
+  /** Unless the cache or the API server shows that the control plane has it. */
   async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const cached = this.controlPlanes.lookup(key);
     return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
@@ -77,13 +63,11 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Adds the finalizer to the control plane. Unlike {@link add}, this method always asks the API server. The cache may
-   * still show a finalizer that was removed, or may not show yet that the control plane is being deleted. The API
-   * server rejects new finalizers on an object that is being deleted, so no Fargate profile is created after the
-   * deletion of a cluster has begun.
+   * Always asks the API server, because the cache may be outdated. The API server rejects new finalizers on an object
+   * that is being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
    *
-   * The AWSFargateProfile that needs the control plane's finalizer must already have its own finalizer. As long
-   * as it has, this process does not remove the control plane's finalizer.
+   * The AWSFargateProfile must already have its own finalizer. As long as it has, this process does not remove that of
+   * the control plane.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
@@ -98,8 +82,7 @@ export class ControlPlaneFinalizer {
       return { kind: 'rejected', reason: `the controller cannot read ${CONTROL_PLANE_KIND} objects` };
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       try {
-        // The control plane is read from the API server, not from the cache. An outdated list of finalizers in the
-        // patch would remove the finalizers of other controllers.
+        // An outdated list of finalizers in the patch would remove the finalizers of other controllers.
         const object = await this.client.get(resource, key, { signal });
         if (object === undefined || isDeleting(object)) return { kind: 'controlPlaneDeleting' };
         if (hasControlPlaneFinalizer(object)) return { kind: 'present' };
@@ -118,9 +101,8 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Removes the finalizer from the control plane if `isUnused` returns true, which means that no AWSFargateProfile
-   * needs the finalizer. Throws a conflict if another client has changed the control plane since `object` was read. A
-   * lock keeps AWSFargateProfiles of this manager from relying on the finalizer during the removal.
+   * `isUnused` means that no AWSFargateProfile needs the finalizer; under the lock none of this manager begins to.
+   * Throws a conflict if another client has changed the control plane since `object` was read.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.resource();

@@ -1,11 +1,10 @@
 import { fieldAt, isRecord } from '../../../api/record.ts';
-import { PROVIDER_LABEL, VERSION } from '../../../api/v1beta2/index.ts';
+import { PROVIDER_LABEL, VERSION, GROUP, KIND } from '../../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 /**
- * Fields of AWSFargateProfiles that this controller needs and that the CRD of Cluster API Provider AWS does not have.
- * Under a CRD without a field, the API server drops the field from objects that are read, and from the stored object at
- * the next write:
+ * Fields that this controller needs and CAPA's CRD does not have. Under such a CRD, the API server drops them from
+ * objects that are read, and from the stored object at the next write:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
  */
 const REQUIRED_FIELDS = [
@@ -24,13 +23,9 @@ const REQUIRED_FIELDS = [
 
 export type SchemaComparison =
   | { readonly kind: 'ours' }
-  /**
-   * `provider` is the value of the provider label of the CRD. `missing` has the paths of fields that the CRD lacks,
-   * such as `spec.deletionPolicy`.
-   */
+  /** `provider`: the value of the CRD's provider label. `missing`: paths of fields, such as `spec.deletionPolicy`. */
   | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
 
-/** Checks whether the installed CRD of AWSFargateProfiles has the {@link REQUIRED_FIELDS}. */
 export function compareSchema(crd: KubeObject): SchemaComparison {
   const schema = servedSchemaOf(crd);
   const missing = REQUIRED_FIELDS.filter((path) => !keepsField(schema, path)).map((path) => path.join('.'));
@@ -40,9 +35,8 @@ export function compareSchema(crd: KubeObject): SchemaComparison {
 }
 
 /**
- * Returns the paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD of this
- * provider has and the CRD `other` lacks. The API server drops these fields from an object that is written under that
- * CRD.
+ * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD `other` lacks. The
+ * API server drops them from an object that is written under it.
  */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
@@ -54,8 +48,8 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
 }
 
 /**
- * Returns the {@link REQUIRED_FIELDS} of status that `sent` has and `stored` lacks, such as `createRequestedAt`. The
- * API server has then dropped them from a write of `sent`, because the installed CRD lacks these fields.
+ * The {@link REQUIRED_FIELDS} of status, such as `createRequestedAt`, that the API server has dropped from a write of
+ * `sent`.
  */
 export function droppedStatusFields(
   sent: Readonly<Record<string, unknown>>,
@@ -65,10 +59,7 @@ export function droppedStatusFields(
   return names.filter((name) => sent[name] !== undefined && stored[name] === undefined);
 }
 
-/**
- * Returns the OpenAPI schema of the API version that this provider reads and writes; `undefined` if the CRD does not
- * serve this version.
- */
+/** `undefined` if the CRD does not serve the version that this provider reads and writes. */
 function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
   const versions = fieldAt(crd['spec'], 'versions');
   const served: unknown = Array.isArray(versions)
@@ -82,3 +73,10 @@ function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolea
     return schema !== undefined;
   return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
 }
+
+/**
+ * CAPA's webhooks for AWSFargateProfiles, which its controller answers only while its feature gate EKSFargate is on.
+ */
+export const CAPA_WEBHOOKS: readonly string[] = ['default', 'validation'].map(
+  (what) => `${what}.${KIND.toLowerCase()}.${GROUP}`,
+);

@@ -6,31 +6,23 @@ import { isForbidden, isNotServed } from '../../../pkg/kube/errors.ts';
 import type { KubeClient, Resource } from '../../../pkg/kube/types.ts';
 import type { SchemaComparison } from './crd-schema.ts';
 import { compareSchema } from './crd-schema.ts';
-import type { SchemaMetrics } from './served-schema-metrics.ts';
+import { Gauge } from 'prom-client';
+import type { Registry } from 'prom-client';
 
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
-/**
- * How long a reconcile that deletes nothing uses the last check of the installed CRD. So one request serves many
- * reconciles.
- */
+/** For a reconcile that deletes nothing: one request serves many reconciles. */
 const MAX_AGE: Ms = 10_000;
-/**
- * How long a deletion in AWS uses the last check of the installed CRD. So one request serves the few calls that delete
- * a Fargate profile and its role.
- */
+/** For a deletion in AWS: one request serves the few calls that delete a Fargate profile and its role. */
 const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
 /**
- * How long objects in the caches may still lack fields that another provider's CRD has hidden, after the CRD of this
- * provider is back. Within two minutes, the API server ends the watches that began under the other CRD, and then the
- * caches list the objects again.
+ * How long cached objects may lack fields after our CRD is back: within two minutes, the API server ends the watches
+ * that began under the other CRD, and then the caches list the objects again.
  */
 const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
-/**
- * The text that tells a user what to do after the CRD of another provider was installed, without the closing full stop.
- */
+/** Without the closing full stop. */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then apply once more the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields from these objects';
 
@@ -51,36 +43,29 @@ export type KeeperState =
 interface CapaServes {
   readonly kind: 'capaServes';
   readonly webhook: string;
-  /** Whether the CRD of another provider is installed. Each write of an AWSFargateProfile then drops fields. */
+  /** Each write of an AWSFargateProfile drops fields. */
   readonly isForeign: boolean;
 }
 
 export type ServedSchemaState =
   | { readonly kind: 'ours' }
-  /**
-   * The CRD of another provider is installed. `keeper` is undefined if the manager runs without the CRD keeper, or if
-   * the CRD keeper has not seen that CRD yet.
-   */
+  /** `keeper` is undefined if the CRD keeper does not run, or has not seen that CRD yet. */
   | (Extract<SchemaComparison, { kind: 'foreign' }> & {
       readonly keeper?: Exclude<KeeperState, { kind: 'capaServes' }>;
     })
   /** The manager has no permission to read the CRD. */
   | { readonly kind: 'unreadable'; readonly reason: string }
-  /** The controller of Cluster API Provider AWS reconciles AWSFargateProfiles, whatever CRD is installed. */
+  /** The controller of CAPA reconciles AWSFargateProfiles, whatever CRD is installed. */
   | CapaServes;
 
-/** The result of reading the CRD from the API server. */
 type ReadResult = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
-/**
- * Whether this controller must leave AWSFargateProfiles unchanged: the installed CRD hides some of their fields, or the
- * controller of Cluster API Provider AWS reconciles them.
- */
+/** The installed CRD hides fields of AWSFargateProfiles, or CAPA reconciles them. */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
 /**
- * Checks whose CRD for AWSFargateProfiles is installed. Releases of Cluster API Provider AWS contain a CRD of the same
- * name, and clusterctl applies the CRD of the provider that is installed or upgraded last.
+ * CAPA's releases contain a CRD of the same name, and clusterctl applies that of the provider that is installed or
+ * upgraded last.
  */
 export class ServedSchema {
   private readonly client: KubeClient;
@@ -88,7 +73,6 @@ export class ServedSchema {
   private readonly logger: Logger;
   private readonly metrics: SchemaMetrics;
   private last: { readonly result: ReadResult; readonly at: Ms } | undefined;
-  /** The time of the last check at which the CRD of another provider was installed. */
   private foreignAt: Ms = Number.NEGATIVE_INFINITY;
   private readonly lookups = new SingleFlight<ReadResult>();
   private keeper: KeeperState | undefined;
@@ -106,8 +90,8 @@ export class ServedSchema {
   }
 
   /**
-   * Sets the state of the CRD keeper; `undefined` if the keeper has nothing to do. After a change of this state, the
-   * next check reads the CRD, because the keeper may have seen or made a change of the CRD.
+   * `undefined`: nothing to do. After a change, the next check reads the CRD, which the keeper may have seen or
+   * changed.
    */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
@@ -115,17 +99,13 @@ export class ServedSchema {
     this.keeper = keeper;
   }
 
-  /**
-   * Returns whose CRD is installed, checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws the error of the request
-   * if it fails.
-   */
+  /** Checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws if the request fails. */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
     return this.withKeeper(this.newerThan(MAX_AGE_FOR_DELETION) ?? (await this.checkOnce(signal)));
   }
 
   /**
-   * Returns whose CRD is installed, checked at most {@link MAX_AGE} ago. If the request fails, the result of the last
-   * successful check is returned. Throws the error if no check has succeeded yet.
+   * Checked at most {@link MAX_AGE} ago, or the last result if the request fails. Throws if no check has succeeded yet.
    */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
@@ -138,9 +118,7 @@ export class ServedSchema {
     }
   }
 
-  /**
-   * False if a check of the last five minutes showed the CRD of another provider. Then cached objects may lack fields.
-   */
+  /** False if a check of the last five minutes showed another CRD: cached objects may lack fields. */
   isSettled(): boolean {
     return this.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }
@@ -171,8 +149,7 @@ export class ServedSchema {
   private async read(signal: AbortSignal): Promise<ReadResult> {
     try {
       const crd = await this.client.get(CRDS, OUR_CRD, { signal });
-      // If there is no CRD of AWSFargateProfiles, an aggregated API server serves them. Then no other provider can
-      // replace the schema.
+      // Without a CRD, an aggregated API server serves AWSFargateProfiles, and no provider can replace the schema.
       return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
     } catch (error) {
       if (isNotServed(error)) return { kind: 'ours' };
@@ -198,4 +175,18 @@ export class ServedSchema {
       this.logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: result.reason });
     } else this.logger.info('AWSFargateProfiles are served with our schema again', keys);
   }
+}
+
+export interface SchemaMetrics {
+  foreign(is: boolean): void;
+}
+
+export function schemaMetrics(registry: Registry): SchemaMetrics {
+  const gauge = new Gauge({
+    name: 'capaf_foreign_schema',
+    help: '1 while the API server serves AWSFargateProfiles with the CRD of another provider, which drops fields that this provider needs.',
+    registers: [registry],
+  });
+  gauge.set(0);
+  return { foreign: (is) => gauge.set(is ? 1 : 0) };
 }

@@ -70,13 +70,6 @@ describe('An AWS call', () => {
     expect(harness.logger.linesWith('AWS call')[0]?.keys).to.include({ requestId: 'request-2' });
   });
 
-  it('returns each failure as it was examined', async () => {
-    const call = harness.newCalls('iam', { examine: async (failure) => ({ ...failure, acceptedIn: 'us-east-1' }) });
-    const failure = await expectFailure(call(requestOf('read', () => Promise.reject(new Error('reset')))));
-    expect(failure).to.include({ code: 'NoAnswer', acceptedIn: 'us-east-1' });
-    expect(E.isRight(await call(requestOf('read', respondNamed))())).to.equal(true);
-  });
-
   describe('without a response', () => {
     it('fails a read after ten seconds, even if the transport ignores the signal', async () => {
       let signal: AbortSignal | undefined;

@@ -7,80 +7,74 @@ import type { Logger } from '../../env/logger.ts';
 import { isPanic } from '../../env/panic.ts';
 import { isThrottled } from '../errors/errors.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Limiter, Permit } from './limiter.ts';
-import type { CallKind } from './rate-limits.ts';
-import { rateLimitFor } from './rate-limits.ts';
-import { LIMITER_DEADLINE, SIGNING_DEADLINE, READ_DEADLINE } from './deadlines.ts';
+import type { Limiter, Permit, CallKind } from './limiter.ts';
+import { rateLimitFor } from './limiter.ts';
 import type { AwsMetrics } from '../metrics.ts';
 import type { Progress } from '../errors/sdk-failure.ts';
 import { toAwsFailure } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
-import type { Call } from './aws-call.ts';
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 
-/** The dependencies that all AWS calls of the manager share. */
 export interface CallEnv {
   readonly clock: Clock;
   readonly limiter: Limiter;
   readonly metrics: AwsMetrics;
 }
 
-/** The settings that the AWS calls of one reconcile share. */
+/** The settings that the calls of one reconcile share. */
 export interface CallContext {
   /**
-   * The beginning of the key of a rate limit. The AWS service and the kind of the call complete the key, so the calls of
-   * one service with the same prefix share one rate limit for their reads and another for their mutations. For EKS the
-   * prefix names the account and the region; for IAM, which has one endpoint for all regions, it names the account
-   * only; for STS it names the credential source and the region.
+   * AWS service and kind of the call complete the key of a rate limit. The prefix names account and region for EKS, the
+   * account for IAM, which has one endpoint for all regions, and credential source and region for STS.
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /**
-   * Returns how long a mutation (a call that changes AWS) may take from now; 0 or less: the mutation must not be sent.
-   * Called right before each mutation is sent.
-   */
+  /** How long a mutation may take from now; 0 or less: it must not be sent. Called right before it is sent. */
   readonly mutationBudget: () => Ms;
-  /**
-   * True: the reads of this reconcile only check whether a change in AWS has finished. So the rate limiter gives these
-   * reads the lowest priority.
-   */
+  /** The reads only check whether a change in AWS has finished, so the rate limiter gives them the lowest priority. */
   readonly polling: boolean;
   readonly logger: Logger;
-  /**
-   * Adds facts to the failure of an AWS call, for example another region in which AWS accepts the rejected credentials.
-   */
+  /** Adds facts, for example another region in which AWS accepts the rejected credentials. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
 }
 
 export interface CallRequest<A> {
   readonly operation: string;
   readonly kind: CallKind;
-  /**
-   * Sends a command with a client of the AWS SDK. `send` runs inside `withDispatchOptions`, so that the request handler
-   * of the client can read the options of the call.
-   */
+  /** Sends a command with an SDK client. Runs inside `withDispatchOptions`, for the client's request handler. */
   readonly send: () => Promise<unknown>;
   readonly response: t.Decoder<unknown, A>;
 }
 
+/** One AWS call, which returns its response or its failure. */
+export type Call<A> = TaskEither<AwsFailure, A>;
+
 /**
- * A function that creates the calls of one AWS service. Every AWS call of the manager is created by such a function,
- * except those of the SDK's credential providers.
+ * Creates the calls of one AWS service. Every AWS call is created by one, except those of the SDK's credential
+ * providers.
  */
 export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
+
+/** A call that would wait longer for the rate limiter fails, so that other objects are reconciled. */
+const LIMITER_DEADLINE: Ms = 15_000;
+/** How long an AWS call may take to fetch the credentials and sign the request, before the request is sent. */
+const SIGNING_DEADLINE: Ms = 10_000;
+/** How long a read waits for AWS, which responds within about a second. A mutation has its own time budget instead. */
+const READ_DEADLINE: Ms = 10_000;
 
 const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }) });
 
 /**
- * Returns a function that creates the calls of one AWS service. Each call waits for the permission of the rate limiter,
- * is sent with its own deadline, and is counted, logged and decoded. The call settles at its deadline or when the
- * signal of its {@link CallContext} aborts, even if the SDK or the transport ignores the signal.
+ * Each call waits for the rate limiter, is sent with its own deadline, and is counted, logged and decoded. It settles
+ * at its deadline or when the signal of its {@link CallContext} aborts, even if the SDK or the transport ignores the
+ * signal.
  *
- * An error before the request is sent becomes the failure `NoCredentials` if there are no credentials, `NotDispatched`
- * if this manager has stopped the call, and otherwise `NotPrepared`: AWS has changed nothing in these cases. If the
- * request was sent and AWS did not answer, the failure is `NoAnswer`: AWS may have changed something.
+ * If the request was not sent, AWS has changed nothing: the failure is `NoCredentials`, `NotDispatched` if this manager
+ * has stopped the call, and otherwise `NotPrepared`. If it was sent without an answer, AWS may have changed something:
+ * `NoAnswer`.
  *
- * A panic (a bug such as a TypeError) before the request is sent is thrown and not returned as a failure, because a
- * failure would be retried for ever without a stack trace in the log.
+ * A panic (a bug such as a TypeError) before the request is sent is thrown: a failure would be retried for ever without
+ * a stack trace in the log.
  */
 export function newCallFactory(env: CallEnv, service: AwsService, context: CallContext): CallFactory {
   return (request) => async () => {
@@ -137,24 +131,19 @@ function acquirePermit(
 }
 
 /**
- * When an AWS call ends, it aborts its own AbortController with this reason. Without a reason, `abort` would create an
- * exception with a stack trace for each call.
+ * A call that ends aborts with this reason. Without one, `abort` would create an exception with a stack trace each
+ * time.
  */
 const CALL_ENDED = new Error('the call of AWS is over');
 
-/**
- * One attempt to sign and send an AWS call. Signing has a deadline; the deadline of the response begins when the
- * request is sent.
- */
+/** Signing has a deadline; the deadline of the response begins when the request is sent. */
 class CallAttempt {
   /**
-   * The monotonic time at which the transport got the HTTP request. `undefined` before that time, and also if the check
-   * right before the first byte has prevented the request.
+   * The monotonic time at which the transport got the request; undefined again if {@link beforeSend} has prevented it.
    */
   sentAt: Ms | undefined;
   /**
-   * True if {@link requireTimeToSend} has prevented the request: its reconcile was stopped, its deadline had passed, or
-   * the manager's lease had almost run out.
+   * {@link requireTimeToSend} has prevented the request: a stop, a passed deadline, or a lease that has almost run out.
    */
   private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
@@ -207,9 +196,8 @@ class CallAttempt {
   }
 
   /**
-   * Checks again, right before the first byte of the HTTP request is sent, that the call may still be sent. The process
-   * may have been suspended while the transport connected. The timer of a deadline that passed during the suspension
-   * may fire only after this check.
+   * Checks again right before the first byte: the process may have been suspended while the transport connected, and
+   * the timer of a deadline that passed meanwhile may fire only after this check.
    */
   private beforeSend(): void {
     try {
@@ -221,8 +209,8 @@ class CallAttempt {
   }
 
   /**
-   * Returns how long the AWS call may take from now. Throws if the call was stopped or its deadline is over, and also
-   * if the manager's lease leaves no time for a mutation.
+   * How long the call may take from now. Throws if it was stopped, if its deadline is over, or if the lease leaves no
+   * time.
    */
   private requireTimeToSend(): Ms {
     this.wasStoppedBeforeSending = true;
@@ -252,11 +240,11 @@ function decodeResponse<A>(
     operation,
     code: 'Undecodable',
     message,
-    ...(statusCode === undefined ? {} : { statusCode }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(statusCode !== undefined && { statusCode }),
+    ...(requestId !== undefined && { requestId }),
   });
-  // A response without a request ID is a failure: every response of AWS has a request ID, and the HTML page of a proxy
-  // has none. The SDK itself accepts such a page as the empty response of most IAM mutations.
+  // Every response of AWS has a request ID; the HTML page of a proxy has none, and the SDK itself accepts such a page
+  // as the empty response of most IAM mutations.
   return requestId === undefined
     ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
     : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>
@@ -274,7 +262,7 @@ function metadataOf(result: E.Either<unknown, unknown>): { statusCode?: number; 
   }
   const { httpStatusCode, requestId } = decoded.right.$metadata ?? {};
   return {
-    ...(httpStatusCode === undefined ? {} : { statusCode: httpStatusCode }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(httpStatusCode !== undefined && { statusCode: httpStatusCode }),
+    ...(requestId !== undefined && { requestId }),
   };
 }

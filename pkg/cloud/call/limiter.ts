@@ -1,10 +1,8 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
+import type { AwsService } from '../errors/failure.ts';
 
-/**
- * The priority of an AWS call that waits for the rate limiter. Mutations are sent first, then reads, then polls (reads
- * that only check whether a change in AWS has finished).
- */
+/** In this order: mutations, reads, polls (reads that only check whether a change in AWS has finished). */
 export type CallPriority = 'mutation' | 'read' | 'poll';
 
 const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2 };
@@ -23,48 +21,32 @@ export interface Permit {
 
 export interface Limiter {
   /**
-   * Waits for the permission to send one AWS call from the token bucket with the given name. Rejects with the signal's
-   * reason when the signal aborts before that. All callers of one token bucket must pass the same limit.
+   * Rejects with the signal's reason when the signal aborts. All callers of one token bucket must pass the same limit.
    */
   acquire(bucket: string, limit: RateLimit, priority: CallPriority, signal: AbortSignal): Promise<Permit>;
 }
 
 /**
- * The factor by which a token bucket reduces its rate when AWS throttles a call. The new rate is this factor times the
- * lower of two rates: the bucket's old rate, and the rate at which the bucket really permitted calls around the
- * throttled call. For the real rate the bucket counts the calls in the second before the throttled call and in the
- * second after it, and takes the higher count.
+ * When AWS throttles a call, the new rate is this factor times the lower of two rates: the old one, and the one at
+ * which the bucket really permitted calls in the second before or after the throttled call, whichever is higher.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
-/**
- * How much the rate of a token bucket grows during each second of successful calls after AWS has throttled a call. The
- * unit is calls per second.
- */
+/** In calls per second: how much the rate grows during each second of successful calls after a throttling. */
 const RECOVERY_PER_SECOND = 1;
 /** The lowest rate to which throttling reduces a token bucket, in calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
-/**
- * How long a token bucket remembers the time at which it permitted each call. AWS answers a call sooner than that. So
- * when AWS has throttled a call, the bucket can still count the calls around this call.
- */
+/** AWS answers sooner than that, so the bucket can still count the calls around a throttled one. */
 const KEPT_TIMES: Ms = 60_000;
-/**
- * The rate limiter forgets a token bucket that was not used for this long. The time is longer than the slowest token
- * bucket needs to return to its full rate and burst.
- */
+/** Longer than the slowest token bucket needs to return to its full rate and burst. */
 const KEPT_UNUSED: Ms = 60 * 60_000;
-/**
- * A token bucket with at least this number of tokens permits a call. The number is below 1, because rounding errors may
- * leave slightly less than a token when the timer for the next token fires.
- */
+/** Below 1, because rounding may leave slightly less than a token when the timer for the next one fires. */
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
- * Creates a rate limiter with token buckets that slow down when AWS throttles: a bucket's rate is cut below the rate of
- * the calls that were really sent, then grows steadily (additive increase, multiplicative decrease, as in TCP). AWS
- * does not publish most of its limits. They differ by operation and account, and other clients of the account use them
- * too.
+ * Token buckets that slow down when AWS throttles, and then grow steadily (additive increase, multiplicative decrease,
+ * as in TCP). AWS does not publish most of its limits; they differ by operation and account, and other clients of the
+ * account use them too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });
@@ -82,14 +64,14 @@ interface Waiter {
 class Bucket {
   private readonly clock: Clock;
   private readonly limit: RateLimit;
-  /** The current rate of the token bucket, in calls per second. */
+  /** In calls per second. */
   private rate: number;
   private tokens: number;
   private refilledAt: Ms;
   private slowedAt: Ms = -Infinity;
   /** The monotonic times at which this token bucket permitted calls during the last {@link KEPT_TIMES}, in order. */
   private readonly sent: Ms[] = [];
-  /** The AWS calls that wait for a token, ordered by priority and then by arrival. */
+  /** By priority, then by arrival. */
   private readonly waiters: Waiter[] = [];
   private timer: Timer | undefined;
 
@@ -180,8 +162,7 @@ class Bucket {
   }
 
   private reduceRate(sentAt: Ms): void {
-    // The throttled call was sent before the latest cut of the rate. So the throttling does not show that the new rate
-    // is too high.
+    // The call was sent before the latest cut, so it does not show that the new rate is too high.
     if (sentAt <= this.slowedAt) {
       return;
     }
@@ -194,8 +175,8 @@ class Bucket {
   }
 
   /**
-   * Returns how many calls the bucket permitted in the second before or in the second after a call, whichever number is
-   * higher. For the first call of a burst, only the second after the call shows the rate of the burst.
+   * The calls permitted in the second before or after a call, whichever are more: for the first call of a burst, only
+   * the second after it shows the rate.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);
@@ -203,3 +184,18 @@ class Bucket {
     return Math.max(before.length, after.length);
   }
 }
+
+export type CallKind = 'read' | 'mutation';
+
+/**
+ * Per account for IAM, per account and region for EKS, per credential source and region for STS. AWS does not publish
+ * most limits, so the rate limiter lowers a rate when AWS throttles; these bounds keep AWS from throttling the manager
+ * of a large installation at its start.
+ */
+const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
+  eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  iam: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
+  sts: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
+};
+
+export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit => LIMITS[service][kind];

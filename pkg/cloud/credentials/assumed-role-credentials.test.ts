@@ -11,7 +11,7 @@ import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
 import { newLimiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { RoleToAssume } from '../sts/assume-role.ts';
+import type { RoleToAssume } from '../sts/sts-api.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse, neverRespond } from '../testing/fake-transport.ts';
 import type { AwsResponse } from '../transport/transport.ts';
 import type { CredentialsProblem } from './credentials-problem.ts';

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from '../../env/clock.ts';
-import type { AwsConfig } from '../aws-config.ts';
+import type { AwsConfig } from '../session.ts';
 import { newCallFactory } from '../call/call.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-accounts.ts';
@@ -9,50 +9,44 @@ import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { RoleToAssume } from '../sts/assume-role.ts';
-import { assumeRole } from '../sts/assume-role.ts';
+import type { RoleToAssume } from '../sts/sts-api.ts';
+import { assumeRole } from '../sts/sts-api.ts';
 import type { CredentialsProblem, CredentialsProblemReason } from './credentials-problem.ts';
 
-/** The dependencies that all sources of assumed-role credentials share. */
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
   /**
-   * The AWS region in which the manager runs; undefined: the region is not known. Roles are preferably assumed at the
-   * STS endpoint of this region, because a private network may reach no other STS endpoint.
+   * The region of the manager, if known. Its STS endpoint is preferred, because a private network may reach no other
+   * one.
    */
   readonly region: string | undefined;
 }
 
 export interface AssumedRoleRequest {
-  /** The key of the new credential source. Sources with the same key return credentials of the same identity. */
+  /** Sources with the same key return credentials of the same identity. */
   readonly key: string;
   readonly role: RoleToAssume;
-  /** The source of the credentials that assume the role. */
   readonly base: AwsCredentialSource;
   /** The owner of the credentials that assume the role, for messages, e.g. `AWSClusterStaticIdentity "team-a"`. */
   readonly baseName: string;
 }
 
 /**
- * AWS's maximum duration of a session whose role is assumed with the credentials of another role ("role chaining"):
+ * AWS's maximum for a role that is assumed with the credentials of another role ("role chaining"), which those from IAM
+ * roles for service accounts, EKS Pod Identity and instance profiles are:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
- *
- * Credentials from IAM roles for service accounts, EKS Pod Identity and instance profiles are credentials of a role.
- * AWS rejects a request for a longer session.
  */
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
 /**
- * How long it may take to assume a role. This time is longer than the default time limit for fetching the credentials
- * that assume the role. It is also longer than all deadlines of the STS call together. So a step that hangs fails
- * first, with an error that names the step.
+ * Longer than the fetch of the credentials that assume the role, and than all deadlines of the STS call together. So a
+ * step that hangs fails first, with an error that names the step.
  */
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Creates a source of credentials that assumes a role with the credentials of the source `base`. If STS does not give
- * the credentials, the error message names the owner of the credentials that assume the role. The message also names
- * the role, unless AWS rejects the credentials of this owner.
+ * Assumes a role with the credentials of `base`. Errors name the owner of these, and the role, unless AWS rejects the
+ * credentials themselves.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,
@@ -61,8 +55,7 @@ export function newAssumedRoleSource(
   const { transport, endpoints, pool, version, accounts } = config;
   const partition = partitionOfArn(role.arn);
   const region = stsRegionOf(partition, config.region);
-  // All fetches share one SDK client, which learns from an error of STS how wrong the clock of this machine is, and
-  // signs its next request with the corrected time.
+  // One client for all fetches: it learns from STS how wrong the clock of this machine is.
   const clients = newClients({ region, transport, endpoints, version, credentials: () => pool.get(base) });
 
   return {

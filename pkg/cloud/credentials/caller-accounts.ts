@@ -3,36 +3,28 @@ import type { AccountId } from '../../../api/names.ts';
 import { SingleFlight } from '../../async/single-flight.ts';
 import { Lru } from '../../collections/lru.ts';
 import type { Ms } from '../../env/clock.ts';
-import type { AwsConfig } from '../aws-config.ts';
+import type { AwsConfig } from '../session.ts';
 import { newCallFactory } from '../call/call.ts';
 import type { Clients } from '../sdk-clients.ts';
 import { newClients } from '../sdk-clients.ts';
 import { isCredentialsInvalid } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOf, stsRegionOf } from '../partition.ts';
-import { getCallerAccount } from '../sts/caller.ts';
+import { getCallerAccount } from '../sts/sts-api.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 
 export interface CallerAccountsConfig extends AwsConfig {
-  /** The AWS region in which the manager runs; undefined: the region is not known. */
   readonly region: string | undefined;
-  /**
-   * Aborts when the manager stops. The signal of a single reconcile does not abort an STS call, because several
-   * reconciles share the call.
-   */
+  /** Aborts when the manager stops. Several reconciles share a call, so the signal of one does not abort it. */
   readonly signal: AbortSignal;
 }
 
-/**
- * The result of the verification of credentials that AWS has rejected in one region. `unknown`: STS gave no usable
- * answer.
- */
+/** `unknown`: STS gave no usable answer. */
 export type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
   | { readonly kind: 'unknown' };
 
-/** The region in which AWS has rejected the credentials, and the failure of the rejected call. */
 export interface Rejection {
   readonly region: string;
   readonly failure: AwsFailure;
@@ -40,35 +32,29 @@ export interface Rejection {
 
 type Lookup = E.Either<AwsFailure, AccountId>;
 
-/**
- * How long the result of a verification of credentials is cached. Without this cache, each of a thousand objects with
- * rejected credentials would ask STS and read the credentials again.
- */
+/** Otherwise each of a thousand objects with rejected credentials would ask STS and read the credentials again. */
 const RESULT_TTL: Ms = 5_000;
 /** The STS clients and the partition of a credential source are forgotten when they were not used for this long. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/**
- * The maximum number of regions whose STS clients are kept per credential source. AWS has fewer regions, but the region
- * is a text that a user writes, so the number needs a bound.
- */
+/** Of regions per credential source. AWS has fewer, but the region is a text that a user writes. */
 const MAX_CLIENTS = 64;
 
 interface SourceFacts {
   /** The STS clients by region. A client is kept, because it remembers how far the clock of this host is wrong. */
   readonly clients: Lru<Clients>;
-  /** The AWS partition in which AWS has accepted credentials of this credential source. */
+  /** Where AWS has accepted credentials of this source. */
   partition?: string;
   verification?: { readonly accessKeyId: string; readonly result: VerificationResult; readonly until: Ms };
 }
 
 /**
- * Asks AWS STS to which account credentials belong, and whether they are valid.
+ * Asks STS to which account credentials belong, and whether they are valid.
  *
  * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
- * region in a spec. So after a rejection the credentials are verified in the region of the manager. If that region is
- * not known or in another partition, they are verified in the default region of their partition. The credentials are
- * removed from the manager's cache only if AWS rejects them in that region too.
+ * region. So rejected credentials are verified in the region of the manager, or in the default region of their
+ * partition if the manager's is unknown or in another one. They leave the manager's cache only if AWS rejects them
+ * there too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -81,10 +67,7 @@ export class CallerAccounts {
     this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   }
 
-  /**
-   * Finds the AWS account of credentials that are used in `region`. Concurrent callers with the same credentials and
-   * the same STS endpoint share one call.
-   */
+  /** Concurrent callers with the same credentials and STS endpoint share one call. */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentResult(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);
@@ -96,9 +79,9 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in one region: asks STS in the region of the manager, or in the default
-   * region of their partition, unless the rejection is already the answer of STS in that region. Removes the
-   * credentials from the manager's cache if AWS rejects them in that region too. Concurrent callers share one STS call.
+   * Verifies credentials that AWS has rejected in one region, unless the rejection is already the answer of STS in the
+   * region of verification. Removes them from the manager's cache if AWS rejects them there too. Concurrent callers
+   * share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;
@@ -148,19 +131,15 @@ export class CallerAccounts {
   }
 
   /**
-   * Returns the region in which credentials are verified: the region of the manager if it is in the partition of the
-   * credentials, otherwise the default region of that partition. `failed` is the region in which AWS has rejected the
-   * credentials.
+   * The manager's region if it is in the partition of the credentials, otherwise the default of that partition.
+   * `failed` is the region of the rejection.
    */
   private verificationRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
     return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
   }
 
-  /**
-   * Returns the region whose STS endpoint is asked for the account of credentials that are used in `region`. Prefers
-   * the region of the manager, because a private network may reach no other STS endpoint.
-   */
+  /** Prefers the region of the manager, because a private network may reach no other STS endpoint. */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;
     const isNear = own !== undefined && partitionOf(own) === partitionOf(region);

@@ -23,7 +23,7 @@ class Source implements AwsCredentialSource {
     return {
       accessKeyId: `key-${this.fetched}`,
       secretAccessKey: 'secret',
-      ...(lasting === undefined ? {} : { expiresAt: this.clock.now() + lasting }),
+      ...(lasting !== undefined && { expiresAt: this.clock.now() + lasting }),
     };
   }
 

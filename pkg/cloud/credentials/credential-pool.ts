@@ -6,10 +6,8 @@ import { SingleFlight } from '../../async/single-flight.ts';
 import { isPanic } from '../../env/panic.ts';
 import { Lru } from '../../collections/lru.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { IdentityField, IdentityRef } from '../identity-ref.ts';
+import type { IdentityField, IdentityRef } from './identity-ref.ts';
 import type { CredentialsProblem } from './credentials-problem.ts';
-import { MIN_VALIDITY, RENEW_BEFORE_EXPIRY, REREAD_INTERVAL, RETRY_INTERVAL } from './renewal-times.ts';
-import { retentionOf } from './retention.ts';
 
 export interface AwsCredentials {
   readonly accessKeyId: string;
@@ -19,23 +17,20 @@ export interface AwsCredentials {
   readonly expiresAt?: Ms;
 }
 
-/** A source of AWS credentials. Two sources with the same key return credentials of the same identity. */
+/** Two sources with the same key return credentials of the same identity. */
 export interface AwsCredentialSource {
   readonly key: string;
-  /**
-   * Fetches new credentials. Throws {@link NoCredentials} if the source recognizes the problem, or else an error that
-   * names the places where the source looked for credentials.
-   */
+  /** Throws {@link NoCredentials}, or an error that names the places where the source looked for credentials. */
   fetch(signal: AbortSignal): Promise<AwsCredentials>;
   /** How long a fetch of credentials may take; undefined: 10 s. */
   readonly deadline?: Ms;
-  /** The AWS partition of the credentials; undefined: the partition is known after AWS has accepted the credentials. */
+  /** undefined: known after AWS has accepted the credentials. */
   readonly partition?: string;
   /** Called when AWS has rejected credentials of this source. */
   onRejected?(): void;
 }
 
-/** Finds the source of an AWS identity's credentials. Fails when objects in `namespace` may not use the identity. */
+/** Fails when objects in `namespace` may not use the identity. */
 export interface AwsCredentialSources {
   find(
     identity: IdentityRef | undefined,
@@ -45,11 +40,17 @@ export interface AwsCredentialSources {
   ): TaskEither<CredentialsProblem, AwsCredentialSource>;
 }
 
-/**
- * How long a fetch of credentials may take by default. The time is enough for the one STS call of a web identity; the
- * provider for instance metadata waits for at most a second for each response.
- */
+/** Enough for the one STS call of a web identity; instance metadata waits for at most a second for each response. */
 const FETCH_DEADLINE: Ms = 10_000;
+
+/** After a failed fetch, or credentials that expire soon: otherwise each of a thousand objects would fetch again. */
+const RETRY_INTERVAL: Ms = 5_000;
+/** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
+const REREAD_INTERVAL: Ms = 60_000;
+/** If the renewal of cached credentials fails, they stay in use until only this time is left before they expire. */
+const MIN_VALIDITY: Ms = 30_000;
+/** Credentials are renewed this long before they expire, as in the AWS SDKs. */
+const RENEW_BEFORE_EXPIRY: Ms = 5 * 60_000;
 
 type State =
   | { readonly kind: 'empty' }
@@ -57,9 +58,8 @@ type State =
   | { readonly kind: 'failed'; readonly error: NoCredentials; readonly retryNotBefore: Ms };
 
 /**
- * Caches the credentials of one source and renews them. Concurrent calls of `get` share one fetch. Credentials that
- * expire are renewed in the background as long as the old credentials are valid, so that a slow source delays no
- * caller.
+ * Caches and renews the credentials of one source, in the background as long as the old ones are valid, so that a slow
+ * source delays no caller. Concurrent calls of `get` share one fetch.
  */
 export class CachedCredentials {
   private readonly source: AwsCredentialSource;
@@ -77,7 +77,7 @@ export class CachedCredentials {
     this.stop = stop;
   }
 
-  /** Returns cached or new credentials. Throws {@link NoCredentials}, or a panic (a bug such as a TypeError). */
+  /** Throws {@link NoCredentials}, or a panic (a bug such as a TypeError). */
   async get(): Promise<AwsCredentials> {
     const { state, backgroundPanic } = this;
     const now = this.clock.monotonic();
@@ -94,8 +94,7 @@ export class CachedCredentials {
     if (state.kind === 'failed' && now < state.retryNotBefore) {
       throw state.error;
     }
-    // The fetch does not get the signal of a caller, because later callers use the cached credentials. Only the
-    // deadline of the fetch and the signal `stop` abort it.
+    // Without the signal of a caller, because later callers use the credentials too.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
     fetching.catch((error: unknown) => {
@@ -104,14 +103,14 @@ export class CachedCredentials {
     return state.credentials;
   }
 
-  /** Returns the cached credentials, also expired ones; `undefined` if there are none. */
+  /** Also expired ones. */
   peek(): AwsCredentials | undefined {
     return this.state.kind === 'cached' ? this.state.credentials : undefined;
   }
 
   /**
-   * Removes the cached credentials with this access key ID, because AWS has rejected them. The next `get` fetches new
-   * credentials. Credentials that were fetched meanwhile stay, so that concurrent rejections cause one fetch.
+   * AWS has rejected the credentials with this access key ID, so the next `get` fetches. Credentials that were fetched
+   * meanwhile stay, so that concurrent rejections cause one fetch.
    */
   reject(accessKeyId: string): void {
     if (this.state.kind !== 'cached' || this.state.credentials.accessKeyId !== accessKeyId) return;
@@ -130,11 +129,9 @@ export class CachedCredentials {
       );
       return this.store(credentials, credentials.expiresAt === undefined ? REREAD_INTERVAL : RETRY_INTERVAL);
     } catch (cause) {
-      // A source of credentials wraps the errors of the SDK in errors of its own. So a TypeError or another panic that
-      // a source throws is a bug of the manager.
+      // A source wraps the errors of the SDK, so a panic that it throws is a bug of the manager.
       if (isPanic(cause)) throw cause;
-      // If the fetch fails, the cached credentials stay in use while they are valid, unless AWS has rejected them
-      // meanwhile.
+      // Cached credentials stay in use while they are valid, unless AWS has rejected them meanwhile.
       if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials)) {
         return this.store(previous.credentials, RETRY_INTERVAL);
       }
@@ -164,45 +161,32 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/**
- * Credentials that were not used for this long are removed from the cache. If the longest pause between two reconciles
- * of an object is longer than this time, the credentials are kept for that pause instead.
- */
+/** Credentials that were not used for this long are removed; with a long resync interval, see {@link retentionOf}. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/**
- * Caches the credentials of all credential sources. All reconciles and assumed roles that use the same source share its
- * credentials.
- */
+/** All reconciles and assumed roles that use the same source share its credentials. */
 export class CredentialPool {
   private readonly clock: Clock;
   private readonly stop: AbortSignal;
   private readonly cached: Lru<CachedCredentials>;
 
-  /**
-   * The signal `stop` aborts running fetches of credentials. `resync` is the resync interval: an unchanged object is
-   * reconciled, and uses its credentials, about once per interval.
-   */
+  /** `stop` aborts running fetches. An unchanged object uses its credentials about once per interval `resync`. */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;
     this.stop = stop;
     this.cached = new Lru({ expireAfterAccess: { clock, span: retentionOf(KEPT_UNUSED, resync) } });
   }
 
-  /** Returns cached or new credentials of the source. Throws {@link NoCredentials}, or a panic. */
+  /** Throws {@link NoCredentials}, or a panic. */
   get(source: AwsCredentialSource): Promise<AwsCredentials> {
     return this.cachedFor(source).get();
   }
 
-  /** Removes the cached credentials with this access key ID, because AWS has rejected them. */
   reject(source: AwsCredentialSource, accessKeyId: string): void {
     this.cachedFor(source).reject(accessKeyId);
   }
 
-  /**
-   * Returns the key of each source that has cached credentials, and the time at which these credentials expire;
-   * `undefined` for credentials that never expire.
-   */
+  /** By key of the source; `undefined`: never. */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {
       const current = credentials.peek();
@@ -214,3 +198,9 @@ export class CredentialPool {
     return this.cached.getOrCreate(source.key, () => new CachedCredentials(source, this.clock, this.stop));
   }
 }
+
+/** Of the pause between two reconciles of an unchanged object, in resync intervals; above 1, because of the jitter. */
+const LONGEST_PAUSE = 1.5;
+
+/** How long a cache keeps an unused entry: at least until the next reconcile of an unchanged object. */
+export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);

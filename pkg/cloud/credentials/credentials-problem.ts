@@ -10,9 +10,7 @@ export type CredentialsProblemReason =
   | 'AccountUnknown'
   /** The requested region cannot be the name of an AWS region. */
   | 'RegionInvalid'
-  /**
-   * The signal of the session request aborted before the AWS session was opened. The credentials may be fine.
-   */
+  /** The request's signal aborted before the session was opened. The credentials may be fine. */
   | 'Interrupted'
   /** The manager cannot currently read an identity, its Secret or the labels of a namespace from the API server. */
   | 'IdentityUnreadable'
@@ -25,8 +23,8 @@ export type CredentialsProblemReason =
   | 'SecretNotFound'
   | 'SecretIncomplete'
   /**
-   * The role to assume does not exist, or does not trust the credentials, or the credentials lack the permission
-   * sts:AssumeRole. AWS uses the same error for all three.
+   * The role does not exist, does not trust the credentials, or they lack sts:AssumeRole: AWS uses one error for all
+   * three.
    */
   | 'AssumeRoleDenied'
   /** AWS rejects a parameter of AssumeRole that comes from the identity, e.g. its session policy. */

@@ -6,18 +6,14 @@ import type { AwsTransport } from '../transport/transport.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * How long to wait for the instance metadata service, which exists on EC2 only. The value is the default of the AWS
- * SDKs.
- */
+/** For the instance metadata service, which exists on EC2 only; the default of the AWS SDKs. */
 const METADATA_TIMEOUT_MS = 1_000;
 
 /**
- * The source of the manager's own AWS credentials: the default provider chain of the AWS SDKs (environment, shared
- * configuration files, web identity for IAM roles for service accounts, container for EKS Pod Identity and ECS,
- * instance metadata).
+ * The default provider chain of the AWS SDKs (environment, shared configuration files, web identity for IAM roles for
+ * service accounts, container for EKS Pod Identity and ECS, instance metadata).
  *
- * The parameter `environment` is only used for error messages; the SDK reads the environment of the process.
+ * `environment` is only used for error messages; the SDK reads the environment of the process.
  */
 export function newManagerCredentialSource(
   transport: AwsTransport,
@@ -45,8 +41,8 @@ export function newManagerCredentialSource(
         return {
           accessKeyId,
           secretAccessKey,
-          ...(sessionToken === undefined ? {} : { sessionToken }),
-          ...(expiration === undefined ? {} : { expiresAt: expiration.getTime() }),
+          ...(sessionToken !== undefined && { sessionToken }),
+          ...(expiration !== undefined && { expiresAt: expiration.getTime() }),
         };
       } catch (cause) {
         throw new Error(`the AWS SDK looked in ${describeProviderChain(environment).join(', ')}`, { cause });
@@ -55,10 +51,7 @@ export function newManagerCredentialSource(
   };
 }
 
-/**
- * Lists the places where the SDK's provider chain looks for credentials, each with the related settings of this
- * process.
- */
+/** Where the chain looks for credentials, each place with the related settings of this process. */
 export function describeProviderChain(environment: Environment): readonly string[] {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';
   const or = (present: string | undefined, absent: string): string => present ?? absent;

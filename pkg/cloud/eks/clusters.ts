@@ -1,9 +1,68 @@
-import { DescribeClusterCommand } from '@aws-sdk/client-eks';
-import type { EKSClient } from '@aws-sdk/client-eks';
+import {
+  CreateAccessEntryCommand,
+  DeleteAccessEntryCommand,
+  DescribeAccessEntryCommand,
+  DescribeClusterCommand,
+} from '@aws-sdk/client-eks';
+import type { AccessEntry, EKSClient } from '@aws-sdk/client-eks';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Random } from '../../env/random.ts';
 import type { CallFactory } from '../call/call.ts';
-import { ignoreNotFound } from '../call/not-found.ts';
-import type { EksClusters } from './eks-api.ts';
-import { ClusterResponse } from './responses.ts';
+import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
+import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import type { AccessEntries, EksClusters } from './eks-api.ts';
+import { AccessEntryResponse, ClusterResponse } from './responses.ts';
+
+export function accessEntries(client: EKSClient, call: CallFactory, random: Random): AccessEntries {
+  return {
+    describe: (clusterName, principalArn) => async () => {
+      const response = await call({
+        operation: 'DescribeAccessEntry',
+        kind: 'read',
+        send: async () =>
+          withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }))),
+        response: AccessEntryResponse,
+      })();
+      if (E.isRight(response)) return E.right({ kind: 'found', entry: response.right });
+      if (!isNotFound(response.left)) return response;
+      return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
+    },
+
+    create: (clusterName, principalArn) =>
+      call({
+        operation: 'CreateAccessEntry',
+        kind: 'mutation',
+        send: async () =>
+          withNumericTime(
+            await client.send(
+              new CreateAccessEntryCommand({
+                clusterName,
+                principalArn,
+                type: 'FARGATE_LINUX',
+                // New each time, because the ARN of the role already makes the call idempotent: for a token that was
+                // used before, EKS could return an entry that has been deleted since.
+                clientRequestToken: random.uuid(),
+              }),
+            ),
+          ),
+        response: AccessEntryResponse,
+      }),
+
+    delete: (clusterName, principalArn) =>
+      call({
+        operation: 'DeleteAccessEntry',
+        kind: 'mutation',
+        send: () => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn })),
+        response: EmptyResponse,
+      }),
+  };
+}
+
+/** From the SDK's Date to milliseconds since 1970. */
+const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
+  ...rest,
+  accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },
+});
 
 export function eksClusters(client: EKSClient, call: CallFactory): EksClusters {
   return {

@@ -1,6 +1,6 @@
 import type { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import type { Ms } from '../../env/clock.ts';
-import type { Call } from '../call/aws-call.ts';
+import type { Call } from '../call/call.ts';
 
 export interface FargateSelector {
   readonly namespace: string;
@@ -15,12 +15,12 @@ export interface HealthIssue {
   readonly resourceIds: readonly string[];
 }
 
-/** A Fargate profile as EKS describes it. A list or map that EKS omits is empty. */
+/** A list or map that EKS omits is empty. */
 export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
   readonly cluster: EksClusterName;
-  /** The status of the Fargate profile: a status that the manager knows, or a status that EKS has introduced later. */
+  /** Maybe a status that EKS has introduced later. */
   readonly status: ProfileStatus | (string & {});
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
@@ -30,8 +30,8 @@ export interface FargateProfile {
 }
 
 /**
- * The result of DescribeFargateProfile. EKS uses the error ResourceNotFound for a missing profile and for a missing
- * cluster; the message distinguishes them.
+ * EKS uses one error, ResourceNotFound, for a missing profile and for a missing cluster; the message distinguishes
+ * them.
  */
 export type ProfileLookup =
   | { readonly kind: 'found'; readonly profile: FargateProfile }
@@ -54,7 +54,6 @@ export interface NewFargateProfile {
 /** EKS's API for Fargate profiles. */
 export interface FargateProfiles {
   describe(cluster: EksClusterName, name: ProfileName): Call<ProfileLookup>;
-  /** Reads all pages of the list of the cluster's Fargate profiles. */
   list(cluster: EksClusterName): Call<ProfileListing>;
   create(profile: NewFargateProfile): Call<FargateProfile>;
   delete(cluster: EksClusterName, name: ProfileName): Call<void>;
@@ -66,9 +65,7 @@ export interface EksCluster {
   readonly name: EksClusterName;
   readonly arn: string;
   readonly status: string;
-  /**
-   * The authentication mode of the EKS cluster: `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it.
-   */
+  /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
 }
 
@@ -76,13 +73,10 @@ export interface EksClusters {
   describe(name: EksClusterName): Call<EksCluster | undefined>;
 }
 
-/**
- * An access entry of an EKS cluster, as EKS describes it. An entry is bound to the unique id of a role, but EKS does
- * not show this id.
- */
+/** An entry is bound to the unique id of a role, but EKS does not show this id. */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
-  /** The type of the entry: `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
+  /** `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
   readonly type: string;
   /** When the entry was created, in milliseconds since 1970. */
   readonly createdAt: Ms;
@@ -96,7 +90,7 @@ export type AccessEntryLookup =
 /** EKS's API for the access entries of pod execution roles. */
 export interface AccessEntries {
   describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
-  /** Creates an access entry of type `FARGATE_LINUX`, the type for pod execution roles. */
+  /** Of type `FARGATE_LINUX`, the type for pod execution roles. */
   create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
   delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import type { CallContext } from '../call/call.ts';
-import { busySibling, isUnavailable } from '../errors/errors.ts';
+import { isUnavailable } from '../errors/errors.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
 import type { FargateProfiles } from './eks-api.ts';
@@ -212,19 +212,6 @@ describe('Fargate profiles', () => {
         await expectFailure(profiles(transport).create(wanted));
         expect(transport.requests).to.have.length(1);
       }
-    });
-
-    it('reports the busy sibling', async () => {
-      const transport = FakeTransport.inOrder(
-        eksError(
-          'ResourceInUseException',
-          'Cannot create Fargate Profile b because cluster c currently has Fargate profile a in status CREATING',
-          409,
-        ),
-      );
-      const failure = await expectFailure(profiles(transport).create(wanted));
-      expect(busySibling(failure)).to.deep.equal({ name: 'a', status: 'CREATING' });
-      expect(failure).to.include({ requestId: 'request-1', statusCode: 409 });
     });
 
     it('is not sent when the time as leader has run out', async () => {

@@ -10,10 +10,9 @@ import type { EKSClient } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Random } from '../../env/random.ts';
-import { EmptyResponse } from '../call/response.ts';
+import { EmptyResponse, listAllPages } from '../call/responses.ts';
 import type { CallFactory } from '../call/call.ts';
 import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
-import { listAllPages } from '../call/paging.ts';
 import type { FargateProfiles } from './eks-api.ts';
 import { ProfileResponse, ProfilesResponse } from './responses.ts';
 
@@ -44,8 +43,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         }),
       )();
       if (E.isRight(response)) return E.right({ kind: 'listed', names: response.right });
-      // ListFargateProfiles refers to no object other than the cluster, so "not found" means that the cluster does not
-      // exist.
+      // The list refers to no object other than the cluster.
       return isNotFound(response.left) ? E.right({ kind: 'clusterGone' }) : response;
     },
 
@@ -62,9 +60,8 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
               ...(subnets.length > 0 && { subnets: [...subnets] }),
               selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
               tags: { ...tags },
-              // Every CreateFargateProfile has a new client request token, because the profile's name already makes the
-              // call idempotent. For a token that was used before, EKS would return the earlier response, even if the
-              // profile has been deleted since.
+              // New each time, because the profile's name already makes the call idempotent: for a token that was used
+              // before, EKS would return the earlier response, even if the profile has been deleted since.
               clientRequestToken: random.uuid(),
             }),
           ),

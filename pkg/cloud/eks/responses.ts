@@ -1,6 +1,6 @@
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
-import type { Page } from '../call/paging.ts';
+import type { Page } from '../call/responses.ts';
 import type { AccessEntry, EksCluster, FargateProfile } from './eks-api.ts';
 
 const RawProfile = s.object({
@@ -73,6 +73,6 @@ export const ClusterResponse = s.view(
     name,
     arn,
     status,
-    ...(accessConfig?.authenticationMode === undefined ? {} : { authenticationMode: accessConfig.authenticationMode }),
+    ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
   }),
 );

@@ -1,29 +1,4 @@
-/** The kinds of policy that AWS names in the message of a denial. */
-export type PolicyKind =
-  | 'identity-based policy'
-  | 'resource-based policy'
-  | 'service control policy'
-  | 'resource control policy'
-  | 'VPC endpoint policy'
-  | 'permissions boundary'
-  | 'session policy';
-
-/** What the message of AWS says about a denied call. */
-export interface Denial {
-  /** The denied action, such as `iam:PassRole`, which can differ from the call; undefined if AWS names none. */
-  readonly action?: string;
-  /**
-   * The kind of policy that denies the action; undefined if AWS names none. `isExplicit` tells whether the policy denies
-   * the action; otherwise no policy of this kind allows it.
-   */
-  readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
-}
-
-/** The longest part of a message that is read, in UTF-16 code units. AWS may repeat long texts of a user. */
-const MAX_MESSAGE = 4_096;
-
-const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;
-const KINDS: readonly PolicyKind[] = [
+const KINDS = [
   'identity-based policy',
   'resource-based policy',
   'service control policy',
@@ -31,11 +6,24 @@ const KINDS: readonly PolicyKind[] = [
   'VPC endpoint policy',
   'permissions boundary',
   'session policy',
-];
+] as const;
+export type PolicyKind = (typeof KINDS)[number];
 
+/** What the message of AWS says about a denied call. */
+export interface Denial {
+  /** The denied action, such as `iam:PassRole`, which can differ from the call; undefined if AWS names none. */
+  readonly action?: string;
+  /** `isExplicit`: the policy denies the action; otherwise no policy of this kind allows it. */
+  readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
+}
+
+/** The longest part of a message that is read, in UTF-16 code units. AWS may repeat long texts of a user. */
+const MAX_MESSAGE = 4_096;
+
+const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;
 /**
- * Reads the message of a denial. AWS writes `User: … is not authorized to perform: <action> on resource: …`, and then
- * often `with an explicit deny in a <kind of policy>` or `because no <kind of policy> allows the <action> action`:
+ * AWS writes `User: … is not authorized to perform: <action> on resource: …`, and then often `with an explicit deny in
+ * a <kind of policy>` or `because no <kind of policy> allows the <action> action`:
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
  */
 export function readDenial(message: string): Denial {

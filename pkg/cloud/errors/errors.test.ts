@@ -7,7 +7,7 @@ const failure = (code: string, message = '', statusCode?: number): AwsFailure =>
   operation: 'CreateFargateProfile',
   code,
   message,
-  ...(statusCode === undefined ? {} : { statusCode }),
+  ...(statusCode !== undefined && { statusCode }),
 });
 
 const predicates = {

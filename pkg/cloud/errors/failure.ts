@@ -1,4 +1,3 @@
-/** The AWS services that the manager calls. */
 export type AwsService = 'eks' | 'iam' | 'sts';
 
 /**
@@ -19,10 +18,7 @@ export interface AwsFailure {
   readonly statusCode?: number;
   readonly message: string;
   readonly requestId?: string;
-  /**
-   * If the region of the call rejected the credentials: another region, in which AWS accepts them. Undefined: AWS has
-   * not rejected the credentials, or it is not known whether another region accepts them.
-   */
+  /** Another region, in which AWS accepts the credentials that the region of the call rejected, if there is one. */
   readonly acceptedIn?: string;
   readonly cause?: unknown;
 }

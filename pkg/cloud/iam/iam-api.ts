@@ -1,10 +1,8 @@
 import type { RoleArn, RoleName } from '../../../api/names.ts';
 import type { Ms } from '../../env/clock.ts';
-import type { Call } from '../call/aws-call.ts';
+import type { Call } from '../call/call.ts';
 
-/**
- * A role as IAM describes it. The trust policy `trust` is URL-decoded; it is text, because it is not always valid JSON.
- */
+/** `trust` is URL-decoded text, because it is not always valid JSON. */
 export interface Role {
   readonly name: RoleName;
   readonly arn: RoleArn;
@@ -29,11 +27,9 @@ export interface NewRole {
 /** IAM's API for roles. `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
 export interface PodExecutionRoles {
   get(name: RoleName): Call<Role | undefined>;
-  /** Returns the ARNs of all managed policies that are attached to the role, from all pages. */
+  /** The ARNs of all managed policies. */
   attachedPolicies(name: RoleName): Call<readonly string[]>;
-  /** Returns the names of all inline policies of the role, from all pages. */
   inlinePolicies(name: RoleName): Call<readonly string[]>;
-  /** Returns the names of all instance profiles of the role, from all pages. */
   instanceProfiles(name: RoleName): Call<readonly string[]>;
   create(role: NewRole): Call<Role>;
   delete(name: RoleName): Call<void>;

@@ -1,6 +1,6 @@
 import { RoleArn, RoleName } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
-import type { Page } from '../call/paging.ts';
+import type { Page } from '../call/responses.ts';
 import type { Role } from './iam-api.ts';
 
 const RawRole = s.object({
@@ -24,7 +24,7 @@ export const RoleResponse = s.view(s.object({ Role: RawRole }), ({ Role: raw }):
     createdAt: raw.CreateDate,
     path: raw.Path,
     trust: percentDecoded(raw.AssumeRolePolicyDocument ?? ''),
-    ...(boundary === undefined ? {} : { permissionsBoundary: boundary }),
+    ...(boundary !== undefined && { permissionsBoundary: boundary }),
     tags: Object.fromEntries((raw.Tags ?? []).map(({ Key, Value }) => [Key, Value])),
   };
 });
@@ -51,10 +51,7 @@ export const InstanceProfilesResponse = s.view(
   }),
 );
 
-/**
- * Decodes a policy document of IAM, which is percent-encoded by RFC 3986: a plus sign stays a plus sign. Returns a
- * document with an invalid encoding unchanged.
- */
+/** IAM encodes by RFC 3986: a plus sign stays a plus sign. An invalid encoding stays unchanged. */
 function percentDecoded(document: string): string {
   try {
     return decodeURIComponent(document);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { RoleName } from '../../../api/names.ts';
-import { isDeleteConflict, isNotFound, isQuotaExceeded, isThrottled } from '../errors/errors.ts';
+import { isNotFound, isQuotaExceeded, isThrottled } from '../errors/errors.ts';
 import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
 import type { PodExecutionRoles } from './iam-api.ts';
-import type { Call } from '../call/aws-call.ts';
+import type { Call } from '../call/call.ts';
 import { podExecutionRoles } from './roles.ts';
 
 const name = RoleName.of('prod-web_fargate');
@@ -208,14 +208,6 @@ describe('Pod execution roles', () => {
       expect(await expectFailure(call(roles(transport)))).to.include({ code: 'Undecodable' });
     });
   }
-
-  it("keep IAM's message of a delete conflict", async () => {
-    const message = 'Cannot delete entity, must delete policies first.';
-    const transport = new FakeTransport(() => queryError('DeleteConflict', message, 409));
-    const failure = await expectFailure(roles(transport).delete(name));
-    expect(failure).to.satisfy(isDeleteConflict);
-    expect(failure.message).to.equal(message);
-  });
 
   it('send no request for an empty change', async () => {
     const transport = new FakeTransport();

@@ -17,13 +17,10 @@ import type { IAMClient, Role as SdkRole } from '@aws-sdk/client-iam';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type * as t from 'io-ts';
-import { EmptyResponse } from '../call/response.ts';
-import type { CallFactory } from '../call/call.ts';
-import { ignoreNotFound } from '../call/not-found.ts';
-import type { Page } from '../call/paging.ts';
-import { listAllPages } from '../call/paging.ts';
+import { EmptyResponse, ignoreNotFound, listAllPages } from '../call/responses.ts';
+import type { CallFactory, Call } from '../call/call.ts';
+import type { Page } from '../call/responses.ts';
 import type { PodExecutionRoles } from './iam-api.ts';
-import type { Call } from '../call/aws-call.ts';
 import {
   AttachedPoliciesResponse,
   InlinePoliciesResponse,
@@ -91,12 +88,11 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
             ),
           response: RoleResponse,
         }),
-        // IAM's documentation does not promise that the response of CreateRole contains the tags and the permissions
-        // boundary. So the code takes both from the request.
+        // IAM does not promise tags and permissions boundary in the response, so they come from the request.
         TE.map((role) => ({
           ...role,
           tags,
-          ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
+          ...(permissionsBoundary !== undefined && { permissionsBoundary }),
         })),
       ),
 
@@ -144,7 +140,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
 const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 
-/** Converts the creation time of a role from the SDK's Date to milliseconds since 1970. */
+/** From the SDK's Date to milliseconds since 1970. */
 const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
   ...rest,
   Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
-import type { CallContext, CallFactory } from '../call/call.ts';
+import type { CallContext, CallFactory, Call } from '../call/call.ts';
 import { newCallFactory } from '../call/call.ts';
 import type { Clients } from '../sdk-clients.ts';
 import { newClients } from '../sdk-clients.ts';
@@ -12,7 +12,6 @@ import type { Limiter } from '../call/limiter.ts';
 import { newLimiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import type { AwsTransport } from '../transport/transport.ts';
-import type { Call } from '../call/aws-call.ts';
 
 /** The real SDK clients and the real factory of AWS calls, on a virtual clock and on the transport of a test. */
 export class CallHarness {

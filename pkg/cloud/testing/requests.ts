@@ -1,6 +1,6 @@
 import * as s from '../../../api/schema/field.ts';
 import type { CallRequest } from '../call/call.ts';
-import type { CallKind } from '../call/rate-limits.ts';
+import type { CallKind } from '../call/limiter.ts';
 import { currentDispatchOptions, type DispatchOptions } from '../transport/sdk-handler.ts';
 
 export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 'request-1' } };

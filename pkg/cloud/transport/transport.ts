@@ -21,11 +21,10 @@ export interface AwsResponse {
 }
 
 /**
- * Sends HTTP requests to AWS, with the interface of the SDK's request handlers. The transport is injected, so that
- * tests can respond without a network.
+ * Sends HTTP requests to AWS, with the interface of the SDK's request handlers.
  *
- * The promise of `handle` rejects when the connection breaks or the signal aborts, even while the response body
- * arrives. `handle` never retries, because a request that is sent twice can have two effects.
+ * `handle` rejects when the connection breaks or the signal aborts, even while the response body arrives. It never
+ * retries, because a request that is sent twice can have two effects.
  */
 export interface AwsTransport {
   handle(request: AwsRequest, options: SendOptions): Promise<{ response: AwsResponse }>;
@@ -34,9 +33,8 @@ export interface AwsTransport {
 export interface SendOptions {
   readonly abortSignal: AbortSignal;
   /**
-   * Called synchronously on an established connection, right before the first byte of the request is sent. Before this
-   * moment, DNS, TCP, TLS or a suspension of the process may have taken any time. If this function throws, the request
-   * is not sent.
+   * Called synchronously on an established connection, right before the first byte: DNS, TCP, TLS or a suspension of
+   * the process may have taken any time. If it throws, the request is not sent.
    */
   readonly beforeSend?: () => void;
 }

@@ -6,12 +6,11 @@ import { exchange } from '../../network/exchange.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * How long a connection may take, TCP and TLS together. With a proxy, the connection to the proxy, its answer and TLS
- * may each take this long. This time is shorter than the deadline of an AWS call, so that an unreachable host is
- * reported as unreachable.
+ * For TCP and TLS together; with a proxy, for the connection to it, its answer and TLS each. Shorter than the deadline
+ * of a call, so that an unreachable host is reported as unreachable.
  */
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** The maximum number of connections to one AWS endpoint. Further requests wait for one of them. */
+/** To one AWS endpoint. Further requests wait for one of them. */
 const MAX_CONNECTIONS = 64;
 
 export interface UndiciTransportOptions {
@@ -19,46 +18,33 @@ export interface UndiciTransportOptions {
   readonly proxyFor?: ProxyChoice;
 }
 
-/** Creates the transport that sends AWS requests over the network. The transport honours NODE_EXTRA_CA_CERTS. */
+/** Honours NODE_EXTRA_CA_CERTS. */
 export function undiciTransport({ proxyFor = () => undefined }: UndiciTransportOptions = {}): AwsTransport & {
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
-  const dispatchers = new DispatchersByProxy(proxyFor);
+  /** By proxy; `''` for the endpoints without one. */
+  const dispatchers = new Map<string, Dispatcher>();
+  const dispatcherFor = (origin: string): Dispatcher => {
+    const proxy = proxyFor(new URL(origin));
+    const key = proxy?.href ?? '';
+    const dispatcher =
+      dispatchers.get(key) ?? newDispatcher({ proxy, connections: MAX_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT });
+    dispatchers.set(key, dispatcher);
+    return dispatcher;
+  };
   return {
     handle: async (request, { abortSignal, beforeSend }) => {
       const { method, headers } = request;
       const { origin, path } = toOriginAndPath(request);
       const message = { origin, path, method, headers, body: toBody(request) };
-      const response = await exchange(dispatchers.forOrigin(origin), message, { signal: abortSignal, beforeSend });
+      const response = await exchange(dispatcherFor(origin), message, { signal: abortSignal, beforeSend });
       return { response: { ...response, body: Buffer.concat(response.body) } };
     },
-    close: () => dispatchers.destroy(),
+    close: async () => {
+      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+    },
   };
-}
-
-/** A dispatcher for each proxy, and one for the AWS endpoints without a proxy. */
-class DispatchersByProxy {
-  private readonly proxyFor: ProxyChoice;
-  private readonly dispatchers = new Map<string, Dispatcher>();
-
-  constructor(proxyFor: ProxyChoice) {
-    this.proxyFor = proxyFor;
-  }
-
-  forOrigin(origin: string): Dispatcher {
-    const proxy = this.proxyFor(new URL(origin));
-    const key = proxy?.href ?? '';
-    const known = this.dispatchers.get(key);
-    if (known !== undefined) return known;
-    const dispatcher = newDispatcher({ proxy, connections: MAX_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT });
-    this.dispatchers.set(key, dispatcher);
-    return dispatcher;
-  }
-
-  async destroy(): Promise<void> {
-    await Promise.all([...this.dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
-  }
 }
 
 export function toOriginAndPath({ protocol, hostname, port, path, query = {} }: AwsRequest): {

@@ -1,13 +1,12 @@
-import type { WantedTags } from './added-record.ts';
-import { isAdded, isRecordKey, recordTags, tagAddition } from './added-record.ts';
-import { isReserved } from './tag-limits.ts';
-import type { KeyFold, Tags } from './tag-map.ts';
-import { hasNoTags, sortedEntries } from './tag-map.ts';
+import { isReserved, MAX_TAGS, MAX_VALUE_CHARACTERS } from './tag-limits.ts';
+import type { KeyFold, Tags } from './tag-keys.ts';
+import { hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
+import { createHash } from 'node:crypto';
 
 export interface TagDrift {
   /** The tags to set: the AWS resource does not have these tags yet, or has them with other values. */
   readonly set: Tags;
-  /** The keys of the tags to remove, with upper and lower case as in AWS. */
+  /** With upper and lower case as in AWS. */
   readonly remove: readonly string[];
 }
 
@@ -18,8 +17,8 @@ export interface Tagged {
 }
 
 /**
- * Returns the changes that make `found` have the wanted tags, and the tags that record the additions. Removes only those
- * keys of `ownKeys` of which the tags record that this controller has set them; the tags of users and of AWS stay.
+ * Also sets the tags that record the additions. Removes only those keys of `ownKeys` that the record proves to be set
+ * by this controller; the tags of users and of AWS stay.
  */
 export function tagDrift(
   wanted: WantedTags,
@@ -34,7 +33,7 @@ export function tagDrift(
   const surplus = Object.keys(found).filter(isSurplus);
   const recordWith = (keys: readonly string[]): Tags =>
     recordTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
-  // The record loses an entry after the tag itself, so that a crash in between leaves no tag without a record. But the
+  // The record loses an entry after the tag itself, so that a crash in between leaves no tag without a record; but the
   // whole record can go together with the last tag.
   const record = recordWith(Object.keys(found));
   const isRecordOver = hasNoTags(recordWith(Object.keys(found).filter((key) => !isSurplus(key))));
@@ -46,3 +45,58 @@ export function tagDrift(
     remove: [...surplus, ...surplusRecord].toSorted(),
   };
 }
+
+// While an object exists, the controller removes only what it has put on a Fargate profile or role itself. Status
+// proves nothing about that, because a client may write into it what others have put there. So the profile or role
+// records, in its tags, the digests of these additions.
+
+/**
+ * In characters of base64url, 72 bits: a user chooses the recorded texts, and must not be able to find a text with the
+ * digest of another one.
+ */
+const DIGEST_CHARACTERS = 12;
+const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
+
+/** The tags that a Fargate profile or IAM role must have, and its additions: what the controller may later remove. */
+export interface WantedTags {
+  readonly tags: Tags;
+  readonly additions: readonly string[];
+}
+
+export const tagAddition = (key: string, fold: KeyFold): string => `tag ${fold(key)}`;
+export const policyAddition = (arn: string): string => `policy ${arn}`;
+export const boundaryAddition = (arn: string): string => `boundary ${arn}`;
+
+export const isRecordKey = (key: string): boolean => key.startsWith(ADDED_TAG);
+
+export const isAdded = (tags: Tags, addition: string): boolean => recordedDigests(tags).has(digestOf(addition));
+
+export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...recordTags(wanted, {}, []) });
+
+/**
+ * The tags that record the wanted additions, and the present ones that `found` records. AWS allows 50 tags; additions
+ * without room are not recorded, so the controller does not remove them.
+ */
+export function recordTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
+  const recorded = recordedDigests(found);
+  const kept = recorded.size === 0 ? [] : present.map(digestOf).filter((digest) => recorded.has(digest));
+  const digests = [...new Set([...additions.map(digestOf), ...kept])].toSorted();
+  const others = new Set([...Object.keys(tags), ...Object.keys(found)].filter((key) => !isRecordKey(key)));
+  const count = Math.min(Math.ceil(digests.length / DIGESTS_PER_TAG), Math.max(MAX_TAGS - others.size, 0));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      index === 0 ? ADDED_TAG : `${ADDED_TAG}-${index + 1}`,
+      digests.slice(index * DIGESTS_PER_TAG, (index + 1) * DIGESTS_PER_TAG).join(''),
+    ]),
+  );
+}
+
+const digestOf = (addition: string): string =>
+  createHash('sha256').update(addition, 'utf8').digest('base64url').slice(0, DIGEST_CHARACTERS);
+
+const recordedDigests = (tags: Tags): ReadonlySet<string> =>
+  new Set(
+    Object.entries(tags)
+      .filter(([key]) => isRecordKey(key))
+      .flatMap(([, value]) => value.match(/.{12}/g) ?? []),
+  );

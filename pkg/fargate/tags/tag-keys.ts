@@ -2,29 +2,24 @@ import { createHash } from 'node:crypto';
 import type { ClusterName } from '../../../api/names.ts';
 import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
 
-/** The key of a tag on Fargate profiles. The value of the tag names the AWSFargateProfile: `<namespace>/<name>`. */
+/** On Fargate profiles: the AWSFargateProfile, `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 /**
- * The key of a tag on IAM roles. The value of the tag is the ARN of the EKS cluster. IAM is global, so this tag
- * prevents that two clusters of the same name in different regions share a role.
+ * On IAM roles: the ARN of the EKS cluster. IAM is global, so clusters of one name in two regions must not share a
+ * role.
  */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 /**
- * The key of a tag on IAM roles. The value of the tag is the namespace of the AWSFargateProfiles that use the role. A
- * control plane in another namespace may name the same EKS cluster; this tag keeps the roles of the two namespaces
- * apart.
+ * On IAM roles: the namespace of the AWSFargateProfiles that use the role. Keeps the roles of two namespaces apart
+ * whose control planes name the same EKS cluster.
  */
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 /**
- * The key of a tag on Fargate profiles and IAM roles. Its value records what this controller has added to the profile or
- * role and may later remove. If the value is too long for one tag, the rest is in tags with the suffixes `-2`, `-3` and
- * so on.
+ * On Fargate profiles and roles: what this controller has added and may later remove. What is too long for one tag is
+ * in tags with the suffixes `-2`, `-3` and so on.
  */
 export const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
-/**
- * The prefix of the tag key that Cluster API Provider AWS sets on profiles and roles. The rest of the tag key is the
- * name of the Cluster.
- */
+/** CAPA sets this prefix with the name of the Cluster on profiles and roles. */
 export const CLUSTER_TAG_PREFIX = 'kubernetes.io/cluster/';
 export const OWNED = 'owned';
 
@@ -33,8 +28,8 @@ export function clusterTag(cluster: ClusterName): string {
 }
 
 /**
- * Returns the value of the owner tag: `<namespace>/<name>`. If this text is longer than the 256 characters of a tag
- * value, the value is `<namespace>/sha256-<the first 40 hexadecimal digits of the hash of this text>`.
+ * `<namespace>/<name>`, or `<namespace>/sha256-<the first 40 hexadecimal digits of its hash>` if that is longer than a
+ * tag value.
  */
 export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
   const plain = `${object.namespace}/${object.name}`;
@@ -44,3 +39,22 @@ export function ownerTagValue(object: { readonly namespace: string; readonly nam
   const digest = createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 40);
   return `${object.namespace}/sha256-${digest}`;
 }
+
+/** The tags of a resource in AWS: values by key. */
+export type Tags = Readonly<Record<string, string>>;
+
+/** Normalizes a tag key, so that keys can be compared as EKS or IAM compares them. */
+export type KeyFold = (key: string) => string;
+/** Normalizes tag keys for EKS, whose tag keys are case-sensitive. */
+export const keepCase: KeyFold = (key) => key;
+/** Normalizes tag keys for IAM, whose tag keys are case-insensitive. */
+export const foldCase: KeyFold = (key) => key.toLowerCase();
+
+export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {
+  return Object.entries(tags).find(([candidate]) => fold(candidate) === fold(key))?.[1];
+}
+
+export const sortedEntries = (tags: Tags): (readonly [string, string])[] =>
+  Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+
+export const hasNoTags = (tags: Tags): boolean => Object.keys(tags).length === 0;

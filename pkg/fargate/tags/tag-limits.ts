@@ -5,20 +5,17 @@ export const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
 export const MAX_VALUE_CHARACTERS = 256;
 const RESERVED_PREFIX = 'aws:';
-/**
- * The characters that IAM and EKS allow in the keys and values of tags. The CRD applies the same rule to
- * spec.additionalTags.
- */
+/** The characters that IAM and EKS allow in tags. The CRD applies the same rule to spec.additionalTags. */
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 
-/** A tag, and the name of its source for error messages, such as `the control plane`. */
+/** `source` is for error messages, such as `the control plane`. */
 export interface SourcedTag {
   readonly key: string;
   readonly value: string;
   readonly source: string;
 }
 
-/** Returns a clause of an error message for each limit that the tag exceeds. */
+/** One clause of an error message for each limit that the tag exceeds. */
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
   const isValid =
     key !== '' &&
@@ -62,17 +59,14 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
 
 export const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
 
-/** Counts the code points of a text, as AWS counts the characters of tags. */
+/** As AWS counts. */
 function countCharacters(text: string): number {
   let count = 0;
   for (const _character of text) count += 1;
   return count;
 }
 
-/**
- * Whether a text has more than `most` code points. A code point has one or two UTF-16 code units, whose number is
- * `text.length`. So the code points of a short and of a very long text need no counting.
- */
+/** A code point has one or two UTF-16 code units (`text.length`), so a short and a very long text need no counting. */
 export const isLongerThan = (most: number, text: string): boolean =>
   text.length > most && (text.length > 2 * most || countCharacters(text) > most);
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName } from '../../../api/names.ts';
-import type { Tags } from './tag-map.ts';
+import type { Tags } from './tag-keys.ts';
 import type { TagsInvalid } from './tags-to-set.ts';
 import { profileTags, roleTags } from './tags-to-set.ts';
 

@@ -1,21 +1,30 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ClusterName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { isRecordKey, tagAddition } from './added-record.ts';
-import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNED, OWNER_TAG, clusterTag, ownerTagValue } from './tag-keys.ts';
+import { isRecordKey, tagAddition } from './tag-drift.ts';
+import {
+  EKS_CLUSTER_TAG,
+  NAMESPACE_TAG,
+  OWNED,
+  OWNER_TAG,
+  clusterTag,
+  ownerTagValue,
+  foldCase,
+  keepCase,
+  sortedEntries,
+} from './tag-keys.ts';
 import { MAX_TAGS, validateTag } from './tag-limits.ts';
 import type { SourcedTag } from './tag-limits.ts';
-import type { KeyFold, Tags } from './tag-map.ts';
-import { foldCase, keepCase, sortedEntries } from './tag-map.ts';
+import type { KeyFold, Tags } from './tag-keys.ts';
 
-/** The error for tags that AWS would reject. Each problem is a clause for the message of a condition. */
+/** Each problem is a clause for the message of a condition. */
 export interface TagsInvalid {
   readonly kind: 'TagsInvalid';
   readonly problems: readonly string[];
 }
 
 export interface TagSources {
-  /** The name of the Cluster; undefined: Cluster API does not manage the EKS cluster, so no tag names a Cluster. */
+  /** undefined: Cluster API does not manage the EKS cluster, so no tag names a Cluster. */
   readonly clusterName: ClusterName | undefined;
   /** The `spec.additionalTags` of the AWSFargateProfile. */
   readonly object: Tags;
@@ -23,10 +32,7 @@ export interface TagSources {
   readonly controlPlane: Tags;
 }
 
-/**
- * Returns the tags that the user asks for in the spec of the AWSFargateProfile and in the spec of the control plane. An
- * AWSFargateProfile that names no Cluster does not get the tags of a control plane.
- */
+/** An AWSFargateProfile that names no Cluster does not get the tags of a control plane. */
 export const tagSources = (
   { spec }: Pick<AWSFargateProfile, 'spec'>,
   { controlPlaneTags }: { readonly controlPlaneTags: Tags },
@@ -37,11 +43,10 @@ export const tagSources = (
   controlPlane: spec.clusterName === undefined ? {} : controlPlaneTags,
 });
 
-/** Returns the additions for the tags that the user asks for. */
 export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
   [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
 
-/** Returns all tags that a Fargate profile must have, without those that record the additions. */
+/** Without the record of the additions. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -49,10 +54,7 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/**
- * Returns all tags that an IAM role must have, without those that record the additions. IAM treats keys that differ only
- * in case as the same key.
- */
+/** Without the record of the additions. To IAM, keys that differ only in case are the same. */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
@@ -73,7 +75,7 @@ export const roleOwnershipTags = ({
   readonly namespace: string;
 }): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
 
-/** Describes tags of one source with other values of which AWS would keep only one, because their keys are equal to AWS. */
+/** Tags of one source with different values of which AWS would keep only one, because their keys are equal to AWS. */
 function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {

@@ -1,5 +1,5 @@
 import { textAt } from '../../../api/record.ts';
-import { GROUP_FINALIZER } from '../../../controllers/instancegroups/finalizers.ts';
+import { GROUP_FINALIZER } from '../../../controllers/instancegroups/decide.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';

@@ -3,26 +3,32 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../../api/names.ts';
-import { CallerAccounts } from '../../../pkg/cloud/credentials/caller-accounts.ts';
-import { CredentialPool } from '../../../pkg/cloud/credentials/credential-pool.ts';
-import { resolveEndpoints } from '../../../pkg/cloud/endpoints.ts';
-import * as errors from '../../../pkg/cloud/errors/errors.ts';
-import type { AwsFailure } from '../../../pkg/cloud/errors/failure.ts';
-import { newLimiter } from '../../../pkg/cloud/call/limiter.ts';
-import { awsMetrics } from '../../../pkg/cloud/metrics.ts';
-import { newSessions } from '../../../pkg/cloud/open-session.ts';
-import type { AwsTransport } from '../../../pkg/cloud/transport/transport.ts';
-import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/session.ts';
-import type { NewRole } from '../../../pkg/cloud/iam/iam-api.ts';
-import type { NewFargateProfile } from '../../../pkg/cloud/eks/eks-api.ts';
-import type { Call } from '../../../pkg/cloud/call/aws-call.ts';
-import { undiciTransport } from '../../../pkg/cloud/transport/undici-transport.ts';
+import {
+  CallerAccounts,
+  CredentialPool,
+  resolveEndpoints,
+  newLimiter,
+  awsMetrics,
+  newSessions,
+  undiciTransport,
+} from '../../../pkg/cloud/index.ts';
+import * as errors from '../../../pkg/cloud/index.ts';
+import type {
+  AwsFailure,
+  AwsTransport,
+  Session,
+  SessionRequest,
+  Sessions,
+  NewRole,
+  NewFargateProfile,
+  Call,
+} from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import { systemClock, systemRandom } from '../../../pkg/env/system.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { clusterArn, podExecutionPolicyArn, roleArn } from '../../../pkg/fargate/arns.ts';
 import { tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { foldCase } from '../../../pkg/fargate/tags/tag-map.ts';
+import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { areTrustPoliciesEqual, trustPolicy, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import { roleNameFor } from '../../../pkg/fargate/names.ts';

@@ -3,7 +3,7 @@ import type { Condition } from '../../../api/v1beta2/index.ts';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { sleep } from '../../../pkg/async/deadline.ts';
-import type { Endpoints } from '../../../pkg/cloud/endpoints.ts';
+import type { Endpoints } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';

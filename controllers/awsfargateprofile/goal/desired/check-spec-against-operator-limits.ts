@@ -1,8 +1,7 @@
 import type { AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
-import { findPolicyExcess, findRoleExcess } from '../../../../pkg/fargate/operator-limits.ts';
-import { requiredBoundary } from '../../../../pkg/fargate/required-permissions-boundary.ts';
+import { findPolicyExcess, findRoleExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 
 /** Returns the values of a spec that the operator's limits, which are flags of the manager, do not allow. */
 export function findExcess(

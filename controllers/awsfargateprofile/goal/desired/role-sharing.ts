@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
-import { foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { BY_ROLE, clusterIndexOf, rolesOf } from '../../../shared/caches.ts';

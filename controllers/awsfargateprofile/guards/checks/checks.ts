@@ -1,11 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { ProfileName } from '../../../../api/names.ts';
-import type { ProfileLookup } from '../../../../pkg/cloud/eks/eks-api.ts';
-import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
-import type { Role } from '../../../../pkg/cloud/iam/iam-api.ts';
+import type { ProfileLookup, AwsFailure, Role } from '../../../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-map.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import type { Mutation } from '../../model/mutation.ts';

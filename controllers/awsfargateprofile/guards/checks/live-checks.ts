@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
-import { findLiveBlocker } from '../../../shared/live-blocker.ts';
+import { findLiveBlocker } from '../../../shared/live-profiles.ts';
 import { isDestructive } from '../../model/mutation.ts';
 import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
 import { newReason } from '../../reasons/reasons.ts';

@@ -3,7 +3,7 @@ import { decodeAWSManagedControlPlane, decodeCluster } from '../../../../api/ext
 import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
-import { controlPlaneReference } from '../../../shared/control-plane/control-plane-reference.ts';
+import { controlPlaneReference } from '../../../shared/control-plane/joined-control-plane.ts';
 import { NAMESPACES } from '../../../shared/live-profiles.ts';
 import { isDeleting, isRetained } from '../../../shared/object-state.ts';
 import type { InputLookup, ReconcileInputs } from '../../goal/inputs.ts';

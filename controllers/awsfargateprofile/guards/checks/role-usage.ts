@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn, RoleName } from '../../../../api/names.ts';
-import type { AwsFailure } from '../../../../pkg/cloud/errors/failure.ts';
+import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';

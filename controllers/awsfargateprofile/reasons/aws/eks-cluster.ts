@@ -1,4 +1,4 @@
-import type { Denial } from '../../../../pkg/cloud/errors/denial.ts';
+import type { Denial } from '../../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../../pkg/env/clock.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';

@@ -1,5 +1,5 @@
-import type { Denial } from '../../../../pkg/cloud/errors/denial.ts';
-import { MANAGER_ITSELF } from '../../../../pkg/cloud/credentials/credentials-name.ts';
+import type { Denial } from '../../../../pkg/cloud/index.ts';
+import { MANAGER_ITSELF } from '../../../../pkg/cloud/index.ts';
 import type { ReasonSpec } from '../spec/reason-spec.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.ts';

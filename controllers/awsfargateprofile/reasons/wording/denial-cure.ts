@@ -1,4 +1,4 @@
-import type { Denial, PolicyKind } from '../../../../pkg/cloud/errors/denial.ts';
+import type { Denial, PolicyKind } from '../../../../pkg/cloud/index.ts';
 import type { SpecChangeable } from './phrases.ts';
 import { quoted } from './phrases.ts';
 

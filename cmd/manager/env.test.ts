@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { DEFAULT_TIMINGS } from '../../pkg/runtime/election/timings.ts';
-import { selectNamespaces } from './namespaces.ts';
+import { selectNamespaces } from './env.ts';
 
 describe('selectNamespaces', () => {
   const election = { timings: DEFAULT_TIMINGS };

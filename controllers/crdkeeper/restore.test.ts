@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { entriesOf } from '../observe.ts';
-import { removals } from './restore.ts';
-import { writersOf } from '../writers.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { entriesOf } from './observe.ts';
+import { removals, writersOf } from './restore.ts';
 
 const [DEFAULT, VALIDATION] = ['default', 'validation'].map(
   (what) => `${what}.awsfargateprofile.infrastructure.cluster.x-k8s.io`,

@@ -1,14 +1,13 @@
-import { AssumeRoleCommand } from '@aws-sdk/client-sts';
+import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
 import * as s from '../../../api/schema/field.ts';
-import type { CallFactory } from '../call/call.ts';
+import type { CallFactory, Call } from '../call/call.ts';
 import type { AwsCredentials } from '../credentials/credential-pool.ts';
-import type { Call } from '../call/aws-call.ts';
+import { AccountId } from '../../../api/names.ts';
 
-/** An IAM role with the parameters of STS AssumeRole. */
 export interface RoleToAssume {
   readonly arn: string;
-  /** The name of the session in CloudTrail: 2 to 64 characters of `[\w+=,.@-]`. */
+  /** In CloudTrail: 2 to 64 characters of `[\w+=,.@-]`. */
   readonly sessionName: string;
   /** The duration of the session: 900 to 43200 seconds. */
   readonly durationSeconds: number;
@@ -18,7 +17,6 @@ export interface RoleToAssume {
   readonly policyArns: readonly string[];
 }
 
-/** Creates the STS call that starts a new session of the role and returns the credentials of this session. */
 export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAssume): Call<AwsCredentials> {
   const { arn, sessionName, durationSeconds, externalId, inlinePolicy, policyArns } = role;
   return call({
@@ -47,8 +45,8 @@ const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput
   Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
 });
 
-// The error messages of this decoder contain no secret. The SDK gives each secret field as text or omits it, so the
-// decoder rejects a secret field only when the field is absent.
+// The error messages contain no secret: the SDK gives each secret field as text or omits it, and the decoder rejects
+// only an absent one.
 const AssumeRoleResponse = s.view(
   s.object({
     Credentials: s.object({
@@ -65,3 +63,14 @@ const AssumeRoleResponse = s.view(
     expiresAt: Expiration,
   }),
 );
+
+const CallerIdentityResponse = s.view(s.object({ Account: s.text(AccountId) }), ({ Account }) => Account);
+
+export function getCallerAccount(client: STSClient, call: CallFactory): Call<AccountId> {
+  return call({
+    operation: 'GetCallerIdentity',
+    kind: 'read',
+    send: () => client.send(new GetCallerIdentityCommand({})),
+    response: CallerIdentityResponse,
+  });
+}

@@ -1,20 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Call } from './aws-call.ts';
+import type { Call } from './call.ts';
+import { isNotFound } from '../errors/errors.ts';
+import * as s from '../../../api/schema/field.ts';
 
 export interface Page<A> {
   readonly items: readonly A[];
-  /**
-   * The token of the next page of an AWS listing; `undefined` on the last page, `''` if AWS announces a next page
-   * without a token.
-   */
+  /** The token of the next page; `undefined` on the last one, `''` if AWS announces a next page without a token. */
   readonly next: string | undefined;
 }
 
-/**
- * Reads all pages of an AWS listing, with one call per page. Fails when AWS repeats or omits the token of a next page,
- * because callers treat every item that is not listed as absent.
- */
+/** Fails when AWS repeats or omits the token of a next page, because callers treat what is not listed as absent. */
 export function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,
@@ -40,3 +36,14 @@ export function listAllPages<A>(
     }
   };
 }
+
+/** As controller-runtime's IgnoreNotFound. */
+export function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
+  return async () => {
+    const response = await call();
+    return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;
+  };
+}
+
+/** The decoder of AWS calls whose response is ignored. */
+export const EmptyResponse = s.view(s.anything(), (): void => undefined);

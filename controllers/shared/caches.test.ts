@@ -8,8 +8,7 @@ import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { anObject } from '../awsfargateprofile/testing/builders.ts';
-import { PROFILE_INDEXES } from './caches.ts';
-import { listSiblings } from './siblings.ts';
+import { PROFILE_INDEXES, listSiblings } from './caches.ts';
 
 const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject => ({
   ...anObject({ metadata: { name, uid: `uid-of-${name}`, ...metadata }, ...(spec && { spec }) }),

@@ -1,26 +1,15 @@
 import { expect } from 'chai';
-import type { KeeperRecord } from './record.ts';
 import {
   EMPTY_RECORD,
-  formatRecord,
   parseRecord,
   replaceDroppedByLost,
   unlistedFields,
   withDropped,
   withRestored,
+  addRestoration,
 } from './record.ts';
-import { addRestoration } from './revert-limit.ts';
 
 describe('the record of the keeper of the CRD', () => {
-  const record: KeeperRecord = {
-    restorations: [{ at: 1_700_000_000_000, parts: ['crd'], dropped: ['spec.roleARN'] }],
-    stopped: { at: 1_700_000_000_001, writers: ['kustomize-controller'] },
-  };
-
-  it('survives a restart of the manager', () => {
-    expect(parseRecord(formatRecord(record))).to.deep.equal(record);
-  });
-
   for (const text of ['', 'null', '{}', '{"restorations":[{"at":"now","parts":[]}]}'])
     it(`is not read from ${JSON.stringify(text)}`, () => expect(parseRecord(text)).to.equal(undefined));
 

@@ -1,0 +1,150 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { integer, list, object, optional, string } from '../../api/schema/field.ts';
+import { decode } from '../../api/schema/problem.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import type { Part } from './observe.ts';
+import { textAt } from '../../api/record.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+
+/** One restoration: the CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
+export interface Restoration {
+  /** The wall-clock time at which the CRD keeper last began to restore a part, in ms since 1970. */
+  readonly at: Ms;
+  /** The parts that the CRD keeper has restored. Only these parts can be reverted by another client. */
+  readonly parts: readonly string[];
+  /** It may have failed: after an error without an answer, or a crash, only the API server knows. */
+  readonly begun?: readonly string[];
+  /**
+   * The fields that the API server dropped under another provider's CRD, until `lost` lists the objects that lost them.
+   */
+  readonly dropped?: readonly string[];
+  /** Each as `namespace/name: fields`. */
+  readonly lost?: readonly string[];
+}
+
+/** The keeper has stopped, because another client has undone its changes {@link MOST_REVERTS} times. */
+export interface Stop {
+  readonly at: Ms;
+  /** The clients that replaced the CRD or the webhooks: the names of field managers in metadata.managedFields. */
+  readonly writers: readonly string[];
+}
+
+/** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
+export interface KeeperRecord {
+  readonly restorations: readonly Restoration[];
+  readonly stopped?: Stop;
+}
+
+export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
+
+const RECORD = object({
+  restorations: list(
+    object({
+      at: integer({ format: 'int64' }),
+      parts: list(string()),
+      begun: optional(list(string())),
+      dropped: optional(list(string())),
+      lost: optional(list(string())),
+    }),
+  ),
+  stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
+});
+
+export function parseRecord(text: string): KeeperRecord | undefined {
+  try {
+    const decoded = decode<KeeperRecord>(RECORD, JSON.parse(text));
+    return E.isRight(decoded) ? decoded.right : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
+
+/** `undefined` if the API server dropped none, or if the record already lists the objects that lost them. */
+export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
+  restorations.at(-1)?.dropped;
+
+/** Moves the begun parts that `isRestored` accepts to the restored ones. Returns the same record if there are none. */
+export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
+  const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
+  return restored.length === 0
+    ? record
+    : withLast(record, ({ begun = [], ...last }) => {
+        const left = begun.filter((part) => !restored.includes(part));
+        return { ...last, parts: [...last.parts, ...restored], ...(left.length > 0 && { begun: left }) };
+      });
+}
+
+export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
+  withLast(record, (last) => ({ ...last, dropped }));
+
+/** So the keeper reports these objects only once. */
+export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
+  withLast(record, ({ dropped: _listed, ...last }) => ({ ...last, lost }));
+
+function withLast(record: KeeperRecord, change: (last: Restoration) => Restoration): KeeperRecord {
+  const last = record.restorations.at(-1);
+  return last === undefined ? record : { ...record, restorations: [...record.restorations.slice(0, -1), change(last)] };
+}
+
+const HOUR: Ms = 3_600_000;
+/** If another client undoes {@link MOST_REVERTS} restorations within this time, the keeper stops. */
+const WINDOW: Ms = 24 * HOUR;
+export const MOST_REVERTS = 3;
+
+/**
+ * Adds `parts` before they are restored. If the last restoration had restored one of them, another client has reverted
+ * it, and a new restoration begins; otherwise the last one goes on, however often the API server fails. `undefined`
+ * after {@link MOST_REVERTS} reverts within {@link WINDOW}: the keeper must stop.
+ */
+export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
+  const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);
+  const last = recent.at(-1);
+  if (last !== undefined && !parts.some((part) => last.parts.includes(part))) {
+    const begun = [...new Set([...(last.begun ?? []), ...parts])];
+    return { ...record, restorations: [...recent.slice(0, -1), { ...last, at: now, begun }] };
+  }
+  if (recent.length >= MOST_REVERTS) return undefined;
+  const dropped = last?.dropped;
+  return {
+    ...record,
+    restorations: [...recent, { at: now, parts: [], begun: parts, ...(dropped !== undefined && { dropped }) }],
+  };
+}
+
+const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
+/** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
+export const FIELD_MANAGER = 'capaf-crd-keeper';
+/** The ConfigMap of the record. An operator who deletes it makes a stopped keeper continue. */
+const RECORD_NAME = 'capaf-crd-keeper';
+const DATA_KEY = 'record.json';
+
+/** The record is not on the CRD itself, because a client that replaces the whole CRD would remove it. */
+export class RecordStore {
+  readonly key: ObjectKey;
+  private readonly client: KubeClient;
+
+  constructor(client: KubeClient, namespace: string) {
+    this.client = client;
+    this.key = { namespace, name: RECORD_NAME };
+  }
+
+  /** `undefined` if the content of the ConfigMap is not a record. */
+  async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
+    const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
+    const text = textAt(found?.['data'], DATA_KEY);
+    return text === undefined ? EMPTY_RECORD : parseRecord(text);
+  }
+
+  async write(record: KeeperRecord, signal: AbortSignal): Promise<void> {
+    const { namespace, name } = this.key;
+    const configMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace, name },
+      data: { [DATA_KEY]: formatRecord(record) },
+    };
+    await this.client.apply(CONFIG_MAPS, this.key, configMap, { fieldManager: FIELD_MANAGER, signal });
+  }
+}
