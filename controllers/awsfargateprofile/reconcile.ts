@@ -196,13 +196,14 @@ export class Reconciler {
       this.options;
     const { signal, logger } = context;
     const { target } = goal;
-    const end = (reason: Reason): Promise<Requeue> => this.finish({ object, end: reason }, goal, context);
 
     const held =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget });
-    if (E.isLeft(opened)) return end(opened.left);
+    if (E.isLeft(opened)) return this.finish({ object, end: opened.left }, goal, context);
+    const end = (reason: Reason): Promise<Requeue> =>
+      this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
     const session = opened.right;
     const facts = held && (await completeEksClusterFacts(session, object, target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
