@@ -104,7 +104,7 @@ describe('docs/migration-from-capa.md', () => {
     await run('kubectl wait awsfargateprofiles');
     const ready = await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
 
-    expect(operationsOf(calls)).to.deep.equal(['TagRole', 'UpdateAssumeRolePolicy', 'TagResource']);
+    expect(operationsOf(calls)).to.deep.equal(['TagResource', 'TagRole', 'UpdateAssumeRolePolicy']);
     const after = resources();
     const { tags: _profileTags, ...profile } = after.profile ?? expect.fail('the profile is gone');
     expect(before.profile).to.deep.include(profile);
