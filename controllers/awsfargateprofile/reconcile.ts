@@ -47,7 +47,7 @@ import { Claims } from './guards/claims.ts';
 import type { Guards } from './guards/guards.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
-import { newPreparations, reasonForWait } from './guards/preparations.ts';
+import { markDeletionBegun, newPreparations, reasonForWait } from './guards/preparations.ts';
 import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
@@ -202,8 +202,8 @@ export class Reconciler {
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget });
     if (E.isLeft(opened)) return this.finish({ object, end: opened.left }, goal, context);
-    const end = (reason: Reason): Promise<Requeue> =>
-      this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
+    const end = (reason: Reason, current = object): Promise<Requeue> =>
+      this.finish({ object: current, end: reason, isAuthenticated: true }, goal, context);
     const session = opened.right;
     const facts = held && (await completeEksClusterFacts(session, object, target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
@@ -221,7 +221,11 @@ export class Reconciler {
     const lane = laneOf(session.account, target.region, target.eksCluster);
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     const ahead = lanes.findAhead(lane, object);
-    if (ahead !== undefined) return end(reasonForWait(ahead, target.eksCluster));
+    if (ahead !== undefined) {
+      const place = { account: session.account, region: target.region, eksCluster: target.eksCluster };
+      const marked = await markDeletionBegun(this.options, object, place, signal);
+      return marked === undefined ? CONFLICT : end(reasonForWait(ahead, target.eksCluster), marked);
+    }
 
     try {
       const names = candidateNames(object, inputs, wish.right);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { DELETION_REQUESTED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
-import { SECOND } from './world/cluster.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
@@ -48,6 +49,20 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
       }
       await world.finish();
     });
+
+  it('are marked, also those far behind, because clusterctl move drops their deletion', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const world = new SimulatedWorld({ aws: { eks: { createMs: SECOND, deleteMs: MINUTE } } });
+    await world.startWithReady(...names);
+    world.delete(...names);
+    await world.until('they wait', () =>
+      names.slice(1).every((name) => world.condition(name, 'Deleting')?.reason === 'WaitingForSibling'),
+    );
+    for (const name of names)
+      expect(world.profile(name)?.metadata.annotations, name).to.include({ [DELETION_REQUESTED_ANNOTATION]: 'true' });
+    await world.gone(...names);
+    await world.finish();
+  });
 });
 
 const pollAfter = (waited: Ms): Ms => Math.min(Math.max(waited / 8, SECOND / 2), 5 * SECOND);

@@ -7,6 +7,7 @@ import { droppedStatusFields } from '../../shared/crd/crd-schema.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
+import type { KnownLocation } from '../model/location.ts';
 import { isDestructive, isQueuedMutation, subjectOf } from '../model/mutation.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
@@ -39,6 +40,8 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
  */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
+    // A `clusterctl move` may come while the object waits for its turn.
+    markDeletion(services),
     takeTurn(services),
     // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, which
     // stops the reconcile while the object waits in the queue of its EKS cluster. So a waiting object sends no such
@@ -47,23 +50,33 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     roleShareable(services),
     // The checks for a pause and for another CRD come after all slow reads.
     ...newDeletionChecks(services),
-    markDeletion(services),
     recordEntryDeletion(services),
     writeAhead(services),
   ];
 }
 
-/**
- * Returns a preparation that records in an annotation that the deletion of an object has begun, because `clusterctl
- * move` drops deletionTimestamp and status of the object.
- */
-export function markDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+/** Returns a preparation that marks a deletion before it changes AWS or waits for its turn. */
+export function markDeletion(services: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
-    if (!isDestructive(mutation) || !isDeleting(pass.object)) return undefined;
+    if (!isDestructive(mutation)) return undefined;
     const location = { ...pass.desired.place, eksCluster: pass.target.eksCluster };
-    const patch = deletionRequestedPatch(pass.object, location);
-    return continueWith(pass, await profileWriter.patchMetadata(pass.object, patch, pass.signal));
+    return continueWith(pass, await markDeletionBegun(services, pass.object, location, pass.signal));
   };
+}
+
+/**
+ * Records in an annotation of an object that is being deleted that its deletion has begun, because `clusterctl move` drops
+ * deletionTimestamp and status. Returns the written object; `undefined` if another client wrote or deleted it first.
+ */
+export async function markDeletionBegun(
+  { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
+  object: AWSFargateProfile,
+  location: KnownLocation,
+  signal: AbortSignal,
+): Promise<AWSFargateProfile | undefined> {
+  return isDeleting(object)
+    ? profileWriter.patchMetadata(object, deletionRequestedPatch(object, location), signal)
+    : object;
 }
 
 /**
