@@ -161,9 +161,17 @@ describe('Lanes', () => {
       const [a, b] = putThree();
       take(a);
       world.stopped.add('a');
-      expect(turnOf(world.put(b), '111122223333/eu-west-1/staging')).to.equal('team-a_a is next in turn');
-      lanes.refresh(a);
       expect(turnOf(b, '111122223333/eu-west-1/staging')).to.equal('go');
+    });
+
+    it('to the next one when the first has left or stopped without a word', () => {
+      const [a, b, c] = putThree();
+      expect(turnOf(b)).to.equal('team-a_a is next in turn');
+      const lookup = world.store.lookup(keyOf(a));
+      if (lookup.kind === 'found') world.store.remove(lookup.object);
+      expect(turnOf(b)).to.equal('go');
+      world.stopped.add('b');
+      expect(turnOf(c)).to.equal('go');
     });
 
     it('to an object that is at rest for the lane, as soon as the lane is free', () => {

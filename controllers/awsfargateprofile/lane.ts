@@ -212,6 +212,14 @@ export class Lanes {
     return this.get(lane).inFlight?.by === idOf(object) || describeTransit(object.status?.profileStatus) !== undefined;
   }
 
+  private isStillEligible(object: AWSFargateProfile): boolean {
+    const lookup = this.options.profiles.lookup(keyOf(object));
+    if (lookup.kind === 'unknown') return true;
+    if (lookup.kind === 'absent' || !isRight(lookup.decoded)) return false;
+    const current = lookup.decoded.right;
+    return isSame(current, object) && this.isEligible(current);
+  }
+
   private isEligible(object: AWSFargateProfile): boolean {
     return wantsTurn(object) && !this.options.isStoppedOtherwise(object);
   }
@@ -224,9 +232,10 @@ export class Lanes {
   /** Returns the objects of a cluster that want a turn, in their order; `undefined` before the objects are listed. */
   private orderAt(place: Place): readonly AWSFargateProfile[] | undefined {
     const known = this.orders.get(textOf(place));
-    if (known !== undefined) return known;
+    // An object that left without a word, or that was stopped since, must not hold up those behind it.
+    if (known?.slice(0, 2).every((each) => this.isStillEligible(each)) === true) return known;
     const listing = this.options.profiles.byIndex(place.index, place.value);
-    if (listing.kind !== 'listed') return undefined;
+    if (listing.kind !== 'listed') return known;
     const order = listing.entries
       .flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
       .filter((each) => placeOf(each)?.region === place.region && this.isEligible(each))

@@ -15,7 +15,7 @@ import { TeardownReconciler } from './reconcile.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'clusterteardown';
-/** A reconcile deletes all profiles of its cluster, with three requests each. One tenant holds at most half of the slots. */
+/** One tenant holds at most half of the slots. */
 const SLOTS = { group: 5, namespace: 5, total: 10 };
 
 export interface ClusterTeardownControllerOptions extends ControllerOptions {

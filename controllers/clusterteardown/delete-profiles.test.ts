@@ -168,6 +168,21 @@ describe('a teardown', () => {
     expect(teardown.deletedProfiles()).to.have.members(['batch', 'jobs', 'web']);
   });
 
+  it('deletes 50 in one turn, so that others have theirs, and remembers one that is paused until the last turn', async () => {
+    teardown.putTornDownCluster();
+    const paused = teardown.putProfile('a');
+    for (let index = 0; index < 119; index++) teardown.putProfile(`web-${100 + index}`);
+    teardown.sync();
+    const annotations = { [PAUSED_ANNOTATION]: '' };
+    teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(paused), { metadata: { annotations } });
+    for (const deleted of [49, 99]) {
+      expect(await teardown.reconcile()).to.deep.include({ kind: 'after', delay: 0 });
+      expect(teardown.deletedProfiles()).to.have.length(deleted);
+    }
+    expect(await teardown.reconcile()).to.deep.include({ kind: 'after', delay: 2_000 });
+    expect(teardown.deletedProfiles()).to.have.length(119);
+  });
+
   it('stops deleting profiles once the lease may have expired', async () => {
     teardown.putTornDownCluster();
     for (const name of ['web', 'batch', 'jobs']) teardown.putProfile(name);

@@ -13,7 +13,7 @@ import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { reportRejection, BLOCKED, LEFT_TO_OTHERS, schemaUnreadable } from './requeue.ts';
-import { DONE, LEASE_EXPIRED } from '../shared/requeue.ts';
+import { DONE, LEASE_EXPIRED, after } from '../shared/requeue.ts';
 
 export interface ProfileDeleterOptions {
   readonly client: KubeClient;
@@ -28,6 +28,8 @@ export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
   /** By Cluster: the uids of the AWSFargateProfiles with an Event about the deletion, until none is left to delete. */
   private readonly recorded = new Map<string, Set<string>>();
+  /** For each Cluster between two batches: the last profile of the batch before, and the requeue after all batches. */
+  private readonly rounds = new Map<string, { readonly last: string; readonly requeue: Requeue }>();
 
   constructor(options: ProfileDeleterOptions) {
     this.options = options;
@@ -45,6 +47,7 @@ export class ProfileDeleter {
   ): Promise<Either<Requeue, Requeue>> {
     if (profiles.length === 0) {
       this.recorded.delete(keyText(cluster));
+      this.rounds.delete(keyText(cluster));
       return E.right(DONE);
     }
     // Under another provider's CRD, the API server drops spec.deletionPolicy, and an AWSFargateProfile with
@@ -52,14 +55,19 @@ export class ProfileDeleter {
     const schema = await this.options.schema.check(context.signal);
     if (isLeftToOthers(schema)) return E.left(LEFT_TO_OTHERS);
     if (schema.kind === 'unreadable') return E.left(schemaUnreadable(schema.reason));
-    let requeue = DONE;
-    for (const profile of profiles.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))) {
+    const round = this.rounds.get(keyText(cluster));
+    this.rounds.delete(keyText(cluster));
+    let requeue = round?.requeue ?? DONE;
+    const batch = batchAfter(round?.last ?? '', profiles);
+    for (const profile of batch) {
       if (this.options.leadership.remaining() <= 0) return E.left(LEASE_EXPIRED);
       const attempt = await catchRejection(() => this.deleteProfile(cluster, profile, cause, context));
       if (attempt === 'done') continue;
       requeue = attempt === 'blocked' ? BLOCKED : reportRejection(this.options.recorder, profile, attempt, context);
     }
-    return E.right(requeue);
+    if (batch.length < BATCH) return E.right(requeue);
+    this.rounds.set(keyText(cluster), { last: batch.at(-1)?.metadata.name ?? '', requeue });
+    return E.left(after(0, 'more profiles of the cluster are left to delete'));
   }
 
   private async deleteProfile(
@@ -93,6 +101,16 @@ export class ProfileDeleter {
     this.options.recorder.record(object, 'Normal', 'DeletedWithCluster', message);
   }
 }
+
+/** Other Clusters have their turn after so many profiles, which take about three requests each. */
+const BATCH = 50;
+
+/** The next profiles in the order of their names. The last batch is shorter. */
+const batchAfter = (last: string, profiles: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] =>
+  profiles
+    .filter(({ metadata }) => metadata.name > last)
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .slice(0, BATCH);
 
 /** Other errors are thrown. */
 async function catchRejection<A>(task: () => Promise<A>): Promise<A | ApiRejection> {

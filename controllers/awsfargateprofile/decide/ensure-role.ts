@@ -57,16 +57,18 @@ export function* roleDrift(
     ...(found.permissionsBoundary === undefined ? [] : [boundaryAddition(found.permissionsBoundary)]),
   ];
   const { set, remove } = tagDrift(role, { tags: found.tags, additions }, desired.recorded.tagKeys, foldCase);
-  if (!hasNoTags(set)) yield dispensable({ kind: 'tagRole', name, tags: set });
-  if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
+  const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
+  const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
+  // Without its record in the tags, nobody would take off later what this plan puts on.
+  if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
+  if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
   if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
     const mutation = { kind: 'setBoundary', name, policyArn } as const;
     yield role.isBoundaryFromLimits ? dispensable(mutation) : change(mutation);
   }
   if (isBoundarySurplus(desired, role, found)) yield change({ kind: 'removeBoundary', name });
-  for (const arn of role.policies)
-    if (!found.attached.includes(arn)) yield change({ kind: 'attachPolicy', name, policyArn: arn });
+  for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Only policies that this controller attached are detached. Policies that another client attached stay.
   const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
   const wanted = [...role.policies, ...role.excludedPolicies];

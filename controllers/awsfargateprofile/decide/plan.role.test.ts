@@ -167,7 +167,7 @@ describe('plan, about the role', () => {
         ['names a policy that is attached', limitedBefore, live({ ...BY, attached: [POD_EXECUTION_POLICY, THEIRS] })],
       ),
       ['names a policy that is not attached', limitedPolicy, live(BY), 'in order: NotAllowedByOperator'],
-      ['names an allowed policy', limitedLogs, live(BY), 'tag role with added?; attach CloudWatchLogs; in order'],
+      ['names an allowed policy', limitedLogs, live(BY), 'tag role with added; attach CloudWatchLogs; in order'],
       [
         'gives a new role a name',
         limitedName,

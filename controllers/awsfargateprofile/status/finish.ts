@@ -113,6 +113,7 @@ export class PassFinisher {
     // the object is paused and gets no status. So this Warning event is the only way to tell users.
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState({ object, end: reason });
+    this.options.lanes.refresh(object);
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
     return this.requeues.after({ end: reason, waited }, state);
   }

@@ -190,7 +190,10 @@ describe('docs/keiko.md', () => {
     await applyGroup('wrong', { selectors: [{ namespace: 'web', app: 'x' }] });
     await says('wrong', 'spec.eks-fargate.selectors[0]: expected namespace');
     await applyGroup('wrong', { selectors: [{ namespace: 'two words' }] });
-    await says('wrong', 'spec.eks-fargate.selectors[0].namespace: Invalid value: "two words": The namespace provided is invalid');
+    await says(
+      'wrong',
+      'spec.eks-fargate.selectors[0].namespace: Invalid value: "two words": The namespace provided is invalid',
+    );
     await world.controlPlane.api.delete(`${GROUPS}/wrong`);
     await gone('wrong');
   });
