@@ -267,6 +267,15 @@ describe('connectWatches', () => {
     });
   });
 
+  it('enqueues an object when the answer to a write of this process has fields of spec that the watch lacked', async () => {
+    await fillCaches();
+    const stored = api.put({ metadata: { name: 'web' } });
+    caches.profiles.replaceAll([{ ...stored, spec: {} }], stored.metadata.resourceVersion);
+    await takeQueued();
+    await profileWriter.patchStatus(stored, { ready: false }, new AbortController().signal);
+    expect(await takeQueued()).to.deep.equal(['web']);
+  });
+
   it('places an object in its lane anew at each change, of status too and of its own writes, and when it is gone', async () => {
     await fillCaches();
     refreshed.length = 0;
