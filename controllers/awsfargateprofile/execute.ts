@@ -54,8 +54,9 @@ export async function execute(
   services: ExecuteServices,
 ): Promise<void> {
   for (const change of plan.changes) {
-    const { mutation } = change;
+    const { mutation, settles } = change;
     if (execution.kept.some(({ name }) => isAboutKept(mutation, name))) continue;
+    if (settles === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, pass, execution, services);
     if (end === undefined) continue;
     execution.end = end;

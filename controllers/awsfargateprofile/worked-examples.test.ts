@@ -19,7 +19,7 @@ import {
   anObject,
 } from './testing/builders.ts';
 import { READY, conditionsOf } from './testing/completed-pass.ts';
-import { recordTag } from './testing/expected-state.ts';
+import { isOnRecord, recordTag } from './testing/expected-state.ts';
 import { CAPA_TAGS } from './testing/fixtures.ts';
 import { describePlan } from './testing/mutations.ts';
 import { newLanes } from './testing/lanes.ts';
@@ -103,11 +103,14 @@ describe('a pass', () => {
 
     const { planned, end, status: after } = await pass(object, aws, { lanes }, 'UntagRole');
     expect(planned).to.equal(
-      'tag role with added,team?; untag role of old?; tag profile with added,team?; untag profile of old?; in order',
+      'tag role with added,team?; untag role of old?; tag role with added?; ' +
+        'tag profile with added,team?; untag profile of old?; tag profile with added?; in order',
     );
     expect(end).to.equal('inOrder');
     expect(aws.profiles.get(PROFILE)?.tags).to.include({ team: 'web' }).and.not.to.have.property('old');
-    expect(aws.roles.get(ROLE.toLowerCase())?.tags).to.include({ team: 'web', old: 'x' });
+    const { tags: roleTags = {} } = aws.roles.get(ROLE.toLowerCase()) ?? {};
+    expect(roleTags).to.include({ team: 'web', old: 'x' });
+    expect(isOnRecord(roleTags, 'tag old'), 'the record keeps what is left').to.equal(true);
     expect(conditionsOf(after)).to.include({ Ready: 'True / Ready', Stalled: 'True / AccessDenied' });
     const message = after.conditions?.find(({ type }) => type === 'Stalled')?.message;
     expect(message).to.include('"old"').and.to.include('iam:UntagRole');

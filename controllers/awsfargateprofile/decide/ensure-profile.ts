@@ -1,11 +1,11 @@
 import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { tagsToCreate, tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { tagsAfter, tagsToCreate, tagDrift } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired, WantedProfile } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Change, PlanPart } from '../model/plan.ts';
-import { change, optional } from '../model/plan.ts';
+import { change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './change-access-entry.ts';
 import { findProfile, replacementFacts } from './compare.ts';
@@ -48,7 +48,14 @@ export function* ensureProfile(
 /** Yields the corrections of the tags of a profile, whoever owns it. */
 export function* profileDrift(desired: Desired, wanted: WantedProfile, found: FargateProfile): Iterable<Change> {
   const { name, arn } = found;
-  const { set, remove } = tagDrift(wanted, found, desired.recorded.tagKeys, keepCase);
-  if (!hasNoTags(set)) yield optional({ kind: 'tagProfile', name, arn, tags: set });
-  if (remove.length > 0) yield optional({ kind: 'untagProfile', name, arn, keys: remove });
+  const { tagKeys } = desired.recorded;
+  const drift = tagDrift(wanted, found, tagKeys, keepCase);
+  const left = tagDrift(wanted, { tags: tagsAfter(drift, found.tags, keepCase) }, tagKeys, keepCase);
+  for (const [{ set, remove }, toChange] of [
+    [drift, optional],
+    [left, settling],
+  ] as const) {
+    if (!hasNoTags(set)) yield toChange({ kind: 'tagProfile', name, arn, tags: set });
+    if (remove.length > 0) yield toChange({ kind: 'untagProfile', name, arn, keys: remove });
+  }
 }

@@ -3,6 +3,7 @@ import {
   boundaryAddition,
   isAdded,
   policyAddition,
+  tagsAfter,
   tagsToCreate,
   tagDrift,
 } from '../../../pkg/fargate/tags/tag-drift.ts';
@@ -11,7 +12,7 @@ import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Change, PlanPart } from '../model/plan.ts';
-import { change, optional } from '../model/plan.ts';
+import { change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { findProfile, findRole, hasOtherPath, isRecorded } from './compare.ts';
 
@@ -56,7 +57,9 @@ export function* roleDrift(
     ...found.attached.map(policyAddition),
     ...(found.permissionsBoundary === undefined ? [] : [boundaryAddition(found.permissionsBoundary)]),
   ];
-  const { set, remove } = tagDrift(role, { tags: found.tags, additions }, desired.recorded.tagKeys, foldCase);
+  const { tagKeys } = desired.recorded;
+  const drift = tagDrift(role, { tags: found.tags, additions }, tagKeys, foldCase);
+  const { set, remove } = drift;
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
   const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
@@ -67,15 +70,28 @@ export function* roleDrift(
     const mutation = { kind: 'setBoundary', name, policyArn } as const;
     yield role.isBoundaryFromLimits ? dispensable(mutation) : change(mutation);
   }
-  if (isBoundarySurplus(desired, role, found)) yield change({ kind: 'removeBoundary', name });
+  const taken = new Set<string>();
+  if (isBoundarySurplus(desired, role, found)) {
+    yield change({ kind: 'removeBoundary', name });
+    taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
+  }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Only policies that this controller attached are detached. Policies that another client attached stay.
   const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
   const wanted = [...role.policies, ...role.excludedPolicies];
-  for (const arn of found.attached)
-    if (!wanted.includes(arn) && recorded.includes(arn) && isAdded(found.tags, policyAddition(arn)))
-      yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
+  for (const arn of found.attached) {
+    if (wanted.includes(arn) || !recorded.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
+    yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
+    taken.add(policyAddition(arn));
+  }
   if (remove.length > 0) yield dispensable({ kind: 'untagRole', name, keys: remove });
+  const after = {
+    tags: tagsAfter(drift, found.tags, foldCase),
+    additions: additions.filter((each) => !taken.has(each)),
+  };
+  const left = tagDrift(role, after, tagKeys, foldCase);
+  if (!hasNoTags(left.set)) yield settling({ kind: 'tagRole', name, tags: left.set });
+  if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
 }
 
 /** Whether the profile is ACTIVE, so that its pods already run without missing tags and what the flags require. */

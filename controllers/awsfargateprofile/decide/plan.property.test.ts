@@ -220,6 +220,18 @@ describe('The passes of an object in any environment', () => {
     });
   });
 
+  it('narrow the record of additions in the very pass that removes these, while nothing fails', () => {
+    afterEverySimulation(({ mutations, environment: { events, faults, roles, status } }) => {
+      const isAlone = events.every(({ kind }) => kind === 'specChange' || kind === 'controlPlane');
+      if (!isAlone || faults.some((fault) => fault !== 'none') || roles.length + Object.keys(status).length > 0) return;
+      for (const [index, { pass, mutation, awsBefore }] of mutations.entries()) {
+        if (mutations[index - 1]?.pass === pass) continue;
+        const left = recordedDigests({ ...changedTags(mutation, awsBefore), ...tagsIn(mutation) });
+        for (const digest of recordedDigests(changedTags(mutation, awsBefore))) expect(left).to.include(digest);
+      }
+    });
+  });
+
   it('leave nothing of an earlier spec on the role, even if an answer was lost or the manager crashed', () => {
     afterEverySimulation(({ end, mode, spec, status, environment, aws }) => {
       const isAlone = environment.events.every(({ kind }) => kind === 'specChange' || kind === 'controlPlane');

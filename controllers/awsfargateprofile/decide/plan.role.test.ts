@@ -196,7 +196,12 @@ describe('plan, about the role', () => {
       ['has a trust policy that is too wide', plain, live({ trust: TRUST_POLICIES.wide }), 'set trust; in order'],
       ['has the wanted trust policy in another form', plain, live({ trust: TRUST_POLICIES.oursReordered }), 'in order'],
       ['lacks the boundary', bounded, alone({}), `tag role with added; set boundary bound; ${CREATE_PROFILE}`],
-      ['has a boundary that the spec dropped', recorded(BY), live(BY_US), 'remove boundary; in order'],
+      [
+        'has a boundary that the spec dropped',
+        recorded(BY),
+        live(BY_US),
+        'remove boundary; untag role of added?; in order',
+      ],
       ['records a boundary that is gone', recorded({}), live({ tags: BY_US.tags }), 'untag role of added?; in order'],
       [
         'lacks an additional policy',
@@ -208,7 +213,7 @@ describe('plan, about the role', () => {
         'has a policy that the spec dropped',
         recorded({ attachedPolicies: [LOGS] }),
         live(LOGGED_BY_US),
-        'detach CloudWatchLogs; in order',
+        'detach CloudWatchLogs; untag role of added?; in order',
       ],
       ['has a tag that the spec dropped', withTagKey, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
       ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],

@@ -6,6 +6,8 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm: the refusal is reported, and the changes after it are made all the same. */
   readonly optional?: true;
+  /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
+  readonly settles?: true;
 }
 
 /**
@@ -33,3 +35,4 @@ export type PlanPart = Generator<Change, Reason | undefined>;
 
 export const change = (mutation: Mutation): Change => ({ mutation });
 export const optional = (mutation: Mutation): Change => ({ mutation, optional: true });
+export const settling = (mutation: Mutation): Change => ({ mutation, optional: true, settles: true });

@@ -46,6 +46,15 @@ export function tagDrift(
   };
 }
 
+/** The tags that an AWS resource has once the drift is corrected. */
+export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold): Tags {
+  const replaced = new Set([...Object.keys(set).map(fold), ...remove.map(fold)]);
+  return Object.fromEntries([
+    ...Object.entries(found).filter(([key]) => !replaced.has(fold(key))),
+    ...Object.entries(set),
+  ]);
+}
+
 // While an object exists, the controller removes only what it has put on a Fargate profile or role itself. Status
 // proves nothing about that, because a client may write into it what others have put there. So the profile or role
 // records, in its tags, the digests of these additions.
