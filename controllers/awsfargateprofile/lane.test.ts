@@ -22,9 +22,16 @@ const CREATED = { status: { createRequestedAt: '2026-11-20T10:00:00Z' } };
 const deleted = (name: string, hour = 10): AWSFargateProfile =>
   profile(name, { metadata: { ...createdAt(hour), ...DELETED }, ...CREATED });
 /** Returns an object that names its EKS cluster instead of a Cluster. */
-const joined = (name: string, region: string): AWSFargateProfile => ({
+const joined = (name: string, region: string, identity?: string): AWSFargateProfile => ({
   ...profile(name),
-  spec: { eksCluster: { name: EksClusterName.of('prod'), region }, selectors: [{ namespace: 'web' }] },
+  spec: {
+    eksCluster: {
+      name: EksClusterName.of('prod'),
+      region,
+      ...(identity !== undefined && { identityRef: { kind: 'AWSClusterStaticIdentity', name: identity } }),
+    },
+    selectors: [{ namespace: 'web' }],
+  },
 });
 const provisioned = (profileStatus?: string): ObjectParts => ({
   status: { initialization: { provisioned: true }, ...(profileStatus !== undefined && { profileStatus }) },
@@ -118,6 +125,11 @@ describe('Lanes', () => {
       [
         'without those of an EKS cluster of the same name in another region',
         [joined('a', 'eu-west-1'), joined('b', 'us-east-1')],
+        'b',
+      ],
+      [
+        'without those of an EKS cluster of the same name that another identity reaches, perhaps in another account',
+        [joined('a', 'eu-west-1', 'theirs'), joined('b', 'eu-west-1', 'ours')],
         'b',
       ],
     ];

@@ -24,9 +24,9 @@ interface InFlight {
   readonly seenAt: Ms;
 }
 
-/** Where the cache finds the objects of a cluster. Two regions may have EKS clusters of the same name. */
+/** Where the cache finds the objects of a cluster. Two regions or accounts may have EKS clusters of the same name. */
 interface Place extends ClusterIndex {
-  readonly region: string;
+  readonly regionAndIdentity: string;
 }
 
 interface Lane {
@@ -238,7 +238,7 @@ export class Lanes {
     if (listing.kind !== 'listed') return known;
     const order = listing.entries
       .flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
-      .filter((each) => placeOf(each)?.region === place.region && this.isEligible(each))
+      .filter((each) => placeOf(each)?.regionAndIdentity === place.regionAndIdentity && this.isEligible(each))
       .toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
     this.orders.set(textOf(place), order);
     return order;
@@ -296,9 +296,10 @@ const isSame = (one: AWSFargateProfile | undefined, other: AWSFargateProfile | u
 
 const idOf = (object: Pick<AWSFargateProfile, 'metadata'>): string => keyText(keyOf(object));
 
-const textOf = ({ index, value, region }: Place): string => `${index} ${value} ${region}`;
+const textOf = ({ index, value, regionAndIdentity }: Place): string => `${index} ${value} ${regionAndIdentity}`;
 
 function placeOf(object: NamingCluster): Place | undefined {
   const place = clusterIndexOf(object);
-  return place && { ...place, region: object.spec.eksCluster?.region ?? '' };
+  const { region = '', identityRef } = object.spec.eksCluster ?? {};
+  return place && { ...place, regionAndIdentity: [region, identityRef?.kind, identityRef?.name].join('/') };
 }

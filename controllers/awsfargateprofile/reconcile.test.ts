@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
-import { AccountId, ProfileName } from '../../api/names.ts';
+import { AccountId, ProfileName, RoleArn } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import {
@@ -36,6 +36,7 @@ import type { ObjectParts } from './testing/builders.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
+  HERE,
   POD_EXECUTION_POLICY,
   PROFILE,
   RECORDED,
@@ -426,20 +427,31 @@ describe('Reconciler', () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${ROLE.toLowerCase()}`], () => held);
     expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
-    expect(session.calls).to.deep.equal([]);
+    expect(session.calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
     release();
     await other;
     expect(requests).to.include('wake team-a/web');
     sync();
     await pass();
-    expect(session.calls).to.not.deep.equal([]);
+    expect(session.calls.join()).to.contain('CreateRole');
   });
 
-  it('locks the role names that earlier versions of Cluster API Provider AWS computed', async () => {
+  it('locks the role that an earlier version of Cluster API Provider AWS computed, if the profile uses it', async () => {
     given();
     const [, formerName = ''] = desiredOf(anObject()).identity.capaRoleNames;
+    const podExecutionRoleArn = `arn:aws:iam::${ACCOUNT}:role/${formerName}`;
+    aws.profiles.set(PROFILE, aSimulatedProfile({ podExecutionRoleArn }));
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${formerName.toLowerCase()}`], async () => {
       expect(await pass()).to.include({ reason: 'NotNow' });
+    });
+  });
+
+  it('locks no role that the object brings along', async () => {
+    const roleARN = RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/theirs`);
+    aws.roles.set('theirs', aSimulatedRole({ name: 'theirs' }));
+    given({ spec: { roleARN } });
+    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
+      expect(await pass()).to.include({ reason: 'Creating' });
     });
   });
 
@@ -501,6 +513,15 @@ describe('Reconciler', () => {
         expect(reads()).to.deep.equal([]);
         expect(reasonOf('Ready')).to.equal(reason);
       });
+
+    it('a third object that has lost its status is read first, because it may be at rest', async () => {
+      for (const name of ['a', 'b']) api.put({ metadata: { name } });
+      aws.profiles.set(PROFILE, aSimulatedProfile());
+      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+      given({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } } });
+      await pass();
+      expect(reasonOf('Ready')).to.equal('Ready');
+    });
 
     it('an object tells what EKS is changing, until EKS has changed it', async () => {
       given();

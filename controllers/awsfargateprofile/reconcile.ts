@@ -3,9 +3,10 @@ import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.t
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { describeFailure } from '../../pkg/cloud/index.ts';
-import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
+import type { Session, Sessions } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
@@ -31,7 +32,7 @@ import { entriesToRead, modeNeededBefore } from './decide/further-reads.ts';
 import { plan } from './decide/plan.ts';
 import { execute } from './execute.ts';
 import type { DesiredInputs } from './goal/desired/desired.ts';
-import { candidateNames, desiredFor } from './goal/desired/desired.ts';
+import { candidateProfiles, desiredFor, roleConflictOf } from './goal/desired/desired.ts';
 import { findRoleSharers } from './goal/desired/role-sharing.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
@@ -196,6 +197,7 @@ export class Reconciler {
       this.options;
     const { signal, logger } = context;
     const { target } = goal;
+    const { namespace } = object.metadata;
 
     const held =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
@@ -208,19 +210,21 @@ export class Reconciler {
     const facts = held && (await completeEksClusterFacts(session, object, target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
 
-    const inputs: DesiredInputs = {
+    const known = {
       ...goal,
       controlPlaneFacts: facts?.right,
       account: session.account,
       limits,
-      roleSharers: findRoleSharers(object, profiles),
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
     };
+    const inputs = { ...known, roleConflict: roleConflictOf(object, known, findRoleSharers(object, profiles)) };
     const wish = desiredFor(object, inputs);
     if (E.isLeft(wish)) return end(wish.left);
     const lane = laneOf(session.account, target.region, target.eksCluster);
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
-    const ahead = lanes.findAhead(lane, object);
+    // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
+    const isStatusLost = wish.right.recorded.lostNames.profiles.length > 0;
+    const ahead = isStatusLost ? undefined : lanes.findAhead(lane, object);
     if (ahead !== undefined) {
       const place = { account: session.account, region: target.region, eksCluster: target.eksCluster };
       const marked = await markDeletionBegun(this.options, object, place, signal);
@@ -228,11 +232,16 @@ export class Reconciler {
     }
 
     try {
-      const names = candidateNames(object, inputs, wish.right);
-      const { namespace } = object.metadata;
-      const locks = names.roles.map((name) => `${session.account}/${namespace}/${name.toLowerCase()}`);
+      const seen = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish.right));
+      if (E.isLeft(seen))
+        return await end(reasonForFailure(seen.left, callContext(target, { session, abandonment: goal.abandonment })));
+      this.noteProfiles(object, lane, seen.right);
+      const desired = desiredFor(object, inputs, seen.right.profiles);
+      if (E.isLeft(desired)) return await end(desired.left);
+      const work = { session, inputs, desired: desired.right, profiles: seen.right, lane };
+      const locks = rolesToLock(desired.right).map((role) => `${session.account}/${namespace}/${role.toLowerCase()}`);
       const pass = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.finish(await this.changeAws(object, goal, { session, inputs, names, lane }, context), goal, context),
+        this.finish(await this.changeAws(object, goal, work, context), goal, context),
       );
       return await (pass ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
     } finally {
@@ -244,24 +253,16 @@ export class Reconciler {
   private async changeAws(
     before: AWSFargateProfile,
     { target }: PursueGoal,
-    { session, inputs, names, lane }: AwsWork,
+    { session, inputs, desired, profiles, lane }: AwsWork,
     context: ReconcileContext,
   ): Promise<PassResult> {
     const { retryStore } = this.options;
     const { signal } = context;
     const stop = (reason: Reason): PassResult => ({ object: before, end: reason, isAuthenticated: true });
-    const fail = (failure: AwsFailure): PassResult =>
-      stop(reasonForFailure(failure, callContext(target, { session, abandonment: inputs.abandonment })));
-
-    const profiles = await observeProfiles(session, target.eksCluster, names.profiles);
-    if (E.isLeft(profiles)) return fail(profiles.left);
-    this.noteProfiles(before, lane, profiles.right);
-    const wanted = desiredFor(before, inputs, profiles.right.profiles);
-    if (E.isLeft(wanted)) return stop(wanted.left);
-    const desired = wanted.right;
-    const roles = await observeRoles(session, desired, profiles.right.profiles);
-    if (E.isLeft(roles)) return fail(roles.left);
-    const read = await this.readAccess(session, target, desired, { ...profiles.right, roles: roles.right }, signal);
+    const roles = await observeRoles(session, desired, profiles.profiles);
+    if (E.isLeft(roles))
+      return stop(reasonForFailure(roles.left, callContext(target, { session, abandonment: inputs.abandonment })));
+    const read = await this.readAccess(session, target, desired, { ...profiles, roles: roles.right }, signal);
     if (E.isLeft(read)) return stop(read.left);
     const observed = read.right;
 
@@ -280,10 +281,7 @@ export class Reconciler {
       retry: retryStore.handleFor(object),
       lane,
       roleUsage: new Map(),
-      roleConflictWith: (roleSharers) => {
-        const shared = desiredFor(object, { ...inputs, roleSharers }, observed.profiles);
-        return E.isRight(shared) ? shared.right.roleConflict : undefined;
-      },
+      roleConflictWith: (roleSharers) => roleConflictOf(object, inputs, roleSharers),
       signal,
     };
     const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
@@ -403,12 +401,19 @@ type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 interface AwsWork {
   readonly session: Session;
   readonly inputs: DesiredInputs;
-  readonly names: Desired['names'];
+  readonly desired: Desired;
+  readonly profiles: ObservedProfiles;
   readonly lane: string;
 }
 
 /** The name of the lane of an EKS cluster, once AWS has confirmed the account. */
 const laneOf = (account: string, region: string, eksCluster: string): string => `${account}/${region}/${eksCluster}`;
+
+/** A role that the object brings along is only used, so no pass decides about it. */
+const rolesToLock = ({ names, wanted }: Desired): Desired['names']['roles'] =>
+  wanted?.role.kind === 'existing'
+    ? names.roles.filter((name) => !isSameRoleName(name, wanted.role.name))
+    : names.roles;
 
 /** How long the object has waited for its turn. */
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>

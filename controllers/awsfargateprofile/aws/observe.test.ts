@@ -6,7 +6,7 @@ import type { Call, AwsFailure } from '../../../pkg/cloud/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { foundRoles } from '../decide/compare.ts';
-import { candidateNames, desiredFor } from '../goal/desired/desired.ts';
+import { candidateProfiles, desiredFor } from '../goal/desired/desired.ts';
 import type { Observed } from '../model/observed-state.ts';
 import {
   EKS_CLUSTER,
@@ -29,8 +29,8 @@ import { observeProfiles, observeRoles } from './observe.ts';
 /** Reads profiles and roles in the order in which a pass reads them. */
 async function observe(reader: AwsReader, object: AWSFargateProfile): Promise<E.Either<AwsFailure, Observed>> {
   const inputs = desiredInputs(isDeleting(object) ? { controlPlaneFacts: undefined } : {});
-  const names = candidateNames(object, inputs, desiredOf(object, inputs));
-  const profiles = await observeProfiles(reader, EKS_CLUSTER, names.profiles);
+  const names = candidateProfiles(object, desiredOf(object, inputs));
+  const profiles = await observeProfiles(reader, EKS_CLUSTER, names);
   if (E.isLeft(profiles)) return profiles;
   const desired = desiredFor(object, inputs, profiles.right.profiles);
   if (E.isLeft(desired)) throw new Error(desired.left.name);

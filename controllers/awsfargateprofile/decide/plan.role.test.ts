@@ -81,12 +81,12 @@ const OF_CLUSTER = { tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-north-1:11112222
 const SHARED = { name: SHARED_ROLE_NAME };
 
 const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
-  roleSharers: [
-    anObject({
-      metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
-      spec: { roleName: SHARED_ROLE_NAME, rolePath: '/theirs/' },
-    }),
-  ],
+  roleConflict: newReason('RoleSettingsConflict', {
+    name: SHARED_ROLE_NAME,
+    other: 'AWSFargateProfile team-a/older',
+    settings: ['rolePath'],
+    isProvisioned: false,
+  }),
 });
 
 const FORMER_PROFILE = ProfileName.of('former');

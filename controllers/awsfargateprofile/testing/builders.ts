@@ -160,7 +160,6 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     surplus: 'delete',
     account: ACCOUNT,
     limits: NO_LIMITS,
-    roleSharers: [],
     isCreateUnconfirmed: false,
     ...over,
   };

@@ -4,6 +4,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { entriesToRead } from '../decide/further-reads.ts';
 import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired/desired.ts';
+import { roleConflictOf } from '../goal/desired/desired.ts';
 import { Claims } from '../guards/claims.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
@@ -29,6 +30,7 @@ import {
   TARGET,
   TRUST,
   anObject,
+  desiredInputs,
   desiredOf,
 } from './builders.ts';
 import { newLanes } from './lanes.ts';
@@ -155,7 +157,7 @@ export function passStateFor(
     object,
     retry: new RetryStore(new VirtualClock()).handleFor(object),
     roleUsage: new Map(),
-    roleConflictWith: (roleSharers) => desiredOf(object, { ...over, roleSharers }).roleConflict,
+    roleConflictWith: (roleSharers) => roleConflictOf(object, desiredInputs(over), roleSharers),
     observed: seenBy(desired, aws),
     target: TARGET,
     controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },

@@ -13,7 +13,7 @@ import { entriesToRead } from '../decide/further-reads.ts';
 import { plan } from '../decide/plan.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired/desired.ts';
-import { candidateNames, desiredFor } from '../goal/desired/desired.ts';
+import { candidateProfiles, desiredFor } from '../goal/desired/desired.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';
 import { withSuccess } from '../retry/retry-state.ts';
@@ -158,20 +158,17 @@ class Simulation {
     });
     const wish = desiredFor(object, inputs);
     return isRight(wish)
-      ? this.passTowards(inputs, candidateNames(object, inputs, wish.right), object, number)
+      ? this.passTowards(inputs, candidateProfiles(object, wish.right), object, number)
       : this.endPass(wish.left);
   }
 
   private passTowards(
     inputs: DesiredInputs,
-    names: Desired['names'],
+    names: Desired['names']['profiles'],
     object: AWSFargateProfile,
     number: number,
   ): SimulatedPass {
-    const { cluster, profiles } = this.aws.observe(
-      { profiles: names.profiles, roles: [] },
-      { forBlockers: () => false },
-    );
+    const { cluster, profiles } = this.aws.observe({ profiles: names, roles: [] }, { forBlockers: () => false });
     this.retryStore.recordObservation(object, { profiles });
     if (cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
     const wanted = desiredFor(object, inputs, profiles);

@@ -9,7 +9,7 @@ import type {
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../../pkg/fargate/arns.ts';
 import type { DesiredInputs } from './desired.ts';
-import { candidateNames, desiredFor } from './desired.ts';
+import { candidateProfiles, desiredFor, roleConflictOf } from './desired.ts';
 import type { Desired, ManagedRole } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
@@ -249,7 +249,7 @@ describe('desiredFor', () => {
       });
     const conflictWith = (theirs: Partial<AWSFargateProfileSpec>, over: Partial<DesiredInputs> = {}): string => {
       const object = anObject({ spec: { roleName: RoleName.of('shared') } });
-      const { roleConflict } = desiredOf(object, { roleSharers: [older(theirs)], ...over });
+      const roleConflict = roleConflictOf(object, desiredInputs(over), [older(theirs)]);
       return roleConflict === undefined ? 'none' : messageOf(roleConflict);
     };
     const detail =
@@ -470,9 +470,7 @@ describe('desiredFor, once EKS has answered', () => {
     const desired = desiredFor(object, desiredInputs(), profiles);
     if (E.isLeft(desired)) return [desired.left.name];
     const { profile, role } = wanted(desired.right);
-    const candidates = candidateNames(object, desiredInputs(), desiredOf(object));
-    expect(candidates.profiles).to.include.members([...desired.right.names.profiles]);
-    expect(candidates.roles).to.include.members([...desired.right.names.roles]);
+    expect(candidateProfiles(object, desiredOf(object))).to.include.members([...desired.right.names.profiles]);
     return [profile.name, role.name];
   }
 
@@ -519,26 +517,17 @@ describe('desiredFor, once EKS has answered', () => {
     const inputs = desiredInputs({ controlPlaneFacts: undefined });
     const desired = desiredOfDeletion(object);
     expect(E.toUnion(desiredFor(object, inputs, tagged()))).to.deep.equal(desired);
-    expect(candidateNames(object, inputs, desired)).to.equal(desired.names);
+    expect(candidateProfiles(object, desired)).to.equal(desired.names.profiles);
   });
 });
 
-describe('candidateNames', () => {
-  const namesOf = (object: AWSFargateProfile) => candidateNames(object, desiredInputs(), desiredOf(object));
+describe('candidateProfiles', () => {
+  const namesOf = (object: AWSFargateProfile) => candidateProfiles(object, desiredOf(object));
 
-  it('are the computed names, and all names that CAPA computes for a role', () =>
-    expect(namesOf(anObject())).to.deep.equal({ profiles: [PROFILE], roles: [ROLE, FORMER_ROLE] }));
-
-  it('have no other role if the spec names the role', () => {
-    const spec = { roleName: RoleName.of('shared') };
-    expect(namesOf(anObject({ spec })).roles).to.deep.equal(['shared']);
+  it('are the recorded and the computed name if spec.profileName is absent', () => {
+    expect(namesOf(anObject())).to.deep.equal([PROFILE]);
+    expect(namesOf(anObject({ status: { profileName: ProfileName.of('kept') } }))).to.deep.equal(['kept', PROFILE]);
   });
-
-  it('have the recorded and the computed names if spec.profileName is absent', () =>
-    expect(namesOf(anObject({ status: { profileName: ProfileName.of('kept') } }))).to.deep.equal({
-      profiles: ['kept', PROFILE],
-      roles: ['prod-kept_fargate', ROLE, `${EKS_CLUSTER}-kept_fargate`, FORMER_ROLE],
-    }));
 });
 
 describe('findEmptySelectorFields', () => {

@@ -3,7 +3,7 @@ import type { AccountId, ProfileName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import { parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
-import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
+import { findProfileNameProblem, isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { NO_LIMITS, findEksClusterExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
@@ -32,8 +32,8 @@ export interface DesiredInputs {
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
-  /** Other AWSFargateProfiles of the same cluster that name the same IAM role and are not being deleted. */
-  readonly roleSharers: readonly AWSFargateProfile[];
+  /** See {@link roleConflictOf}. */
+  readonly roleConflict?: Reason | undefined;
   /**
    * Whether the result of a create request for the Fargate profile is not known, and this process first noticed the
    * request less than a minute ago.
@@ -44,7 +44,7 @@ export interface DesiredInputs {
 /**
  * Returns the state of AWS that the spec of an AWSFargateProfile asks for. If `controlPlaneFacts` is `undefined`, for
  * example because the object is being deleted, the desired state has no profile and no role. `profiles` are those that
- * EKS has under the names of {@link candidateNames}; before EKS was read, it is `undefined`.
+ * EKS has under the names of {@link candidateProfiles}; before EKS was read, it is `undefined`.
  *
  * Returns Left if AWS cannot fulfil the spec, for example because of invalid names or tags, or without a private
  * subnet.
@@ -59,27 +59,34 @@ export function desiredFor(
   return profiles === undefined ? desired : E.map((each: Desired) => withRoleInUse(each, profiles))(desired);
 }
 
+/** Returns the names under which a Fargate profile of the object may exist; EKS is asked for all of them. */
+export function candidateProfiles(object: AWSFargateProfile, { names, wanted }: Desired): readonly ProfileName[] {
+  const computed = profileNameOf(object);
+  const isAsked = wanted !== undefined && findProfileNameProblem(computed) === undefined;
+  return isAsked ? [...new Set([...names.profiles, computed])] : names.profiles;
+}
+
 /**
- * Returns the names under which a Fargate profile or role of the object may exist, whatever EKS will answer: the roles
- * are those whose locks the pass needs.
+ * Returns why an AWSFargateProfile cannot share its role with the given objects of its namespace that name the same role;
+ * `undefined` if it can.
  */
-export function candidateNames(object: AWSFargateProfile, inputs: DesiredInputs, wish: Desired): Desired['names'] {
-  if (wish.wanted === undefined) return wish.names;
-  const computed = desiredUnderName(profileNameOf(object), object, inputs);
-  const others = E.isRight(computed) ? computed.right.names : { profiles: [], roles: [] };
-  // If the role has a computed name, the existing profile may use a role with a name that an earlier version of Cluster
-  // API Provider AWS computed.
-  const { role } = wish.wanted;
-  const isComputed = role.kind === 'managed' && !role.isNamedInSpec;
-  const ofCapa = isComputed ? [wish, ...(E.isRight(computed) ? [computed.right] : [])] : [];
-  return {
-    profiles: [...new Set([...wish.names.profiles, ...others.profiles])],
-    roles: distinctRoles([
-      ...wish.names.roles,
-      ...others.roles,
-      ...ofCapa.flatMap(({ identity }) => identity.capaRoleNames),
-    ]),
-  };
+export function roleConflictOf(
+  object: AWSFargateProfile,
+  inputs: Omit<DesiredInputs, 'roleConflict'>,
+  roleSharers: readonly AWSFargateProfile[],
+): Reason | undefined {
+  if (inputs.controlPlaneFacts === undefined) return undefined;
+  const place = placeOf(inputs);
+  const location = { ...place, eksCluster: inputs.target.eksCluster };
+  const required = requiredBoundary(inputs.limits, place);
+  return roleSettingsConflict(
+    object,
+    roleSharers.filter((sharer) => isInEksCluster(sharer, object, location)),
+    {
+      controlPlaneTags: inputs.controlPlaneFacts.controlPlaneTags,
+      boundaryOf: ({ spec }) => required ?? spec.rolePermissionsBoundary,
+    },
+  );
 }
 
 /**
@@ -134,17 +141,11 @@ function desiredUnderName(
   const role = wantedRole(object, controlPlaneFacts, { identity, place, limits: inputs.limits }, profileName);
   if (E.isLeft(role)) return role;
   const names = namesWithRecorded(profile.right.name, role.right.name, common.recorded);
-  const { controlPlaneTags } = controlPlaneFacts;
-  const boundaryOf = ({ spec }: AWSFargateProfile): string | undefined =>
-    requiredBoundary(inputs.limits, place) ?? spec.rolePermissionsBoundary;
-  const location = { ...place, eksCluster: target.eksCluster };
-  const roleSharers = inputs.roleSharers.filter((sharer) => isInEksCluster(sharer, object, location));
-  const roleConflict = roleSettingsConflict(object, roleSharers, { controlPlaneTags, boundaryOf });
   return E.right({
     ...common,
     names,
     wanted: { profile: profile.right, role: role.right },
-    ...(roleConflict && { roleConflict }),
+    ...(inputs.roleConflict && { roleConflict: inputs.roleConflict }),
   });
 }
 

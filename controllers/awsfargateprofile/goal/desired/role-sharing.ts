@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { foldCase, hasNoTags, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { BY_ROLE, clusterIndexOf, rolesOf } from '../../../shared/caches.ts';
@@ -52,7 +52,7 @@ export function roleSettingsConflict(
   const name = roleNameOf(object);
   if (name === undefined) return undefined;
   const tags = tagsByFoldedKey(object, controlPlaneTags);
-  // Many objects may share the role, so this is one pass over them, and the tags of each are compared as they are.
+  // Many objects may share the role, so this is one pass over them.
   let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
   for (const other of roleSharers) {
     if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
@@ -119,13 +119,19 @@ type Tag = readonly [key: string, value: string];
  * tag keys. The first of equal keys counts, and the tags of the object count before those of the control plane.
  */
 function tagsByFoldedKey({ spec }: AWSFargateProfile, controlPlaneTags: Tags): ReadonlyMap<string, Tag> {
+  const inherited = spec.clusterName === undefined || hasNoTags(controlPlaneTags) ? NO_TAGS : controlPlaneTags;
+  const known = foldedTags.get(spec);
+  if (known?.inherited === inherited) return known.tags;
   const tags = new Map<string, Tag>();
-  const { additionalTags = {}, clusterName } = spec;
-  const inherited = clusterName === undefined ? {} : controlPlaneTags;
-  for (const tag of [...sortedEntries(additionalTags), ...sortedEntries(inherited)])
+  for (const tag of [...sortedEntries(spec.additionalTags ?? NO_TAGS), ...sortedEntries(inherited)])
     if (!tags.has(foldCase(tag[0]))) tags.set(foldCase(tag[0]), tag);
+  foldedTags.set(spec, { inherited, tags });
   return tags;
 }
+
+const NO_TAGS: Tags = {};
+/** By the spec of an object, because each pass of an object that shares a role asks for the tags of all of them. */
+const foldedTags = new WeakMap<object, { readonly inherited: Tags; readonly tags: ReadonlyMap<string, Tag> }>();
 
 const differingTags = (mine: ReadonlyMap<string, Tag>, theirs: ReadonlyMap<string, Tag>): readonly string[] =>
   [...mine]
