@@ -446,6 +446,18 @@ describe('Reconciler', () => {
     });
   });
 
+  it('sends an optional change that AWS refused again within minutes', async () => {
+    aws.profiles.set(PROFILE, aSimulatedProfile());
+    aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+    given({ spec: { additionalTags: { team: 'web' } } });
+    session.onCall = (operation) =>
+      operation === 'TagResource' ? aFailure({ code: 'AccessDeniedException', statusCode: 403 }) : undefined;
+    const next = await pass();
+    expect(next).to.include({ kind: 'after', reason: 'AccessDenied', priority: 'low' });
+    expect(next.kind === 'after' && next.delay).to.be.within(1_000, 600_000);
+    expect(reasonOf('Ready')).to.equal('Ready');
+  });
+
   it('locks no role that the object brings along', async () => {
     const roleARN = RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/theirs`);
     aws.roles.set('theirs', aSimulatedRole({ name: 'theirs' }));

@@ -86,13 +86,6 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
-/** Whether the call takes off a profile or role what the controller has put there, as its tags record. */
-export const isAdditionRemoval = (mutation: Mutation): boolean =>
-  mutation.kind === 'untagProfile' ||
-  mutation.kind === 'untagRole' ||
-  mutation.kind === 'removeBoundary' ||
-  (mutation.kind === 'detachPolicy' && !mutation.retiring);
-
 /** Whether the call creates the resource that it names. */
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';

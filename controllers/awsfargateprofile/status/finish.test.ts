@@ -10,10 +10,9 @@ import type { Execution, PassEnd, PassResult } from '../model/pass.ts';
 import { PassFinisher } from './finish.ts';
 import { withWait } from '../retry/retry-state.ts';
 import { RetryStore } from '../retry/retry-store.ts';
-import type { Mutation } from '../model/mutation.ts';
 import type { Step } from '../model/outcome.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { ROLE, aDeletedObject, aFailure, aRole, anObject, asWanted, desiredOf, observed } from '../testing/builders.ts';
+import { aDeletedObject, aFailure, aRole, anObject, asWanted, desiredOf, observed } from '../testing/builders.ts';
 import { CREATE_PROFILE, CREATE_ROLE } from '../testing/mutations.ts';
 
 const ROLE_CREATED: Step = {
@@ -132,16 +131,6 @@ describe('PassFinisher', () => {
         const next = await finish({ object, end, facts }, written);
         expect('delay' in next && next.delay).to.be.within(least, most);
       });
-
-    it('comes at once after a removal, so that no tag records what is gone', async () => {
-      const object = anObject();
-      const facts = { desired: desiredOf(object), observed: asWanted(), plan: plan(desiredOf(object), asWanted()) };
-      const untag: Mutation = { kind: 'untagRole', name: ROLE, keys: ['team'] };
-      const after = (outcome: Step['outcome']) =>
-        finish({ object, facts, ...executed('inOrder', { mutation: untag, outcome }) }, written);
-      expect(await after({ kind: 'done' })).to.include({ kind: 'backoff' });
-      expect(await after({ kind: 'failed', failure: aFailure() })).to.include({ kind: 'after', reason: 'resync' });
-    });
 
     it('comes later the longer EKS takes, at most 5.5 s', async () => {
       await nextAfter(CREATING);

@@ -2,8 +2,6 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Random } from '../../../pkg/env/random.ts';
 import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
-import { isAdditionRemoval } from '../model/mutation.ts';
-import type { Step } from '../model/outcome.ts';
 import type { CompletedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { natureOf, pollOf } from '../reasons/reasons.ts';
@@ -41,11 +39,11 @@ export class Requeues {
     state: RetryState,
     isTransit = false,
   ): Requeue {
-    // The next pass takes what this pass has removed out of the record in the tags of the profile or role.
-    if (end === 'inOrder')
-      return execution?.steps.some(isRemovalOfAddition) === true
-        ? backOff('the record of additions is too long')
-        : this.resyncLater();
+    if (end === 'inOrder') {
+      const [refused] = execution?.notices ?? [];
+      if (refused === undefined) return this.resyncLater();
+      return { kind: 'after', delay: this.delayFor(refused, state, waited), reason: refused.name, priority: 'low' };
+    }
     if (end.name === 'Conflict') return CONFLICT;
     if (end.name === 'Outdated') return backOff(end.facts.because);
     const next = { kind: 'after', delay: this.delayFor(end, state, waited), reason: end.name } as const;
@@ -71,9 +69,6 @@ export class Requeues {
     return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
   }
 }
-
-const isRemovalOfAddition = ({ mutation, outcome }: Step): boolean =>
-  outcome.kind === 'done' && isAdditionRemoval(mutation);
 
 /**
  * Other AWSFargateProfiles of the cluster wait for a pass that sees the end of a change in EKS. Retries in an outage may
