@@ -92,8 +92,11 @@ export class Lanes {
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     const [first, second] = this.orderOf(object) ?? [];
     const isBehind = first !== undefined && !isSame(first, object) && !isSame(second, object);
-    if (isBehind && this.isEligible(object) && !this.isInFlight(lane, object))
-      return this.joined(lane, object, this.findBusy(lane, object) ?? waitFor(first));
+    if (isBehind && this.isEligible(object) && !this.isInFlight(lane, object)) {
+      const busy = this.findBusy(lane, object) ?? waitFor(first);
+      // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
+      return this.joined(lane, object, busy.kind === 'wait' ? { ...busy, isOfStranger: false } : busy);
+    }
     this.going.add(idOf(object));
     return undefined;
   }
