@@ -235,14 +235,27 @@ export class Lanes {
   /** Returns the objects of a cluster that want a turn, in their order; `undefined` before the objects are listed. */
   private orderAt(place: Place): readonly AWSFargateProfile[] | undefined {
     const known = this.orders.get(textOf(place));
-    // An object that left without a word, or that was stopped since, must not hold up those behind it.
-    if (known?.slice(0, 2).every((each) => this.isStillEligible(each)) === true) return known;
+    if (known !== undefined) return this.withEligibleFirsts(place, known);
     const listing = this.options.profiles.byIndex(place.index, place.value);
-    if (listing.kind !== 'listed') return known;
+    if (listing.kind !== 'listed') return undefined;
     const order = listing.entries
       .flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
       .filter((each) => placeOf(each)?.regionAndIdentity === place.regionAndIdentity && this.isEligible(each))
       .toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
+    this.orders.set(textOf(place), order);
+    return order;
+  }
+
+  /** An object that left without a word, or that was stopped since, must not hold up those behind it. */
+  private withEligibleFirsts(place: Place, known: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] {
+    const firsts: AWSFargateProfile[] = [];
+    let looked = 0;
+    for (; firsts.length < 2 && looked < known.length; looked++) {
+      const each = known[looked];
+      if (each !== undefined && this.isStillEligible(each)) firsts.push(each);
+    }
+    if (looked === firsts.length) return known;
+    const order = [...firsts, ...known.slice(looked)];
     this.orders.set(textOf(place), order);
     return order;
   }
