@@ -99,7 +99,7 @@ test-alerts: $(INSTALLED) ## Run the tests of the alert rules with promtool; get
 	test/observability/promtool.sh
 
 .PHONY: bench
-bench: build envtest ## Measure the manager with 1 to 5,000 profiles (BENCH=burst: one part; BENCH_WRITE=1: write docs/performance.md)
+bench: build envtest ## Measure the manager with 1 to 5,000 profiles (BENCH=burst: one part)
 	node test/bench/main.ts
 
 .PHONY: lint

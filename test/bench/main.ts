@@ -6,7 +6,7 @@ import { measureLifecycle, type Lifecycle } from './parts/lifecycle.ts';
 import { measureLives } from './parts/lives.ts';
 import { measureRest } from './parts/rest.ts';
 import { BURST, SIZES } from './parts/scenarios.ts';
-import { describeSetup, writePerformanceDoc } from './performance-doc.ts';
+import { describeSetup } from './setup.ts';
 import { callTable, figureTable } from './tables.ts';
 
 const MEASURE: Readonly<Record<PartName, (options: BenchOptions) => Promise<readonly Column[]>>> = {
@@ -29,18 +29,14 @@ function measureLifecycles(lifecycles: readonly Lifecycle[]): (options: BenchOpt
 async function main(): Promise<void> {
   const options = readOptions(process.env);
   for (const part of options.parts) {
-    const head = describeSetup(options);
-    process.stdout.write(`\n## ${part}\n\n${head}\n\n`);
+    process.stdout.write(`\n## ${part}\n\n${describeSetup(options)}\n\n`);
     const runs: (readonly Column[])[] = [];
     for (let number = 1; number <= options.runs; number += 1) {
       process.stderr.write(`${part}: run ${number} of ${options.runs}\n`);
       runs.push(await MEASURE[part](options));
       if (options.runs > 1) process.stderr.write(`${figureTable(runs.at(-1) ?? [])}\n`);
     }
-    const tables = tablesOf(mediansOf(runs));
-    process.stdout.write(`${tables}\n`);
-    if (options.writes)
-      process.stdout.write(`\nWritten to ${await writePerformanceDoc(part, `${head}\n\n${tables}`)}\n`);
+    process.stdout.write(`${tablesOf(mediansOf(runs))}\n`);
   }
 }
 

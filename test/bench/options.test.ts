@@ -2,14 +2,13 @@ import { expect } from 'chai';
 import { readOptions } from './options.ts';
 
 describe('the options of the benchmark', () => {
-  it('run all parts but the longest once by default, and write nothing', () => {
+  it('run all parts but the longest once by default', () => {
     expect(readOptions({})).to.deep.equal({
       parts: ['burst', 'rest', 'large', 'fair', 'sizes'],
       runs: 1,
       scale: 1,
       nodeOptions: '',
       flags: [],
-      writes: false,
     });
   });
 
@@ -33,10 +32,4 @@ describe('the options of the benchmark', () => {
     it(`refuse ${what}`, () => {
       expect(() => readOptions(env)).to.throw('Environment:');
     });
-
-  it('refuse to write figures of fewer objects', () => {
-    expect(() => readOptions({ BENCH_SCALE: '0.1', BENCH_WRITE: '1' })).to.throw('writes no figures');
-    expect(readOptions({ BENCH_WRITE: '1' }).writes).to.equal(true);
-    expect(readOptions({ BENCH_WRITE: '0' }).writes).to.equal(false);
-  });
 });

@@ -16,8 +16,6 @@ export interface BenchOptions {
   readonly nodeOptions: string;
   /** Flags for the manager that the user of the benchmark appends to the manager's command line. */
   readonly flags: readonly string[];
-  /** Whether the benchmark writes its tables to docs/performance.md. */
-  readonly writes: boolean;
 }
 
 export const usage = `make bench measures time, AWS calls, processor time and memory of the manager. Environment:
@@ -28,7 +26,6 @@ export const usage = `make bench measures time, AWS calls, processor time and me
   BENCH_MANAGER=file      another build of the manager
   BENCH_NODE_OPTIONS=…    NODE_OPTIONS of the manager, e.g. --cpu-prof for a processor profile
   BENCH_FLAGS=…           more flags for the manager
-  BENCH_WRITE=1           write the tables into docs/performance.md
 `;
 
 /**
@@ -37,7 +34,7 @@ export const usage = `make bench measures time, AWS calls, processor time and me
  */
 export function readOptions(env: Readonly<Record<string, string | undefined>>): BenchOptions {
   const { BENCH = '', BENCH_RUNS = '1', BENCH_SCALE = '1', BENCH_NODE_OPTIONS = '', BENCH_FLAGS = '' } = env;
-  const { BENCH_MANAGER = '', BENCH_WRITE = '' } = env;
+  const { BENCH_MANAGER = '' } = env;
   const names = wordsOf(BENCH);
   const options: BenchOptions = {
     parts: PARTS.filter((name) => (names.length === 0 ? name !== 'lives' : names.includes(name))),
@@ -45,13 +42,11 @@ export function readOptions(env: Readonly<Record<string, string | undefined>>): 
     scale: Number(BENCH_SCALE),
     nodeOptions: BENCH_NODE_OPTIONS,
     flags: BENCH_FLAGS.split(' ').filter((flag) => flag !== ''),
-    writes: !['', '0'].includes(BENCH_WRITE),
     ...(BENCH_MANAGER !== '' && { managerFile: BENCH_MANAGER }),
   };
   const isKnown = names.every((name) => PARTS.some((part) => part === name));
   if (!isKnown || !Number.isInteger(options.runs) || options.runs < 1) throw new Error(usage);
   if (!(options.scale > 0 && options.scale <= 1)) throw new Error(usage);
-  if (options.writes && options.scale !== 1) throw new Error('BENCH_WRITE=1 writes no figures of BENCH_SCALE');
   return options;
 }
 
