@@ -2,7 +2,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import { describeFailure } from '../../pkg/cloud/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
@@ -27,8 +26,6 @@ import type { ObservedProfiles } from './aws/observe.ts';
 import { observeProfiles, observeRoles } from './aws/observe.ts';
 import { AccessEntryReader } from './aws/read-access-entry.ts';
 import { openSession } from './aws/session.ts';
-import { foundRoles, isRecreated } from './decide/compare.ts';
-import { entriesToRead, modeNeededBefore } from './decide/further-reads.ts';
 import { plan } from './decide/plan.ts';
 import { execute } from './execute.ts';
 import type { DesiredInputs } from './goal/desired/desired.ts';
@@ -49,23 +46,21 @@ import type { Guards } from './guards/guards.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
 import { markDeletionBegun, newPreparations, reasonForWait } from './guards/preparations.ts';
-import { isLocationNeeded, recordLocation } from './guards/record-location.ts';
+import { recordLocation } from './guards/record-location.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { describeTransit } from './model/eks-change-in-progress.ts';
-import type { Goal, Target } from './model/goal-kinds.ts';
+import type { Goal } from './model/goal-kinds.ts';
 import { isNeverBegun } from './model/location.ts';
-import type { Observed, ObservedAccessEntry } from './model/observed-state.ts';
 import type { Execution, PassResult } from './model/pass.ts';
 import type { Reason } from './reasons/reasons.ts';
-import { conditionTypeOf, isSilent, natureOf, newReason } from './reasons/reasons.ts';
+import { conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import type { RetryState } from './retry/retry-state.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import type { EventSpec } from './status/events.ts';
 import { abandonedEvents, warningFor } from './status/events.ts';
 import { PassFinisher } from './status/finish.ts';
 import { CONFLICT, DONE, backOff } from './status/requeue.ts';
-import { resumeDeletion } from './status/resume-deletion.ts';
 import { reportUndecodable } from './status/undecodable-object.ts';
 
 export interface ReconcilerOptions {
@@ -181,7 +176,7 @@ export class Reconciler {
       case 'release':
         return this.release(inputs, context);
       case 'resumeDeletion':
-        return this.resumeDeletion(object, context);
+        return this.finisher.resumeDeletion(object, context);
       case 'pursue':
         return this.pursue(object, goal, context);
     }
@@ -262,14 +257,13 @@ export class Reconciler {
     const roles = await observeRoles(session, desired, profiles.profiles);
     if (E.isLeft(roles))
       return stop(reasonForFailure(roles.left, callContext(target, { session, abandonment: inputs.abandonment })));
-    const read = await this.readAccess(session, target, desired, { ...profiles, roles: roles.right }, signal);
+    const withRoles = { ...profiles, roles: roles.right };
+    const read = await this.accessEntries.complete(session, { target, desired, observed: withRoles }, signal);
     if (E.isLeft(read)) return stop(read.left);
     const observed = read.right;
 
     const facts = { desired, observed, plan: plan(desired, observed) };
-    const object = isLocationNeeded(before, facts)
-      ? await recordLocation(this.options, before, facts, { ...desired.place, eksCluster: target.eksCluster }, signal)
-      : before;
+    const object = await recordLocation(this.options, before, facts, signal);
     if (object === undefined) return stop(newReason('Conflict', {}));
     const pass: PassState = {
       object,
@@ -294,38 +288,6 @@ export class Reconciler {
       this.claims.release(pass);
     }
     return { object: pass.object, end: execution.end, facts, execution };
-  }
-
-  /** Completes the observed state by the access entries and the authentication mode that the plan depends on. */
-  private async readAccess(
-    session: Session,
-    target: Target,
-    desired: Desired,
-    observed: Observed,
-    signal: AbortSignal,
-  ): Promise<E.Either<Reason, Observed>> {
-    const context = callContext(target, { session, abandonment: desired.abandonment });
-    const accessEntries: ObservedAccessEntry[] = [];
-    for (const principal of entriesToRead(desired, observed)) {
-      // If the role was recreated, EKS is asked again for the authentication mode of the cluster, because once status
-      // records that the access entry is right, no later pass checks the entry.
-      const role = foundRoles(observed.roles).find(({ arn, id }) => arn === principal && id !== '');
-      const asksModeAgain = role !== undefined && isRecreated(desired, role);
-      const read = await this.accessEntries.read(session, target, principal, signal, { asksModeAgain });
-      if (E.isLeft(read)) {
-        const reason = reasonForFailure(read.left, context);
-        const detail = describeFailure(read.left);
-        const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
-        return E.left(asksModeAgain && !isSilent(reason) ? newReason('RestoringRole', facts) : reason);
-      }
-      accessEntries.push(read.right);
-    }
-    const before = modeNeededBefore(desired, observed);
-    if (before === undefined) return E.right({ ...observed, accessEntries });
-    const mode = await this.accessEntries.readMode(session, target, signal, before);
-    return E.isLeft(mode)
-      ? E.left(reasonForFailure(mode.left, context))
-      : E.right({ ...observed, accessEntries, authenticationMode: mode.right });
   }
 
   /** Tells lane and memory what EKS has said about the profiles of the object. */
@@ -366,13 +328,6 @@ export class Reconciler {
     const now = await readLiveInputs(inputs, context.signal);
     const goal = goalFor(now, retryStore.clusterGoneFor(now));
     return goal.kind === 'release' ? this.finisher.release(now.object, context) : this.follow(now, goal, context);
-  }
-
-  private async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
-    const because = await resumeDeletion(this.options, object, context);
-    return because === undefined
-      ? DONE
-      : this.finisher.finish({ object, end: newReason('NotNow', { because }) }, context);
   }
 
   private forget(key: ObjectKey): Requeue {

@@ -3,11 +3,25 @@ import type { RoleArn } from '../../../api/names.ts';
 import { describeFailure, isRefused } from '../../../pkg/cloud/index.ts';
 import type { AwsFailure, Session } from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
-import type { ObservedAccessEntry } from '../model/observed-state.ts';
+import { foundRoles, isRecreated } from '../decide/compare.ts';
+import { entriesToRead, modeNeededBefore } from '../decide/further-reads.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Target } from '../model/goal-kinds.ts';
+import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
+import type { Reason } from '../reasons/reasons.ts';
+import { isSilent, newReason } from '../reasons/reasons.ts';
 import type { AskedCluster } from './authentication-mode-cache.ts';
 import { AuthenticationModes } from './authentication-mode-cache.ts';
+import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
+
+/** What the reading of an object's access entries depends on. */
+interface AccessQuestion {
+  readonly target: Target;
+  readonly desired: Desired;
+  readonly observed: Observed;
+}
 
 /** Reads EKS access entries, and the authentication mode of EKS clusters. */
 export class AccessEntryReader {
@@ -15,6 +29,36 @@ export class AccessEntryReader {
 
   constructor(clock: Clock) {
     this.modes = new AuthenticationModes(clock);
+  }
+
+  /** Completes the observed state by the access entries and the authentication mode that the plan depends on. */
+  async complete(
+    session: Session,
+    { target, desired, observed }: AccessQuestion,
+    signal: AbortSignal,
+  ): Promise<E.Either<Reason, Observed>> {
+    const context = callContext(target, { session, abandonment: desired.abandonment });
+    const accessEntries: ObservedAccessEntry[] = [];
+    for (const principal of entriesToRead(desired, observed)) {
+      // If the role was recreated, EKS is asked again for the authentication mode of the cluster, because once status
+      // records that the access entry is right, no later pass checks the entry.
+      const role = foundRoles(observed.roles).find(({ arn, id }) => arn === principal && id !== '');
+      const asksModeAgain = role !== undefined && isRecreated(desired, role);
+      const read = await this.read(session, target, principal, signal, { asksModeAgain });
+      if (E.isLeft(read)) {
+        const reason = reasonForFailure(read.left, context);
+        const detail = describeFailure(read.left);
+        const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
+        return E.left(asksModeAgain && !isSilent(reason) ? newReason('RestoringRole', facts) : reason);
+      }
+      accessEntries.push(read.right);
+    }
+    const before = modeNeededBefore(desired, observed);
+    if (before === undefined) return E.right({ ...observed, accessEntries });
+    const mode = await this.readMode(session, target, signal, before);
+    return E.isLeft(mode)
+      ? E.left(reasonForFailure(mode.left, context))
+      : E.right({ ...observed, accessEntries, authenticationMode: mode.right });
   }
 
   /**

@@ -5,19 +5,18 @@ import { isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { foundRoles, ownershipOf } from '../decide/compare.ts';
 import { locationPatch } from '../goal/metadata.ts';
-import type { KnownLocation } from '../model/location.ts';
 import { NOWHERE, locationOf } from '../model/location.ts';
 import type { AwsFacts } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the reconcile has to record the AWS location of the object in the annotation `provisioned-in`. The annotation
- * keeps the value `nowhere` while AWS has nothing of the object and the reconcile creates nothing.
+ * Whether the pass has to record the AWS location of the object in the annotation `provisioned-in`. The annotation
+ * keeps the value `nowhere` while AWS has nothing of the object and the pass creates nothing.
  *
  * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
  * name and without tags then looks like a profile of this object whose tags a user has removed.
  */
-export function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }: AwsFacts): boolean {
+function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }: AwsFacts): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
   return (
     observed.profiles.some(({ found }) => found !== undefined && ownershipOf(desired, found).kind === 'ours') ||
@@ -37,11 +36,12 @@ export function isLocationNeeded(object: AWSFargateProfile, { desired, observed,
 export async function recordLocation(
   { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },
   object: AWSFargateProfile,
-  { observed: { cluster } }: AwsFacts,
-  location: KnownLocation,
+  facts: AwsFacts,
   signal: AbortSignal,
 ): Promise<AWSFargateProfile | undefined> {
-  if (cluster === 'gone' || isDeleting(object)) return object;
+  const { desired, observed } = facts;
+  if (observed.cluster === 'gone' || isDeleting(object) || !isLocationNeeded(object, facts)) return object;
+  const location = { ...desired.place, eksCluster: desired.identity.eksCluster };
   const written = await profileWriter.patchMetadata(object, locationPatch(object, location), signal);
   if (written !== undefined && locationOf(object).kind === 'none') retryStore.recordNoCreateSent(written);
   return written;

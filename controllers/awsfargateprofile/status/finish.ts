@@ -20,7 +20,7 @@ import { attemptsOf } from '../retry/failed-profile-backoff.ts';
 import type { RequeueOptions } from './requeue.ts';
 import { CONFLICT, DONE, Requeues } from './requeue.ts';
 import type { EventSpec } from './events.ts';
-import { eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
+import { RESUMED_DELETION, eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 
 export interface FinishOptions extends RequeueOptions {
@@ -116,6 +116,17 @@ export class PassFinisher {
     this.options.lanes.refresh(object);
     const waited = waitedFor(state, reason, this.options.clock.monotonic());
     return this.requeues.after({ end: reason, waited }, state);
+  }
+
+  /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */
+  async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
+    const { findLiveBlocker, profileWriter, recordEvent } = this.options;
+    const because = await findLiveBlocker(object, context.signal);
+    if (because !== undefined) return this.finish({ object, end: newReason('NotNow', { because }) }, context);
+    context.logger.info('Resuming a deletion that clusterctl move has interrupted');
+    await profileWriter.delete(object, context.signal);
+    recordEvent(object, RESUMED_DELETION);
+    return DONE;
   }
 
   /** Removes the finalizer of an object whose AWS resources stay as they are. */
