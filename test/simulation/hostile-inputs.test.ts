@@ -68,16 +68,16 @@ const POLICY = 130 * KIB;
 /** The maximum size of an object in etcd. */
 const OBJECT = 1_500 * KIB;
 
-/** A sample must take this processor time, so that interrupts of the machine and single garbage collections do not matter. */
-const SAMPLE_MS = 8;
+/** A sample must take this processor time, so that interrupts of the machine do not matter. */
+const SAMPLE_MS = 2;
 const SAMPLES = 3;
 /**
- * How much larger the whole input is than the part. V8 stores a text of 128 KiB elsewhere than a shorter one, which alone
- * can quadruple the time, so the step is large.
+ * How much larger the whole input is than the part. V8 stores a large text elsewhere than a small one, and a busy machine
+ * has no room for it in its caches, which together can make a linear algorithm six times slower. So the step is large.
  */
-const STEP = 16;
-/** Halfway between the growth of a linear algorithm, which is the step, and of a quadratic one, which is its square. */
-const mostGrowth = (step: number): number => step ** 1.5;
+const STEP = 32;
+/** Between the growth of a linear algorithm, which is the step, and of a quadratic one, which is its square. */
+const mostGrowth = (step: number): number => step ** 1.65;
 
 async function cost(work: Work, times: number): Promise<number> {
   const before = process.cpuUsage();
@@ -100,7 +100,7 @@ async function callsOfSample(work: Work): Promise<number> {
  * too high, more samples are taken.
  */
 async function growthOf({ size, prepare }: Input, step = STEP): Promise<number> {
-  const [part, whole] = [prepare(size / step), prepare(size)];
+  const [part, whole] = [prepare(Math.floor(size / step)), prepare(size)];
   const times = await callsOfSample(part);
   let [shortest, longest] = [Infinity, Infinity];
   const isTooHigh = (): boolean => longest > mostGrowth(step) * shortest;
