@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { KubeConfig, User } from '@kubernetes/client-node';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
@@ -11,19 +10,16 @@ import { parseTimestamp } from '../../env/timestamp.ts';
 // KUBERNETES_EXEC_INFO, and reports only the stderr of a failed plugin; the second fails while the file is missing, and
 // sends requests as `system:anonymous` for a minute after it has read an empty file.
 
-/** The type of client-node's authenticators, which client-node does not export. */
-type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
-type AuthenticationOptions = Parameters<Authenticator['applyAuthentication']>[1];
+/** What a kubeconfig user authenticates with. */
+export interface Login {
+  readonly token?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly key?: string | undefined;
+}
 
-/** The names of the auth providers that kubeconfig.ts sets for a user with an exec plugin or a `tokenFile`. */
-export const EXEC_PROVIDER = 'exec-plugin';
-export const TOKEN_FILE_PROVIDER = 'token-file';
-
-const isProvidedBy = ({ authProvider }: User, name: string): boolean => fieldAt(authProvider, 'name') === name;
-const configOf = ({ authProvider }: User): unknown => fieldAt(authProvider, 'config');
-
-const setToken = (options: AuthenticationOptions, token: string): void =>
-  void Object.assign((options.headers ??= {}), { Authorization: `Bearer ${token}` });
+export interface Authenticator {
+  login(): Promise<Login>;
+}
 
 /** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
 export const codeOf = (error: unknown): string =>
@@ -41,26 +37,15 @@ const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
 const MAX_STDERR = 500;
 
-/** Why the manager cannot use the exec plugin of a kubeconfig user. */
-export const refusalOfExecPlugin = (exec: unknown): string | undefined =>
-  textAt(exec, 'interactiveMode') === 'Always'
-    ? 'the exec plugin has interactiveMode Always, but the manager has no terminal'
-    : undefined;
-
 interface Plugin {
   readonly apiVersion: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly installHint: string;
-  /** An {@link ExecCluster} if the kubeconfig has `provideClusterInfo: true`. */
-  readonly cluster: unknown;
 }
 
-interface Credential {
-  readonly token: string | undefined;
-  readonly certificate: string | undefined;
-  readonly key: string | undefined;
+interface Credential extends Login {
   /** In ms since 1970; undefined: the credential is valid until the API server refuses it. */
   readonly expires: Ms | undefined;
 }
@@ -68,29 +53,22 @@ interface Credential {
 /** Gets credentials from an exec plugin (KEP-541), e.g. `aws eks get-token`. */
 export class ExecPlugin implements Authenticator {
   private readonly clock: Clock;
+  private readonly exec: UnknownRecord;
+  private readonly cluster: unknown;
   private cached: Credential | undefined;
   private renewal: Promise<Credential> | undefined;
 
-  constructor(clock: Clock) {
+  /** `cluster` is that of {@link execClusterOf}, or undefined without `provideClusterInfo: true`. */
+  constructor(clock: Clock, exec: UnknownRecord, cluster: unknown) {
     this.clock = clock;
+    this.exec = exec;
+    this.cluster = cluster;
   }
 
-  isAuthProvider(user: User): boolean {
-    return isProvidedBy(user, EXEC_PROVIDER);
-  }
-
-  async applyAuthentication(user: User, options: AuthenticationOptions): Promise<void> {
-    const plugin = decodePlugin(configOf(user));
-    const { token, certificate, key } = await this.currentCredential(plugin);
-    if (certificate !== undefined) options.cert = certificate;
-    if (key !== undefined) options.key = key;
-    if (token !== undefined) setToken(options, token);
-  }
-
-  private async currentCredential(plugin: Plugin): Promise<Credential> {
+  async login(): Promise<Login> {
     const { cached } = this;
     if (cached !== undefined && this.remaining(cached) > RENEW_BEFORE) return cached;
-    const renewal = this.renew(plugin);
+    const renewal = this.renew();
     if (cached !== undefined && this.remaining(cached) > WAIT_BEFORE) {
       // The cached credential is still valid, and the next request starts another renewal.
       renewal.catch(() => {});
@@ -105,8 +83,8 @@ export class ExecPlugin implements Authenticator {
   }
 
   /** Runs the plugin and caches its credential. Calls that come meanwhile share the run. */
-  private renew(plugin: Plugin): Promise<Credential> {
-    this.renewal ??= this.requestCredential(plugin)
+  private renew(): Promise<Credential> {
+    this.renewal ??= this.requestCredential()
       .then((credential) => (this.cached = credential))
       .finally(() => (this.renewal = undefined));
     return this.renewal;
@@ -116,9 +94,10 @@ export class ExecPlugin implements Authenticator {
     return expires === undefined ? Number.POSITIVE_INFINITY : expires - this.clock.now();
   }
 
-  private async requestCredential(plugin: Plugin): Promise<Credential> {
-    const { apiVersion, command, cluster } = plugin;
-    const info = { apiVersion, kind: 'ExecCredential', spec: { cluster, interactive: false } };
+  private async requestCredential(): Promise<Credential> {
+    const plugin = decodePlugin(this.exec);
+    const { apiVersion, command } = plugin;
+    const info = { apiVersion, kind: 'ExecCredential', spec: { cluster: this.cluster, interactive: false } };
     const output = await this.runPlugin(plugin, { ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) });
     const credential = decodeCredential(output);
     if (credential === undefined) throw new Error(`exec plugin "${command}": printed no ExecCredential with a status`);
@@ -155,18 +134,16 @@ export class ExecPlugin implements Authenticator {
   }
 }
 
-function decodePlugin(config: unknown): Plugin {
-  const value = fieldAt(config, 'plugin');
-  if (!isRecord(value) || textAt(value, 'command') === undefined)
-    throw new Error('exec plugin: the kubeconfig names no command');
-  const env = Array.isArray(value['env']) ? value['env'].filter(isRecord) : [];
+function decodePlugin(exec: UnknownRecord): Plugin {
+  const command = textAt(exec, 'command');
+  if (command === undefined) throw new Error('exec plugin: the kubeconfig names no command');
+  const env = Array.isArray(exec['env']) ? exec['env'].filter(isRecord) : [];
   return {
-    apiVersion: textAt(value, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
-    command: textAt(value, 'command') ?? '',
-    args: Array.isArray(value['args']) ? value['args'].map(String) : [],
+    apiVersion: textAt(exec, 'apiVersion') ?? 'client.authentication.k8s.io/v1',
+    command,
+    args: Array.isArray(exec['args']) ? exec['args'].map(String) : [],
     env: Object.fromEntries(env.map((entry) => [textAt(entry, 'name') ?? '', textAt(entry, 'value') ?? ''])),
-    installHint: textAt(value, 'installHint') ?? '',
-    cluster: fieldAt(config, 'cluster'),
+    installHint: textAt(exec, 'installHint') ?? '',
   };
 }
 
@@ -191,21 +168,11 @@ function decodeCredential(output: string): Credential | undefined {
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**
- * The cluster that an exec plugin with `provideClusterInfo: true` gets in `spec.cluster` of its ExecCredential:
- * https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
+ * The cluster that an exec plugin with `provideClusterInfo: true` gets in `spec.cluster` of its ExecCredential, as from
+ * client-go: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/. The caller has checked that the
+ * file with the certificate authority exists.
  */
-export interface ExecCluster {
-  readonly server: string | undefined;
-  readonly 'tls-server-name': string | undefined;
-  readonly 'insecure-skip-tls-verify': true | undefined;
-  readonly 'certificate-authority-data': string | undefined;
-  readonly 'proxy-url': string | undefined;
-  readonly 'disable-compression': true | undefined;
-  readonly config: unknown;
-}
-
-/** As client-go gives it to exec plugins. The caller has checked that the file with the certificate authority exists. */
-export function execClusterOf(cluster: UnknownRecord): ExecCluster {
+export function execClusterOf(cluster: UnknownRecord): UnknownRecord {
   const path = textAt(cluster, 'certificate-authority');
   const extensions: readonly unknown[] = Array.isArray(cluster['extensions']) ? cluster['extensions'] : [];
   const extension = extensions.find((each) => isRecord(each) && each['name'] === EXEC_EXTENSION);
@@ -224,25 +191,26 @@ export function execClusterOf(cluster: UnknownRecord): ExecCluster {
 
 /**
  * Reads a bearer token from a file that is rotated, e.g. by the kubelet for a service account. Like client-go
- * (transport/token_source.go), TokenFile uses the last token while the file is empty or missing, and after that the field
- * `token` of the kubeconfig user. After the API server has refused a token, CredentialSource makes a new TokenFile.
+ * (transport/token_source.go), TokenFile uses the last token while the file is empty or missing, at first the field `token`
+ * of the kubeconfig user. After the API server has refused a token, CredentialSource makes a new TokenFile.
  */
 export class TokenFile implements Authenticator {
+  private readonly path: string;
   private lastToken: string | undefined;
 
-  isAuthProvider(user: User): boolean {
-    return isProvidedBy(user, TOKEN_FILE_PROVIDER);
+  /** `token` is that of the kubeconfig user. */
+  constructor(path: string, token: string | undefined) {
+    this.path = path;
+    this.lastToken = token;
   }
 
-  async applyAuthentication(user: User, options: AuthenticationOptions): Promise<void> {
-    const config = configOf(user);
+  async login(): Promise<Login> {
     try {
-      this.lastToken = tokenIn(textAt(config, 'path') ?? '');
+      this.lastToken = tokenIn(this.path);
     } catch (error) {
-      this.lastToken ??= textAt(config, 'token');
       if (this.lastToken === undefined) throw error;
     }
-    setToken(options, this.lastToken);
+    return { token: this.lastToken };
   }
 }
 

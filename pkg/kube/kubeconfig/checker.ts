@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { fieldAt, textAt } from '../../../api/record.ts';
+import { textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import { codeOf, refusalOfExecPlugin } from './authenticators.ts';
+import { codeOf } from './authenticators.ts';
 import { environmentProxies, parseHttpUrl, withoutPassword } from '../../network/environment-proxy.ts';
 
 /** A kubeconfig, or a proxy of the environment, cannot be used. */
@@ -67,8 +67,8 @@ export class Checker {
 
   /** client-node ignores some impersonation fields: the manager would act with the permissions of the user itself. */
   supported(user: UnknownRecord): void {
-    const refusal = refusalOfExecPlugin(fieldAt(user, 'exec'));
-    if (refusal !== undefined) this.fail('user', refusal);
+    if (textAt(user['exec'], 'interactiveMode') === 'Always')
+      this.fail('user', 'the exec plugin has interactiveMode Always, but the manager has no terminal');
     for (const field of ['as-uid', 'as-groups', 'as-user-extra'])
       if (user[field] !== undefined) this.fail('user', `${field} is not supported`);
   }

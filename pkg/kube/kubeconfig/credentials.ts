@@ -3,7 +3,7 @@ import type { RequestOptions } from 'node:https';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { untilAborted, withDeadline } from '../../async/deadline.ts';
 import { SingleFlight } from '../../async/single-flight.ts';
-import { ExecPlugin, TokenFile } from './authenticators.ts';
+import type { Authenticator } from './authenticators.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
 /** A token or certificate file that was rotated is read again after this time at the latest. */
@@ -26,6 +26,8 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
+type Loaded = Kubeconfig & { readonly authenticator: Authenticator | undefined };
+
 /**
  * The credentials of a kubeconfig, as client-node's KubeConfig computes them. They are cached for ten seconds, or until
  * `refresh` reloads the kubeconfig; a failure is not cached.
@@ -33,7 +35,7 @@ export interface TlsMaterial {
 export class CredentialSource {
   private readonly load: () => Kubeconfig;
   private readonly clock: Clock;
-  private kubeconfig: Kubeconfig;
+  private kubeconfig: Loaded;
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
@@ -83,7 +85,7 @@ export class CredentialSource {
     return isSame ? undefined : fresh;
   }
 
-  private async compute(kubeconfig: Kubeconfig): Promise<KubeCredentials> {
+  private async compute(kubeconfig: Loaded): Promise<KubeCredentials> {
     const at = this.clock.monotonic();
     const what = `credentials of ${kubeconfig.source}`;
     const credentials = await withDeadline(this.clock, DEADLINE, undefined, what, () => readCredentials(kubeconfig));
@@ -91,28 +93,32 @@ export class CredentialSource {
     return credentials;
   }
 
-  private reload(): Kubeconfig {
+  private reload(): Loaded {
     this.loads += 1;
     const kubeconfig = this.load();
-    kubeconfig.config.addAuthenticator(new ExecPlugin(this.clock));
-    kubeconfig.config.addAuthenticator(new TokenFile());
-    return kubeconfig;
+    return { ...kubeconfig, authenticator: kubeconfig.newAuthenticator?.(this.clock) };
   }
 }
 
-async function readCredentials({ config }: Kubeconfig): Promise<KubeCredentials> {
+async function readCredentials(kubeconfig: Loaded): Promise<KubeCredentials> {
   const options: RequestOptions = {};
-  await config.applyToHTTPSOptions(options);
-  const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
+  await kubeconfig.config.applyToHTTPSOptions(options);
+  const { token, certificate, key } = (await kubeconfig.authenticator?.login()) ?? {};
+  const { servername, rejectUnauthorized, auth } = options;
   const tls = {
-    ...material('ca', ca),
-    ...material('cert', cert),
-    ...material('key', key),
-    ...(servername === undefined ? {} : { servername }),
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...material('ca', options.ca),
+    ...material('cert', certificate ?? options.cert),
+    ...material('key', key ?? options.key),
+    ...(servername !== undefined && { servername }),
+    ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
   };
-  const basic = typeof auth === 'string' ? { authorization: `Basic ${Buffer.from(auth).toString('base64')}` } : {};
-  return { headers: { ...basic, ...headersOf(options.headers) }, tls, fingerprint: fingerprint(tls) };
+  const headers = {
+    ...(typeof auth === 'string' && { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }),
+    // The token of an exec plugin may end in a newline, which an HTTP header cannot contain.
+    ...(token !== undefined && { authorization: `Bearer ${token}`.trim() }),
+    ...headersOf(options.headers),
+  };
+  return { headers, tls, fingerprint: fingerprint(tls) };
 }
 
 function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial, 'ca' | 'cert' | 'key'> {
@@ -122,7 +128,6 @@ function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial
 function headersOf(headers: RequestOptions['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) =>
-      // The token of an exec plugin may end in a newline, which an HTTP header cannot contain.
       value === undefined ? [] : [[name.toLowerCase(), String(value).trim()]],
     ),
   );

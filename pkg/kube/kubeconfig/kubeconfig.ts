@@ -4,7 +4,8 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { parseDocument } from 'yaml';
 import { isRecord, textAt } from '../../../api/record.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import { codeOf, EXEC_PROVIDER, execClusterOf, TOKEN_FILE_PROVIDER, type ExecCluster } from './authenticators.ts';
+import type { Clock } from '../../env/clock.ts';
+import { codeOf, execClusterOf, ExecPlugin, TokenFile, type Authenticator } from './authenticators.ts';
 import { Checker, environmentProxyOf, KubeconfigError } from './checker.ts';
 
 export { KubeconfigError } from './checker.ts';
@@ -24,6 +25,8 @@ export interface KubeconfigOptions {
 /** The part of a kubeconfig that the manager uses. */
 export interface Kubeconfig {
   readonly config: KubeConfig;
+  /** Makes what authenticates the user with an exec plugin or a token file; undefined: `config` does. */
+  readonly newAuthenticator: ((clock: Clock) => Authenticator) | undefined;
   /** For messages, e.g. `kubeconfig /home/ann/.kube/config`. */
   readonly source: string;
   readonly server: URL;
@@ -38,14 +41,6 @@ interface NamedEntry {
   readonly content: UnknownRecord;
   /** The folder to which the paths in the entry are relative. */
   readonly folder: string;
-}
-
-interface MergedKubeconfig {
-  readonly source: string;
-  readonly contexts: readonly NamedEntry[];
-  readonly clusters: readonly NamedEntry[];
-  readonly users: readonly NamedEntry[];
-  readonly currentContext: string;
 }
 
 /**
@@ -103,7 +98,7 @@ function readFileIfExists(path: string): string | undefined {
 }
 
 /** When several files have an entry of the same name, that of the first file is used, as by kubectl. */
-function merge(files: readonly KubeconfigFile[]): MergedKubeconfig {
+function merge(files: readonly KubeconfigFile[]) {
   const parsed = files.map((file) => ({ file, document: parse(file) }));
   const entries = (list: string, content: string): readonly NamedEntry[] => {
     const byName = new Map<string, NamedEntry>();
@@ -153,40 +148,36 @@ const namesOf = (entries: readonly NamedEntry[]): string =>
 
 /** Mistakes in other entries than those of the current context do no harm. */
 function selectCurrentContext(
-  { source, contexts, clusters, users, currentContext }: MergedKubeconfig,
+  { source, contexts, clusters, users, currentContext }: ReturnType<typeof merge>,
   env: KubeconfigOptions['env'],
 ): Kubeconfig {
   const fail = (problem: string): never => {
     throw new KubeconfigError(`${source}: ${problem}`);
   };
+  const named = (kind: 'cluster' | 'user', entries: readonly NamedEntry[], name: string): NamedEntry =>
+    entries.find((entry) => entry.name === name) ??
+    fail(
+      `context "${currentContext}" names the ${kind} "${name}", which is not there; ${kind}s are: ${namesOf(entries)}`,
+    );
   if (currentContext === '') return fail(`current-context is not set; contexts are: ${namesOf(contexts)}`);
   const context =
     contexts.find(({ name }) => name === currentContext) ??
     fail(`current-context "${currentContext}" names no context; contexts are: ${namesOf(contexts)}`);
   const clusterName = textAt(context.content, 'cluster') ?? fail(`context "${currentContext}" names no cluster`);
-  const cluster =
-    clusters.find(({ name }) => name === clusterName) ??
-    fail(
-      `context "${currentContext}" names the cluster "${clusterName}", which is not there; clusters are: ${namesOf(clusters)}`,
-    );
+  const cluster = named('cluster', clusters, clusterName);
   const userName = textAt(context.content, 'user');
-  const user =
-    userName === undefined
-      ? { name: 'anonymous', content: {}, folder: '' }
-      : (users.find(({ name }) => name === userName) ??
-        fail(
-          `context "${currentContext}" names the user "${userName}", which is not there; users are: ${namesOf(users)}`,
-        ));
-  return buildKubeconfig({ source, cluster, user, podNamespace: undefined, env });
+  const user = userName === undefined ? ANONYMOUS : named('user', users, userName);
+  return { ...buildKubeconfig(source, cluster, user, env), podNamespace: undefined };
 }
 
-interface KubeconfigParts extends Pick<Kubeconfig, 'source' | 'podNamespace'> {
-  readonly cluster: NamedEntry;
-  readonly user: NamedEntry;
-  readonly env: KubeconfigOptions['env'];
-}
+const ANONYMOUS: NamedEntry = { name: 'anonymous', content: {}, folder: '' };
 
-function buildKubeconfig({ source, cluster, user, podNamespace, env }: KubeconfigParts): Kubeconfig {
+function buildKubeconfig(
+  source: string,
+  cluster: NamedEntry,
+  user: NamedEntry,
+  env: KubeconfigOptions['env'],
+): Omit<Kubeconfig, 'podNamespace'> {
   const checker = new Checker(source, cluster.name, user.name);
   const server = checker.server(cluster.content);
   const proxy = checker.proxy(textAt(cluster.content, 'proxy-url')) ?? environmentProxyOf(env, server);
@@ -196,33 +187,39 @@ function buildKubeconfig({ source, cluster, user, podNamespace, env }: Kubeconfi
   checker.pem('user', credentials, 'client-certificate');
   checker.pem('user', credentials, 'client-key');
   checker.supported(credentials);
+  const { newAuthenticator, rest } = splitUser(credentials, user.folder, ca);
   const config = new KubeConfig();
   config.loadFromString(
     JSON.stringify({
       clusters: [{ name: cluster.name, cluster: ca }],
-      users: [{ name: user.name, user: withProviders(credentials, user.folder, () => execClusterOf(ca)) }],
+      users: [{ name: user.name, user: rest }],
       contexts: [{ name: 'current', context: { cluster: cluster.name, user: user.name } }],
       'current-context': 'current',
     }),
   );
-  return { config, source, server, proxy, podNamespace };
+  return { config, newAuthenticator, source, server, proxy };
 }
 
-/** Turns `exec` and `tokenFile` of a user into auth providers of authenticators.ts. */
-function withProviders(user: UnknownRecord, folder: string, execCluster: () => ExecCluster): UnknownRecord {
-  const { exec, tokenFile, ...rest } = user;
+/** Separates what authenticators.ts does for a user from the `rest`, which client-node does. */
+function splitUser(
+  user: UnknownRecord,
+  folder: string,
+  cluster: UnknownRecord,
+): Pick<Kubeconfig, 'newAuthenticator'> & { readonly rest: UnknownRecord } {
+  const { exec, tokenFile, ...others } = user;
+  const { 'auth-provider': _, ...rest } = others;
   if (isRecord(exec)) {
     const command = textAt(exec, 'command') ?? '';
     // As in client-go, the command of an exec plugin is looked up in PATH if it has no slash; otherwise it is relative
     // to the kubeconfig.
     const plugin = { ...exec, command: command.includes('/') ? resolve(folder, command) : command };
-    const cluster = exec['provideClusterInfo'] === true ? execCluster() : undefined;
-    return { ...rest, 'auth-provider': { name: EXEC_PROVIDER, config: { plugin, cluster } } };
+    const info = exec['provideClusterInfo'] === true ? execClusterOf(cluster) : undefined;
+    return { rest, newAuthenticator: (clock) => new ExecPlugin(clock, plugin, info) };
   }
-  if (typeof tokenFile !== 'string' || tokenFile === '') return rest;
+  if (typeof tokenFile !== 'string' || tokenFile === '') return { rest: others, newAuthenticator: undefined };
   // As in client-go, the field `tokenFile` of a user has priority over the field `token`.
-  const { token, ...others } = rest;
-  return { ...others, 'auth-provider': { name: TOKEN_FILE_PROVIDER, config: { path: tokenFile, token } } };
+  const { token: _token, ...withoutToken } = rest;
+  return { rest: withoutToken, newAuthenticator: () => new TokenFile(tokenFile, textAt(user, 'token')) };
 }
 
 /** Removes a path when the entry has the data inline too, since client-node would prefer the path. */
@@ -253,5 +250,5 @@ function loadInCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigO
   const podNamespace = namespaceFile || env['POD_NAMESPACE'] || undefined;
   const entry = (name: string, content: UnknownRecord): NamedEntry => ({ name, content, folder: serviceAccountDir });
   const user = entry('service-account', { tokenFile });
-  return buildKubeconfig({ source, cluster: entry('in-cluster', cluster), user, podNamespace, env });
+  return { ...buildKubeconfig(source, entry('in-cluster', cluster), user, env), podNamespace };
 }
