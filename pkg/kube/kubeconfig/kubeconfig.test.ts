@@ -160,86 +160,62 @@ describe('loadKubeconfig', () => {
     expect(loadFrom(config).server.hostname).to.equal('c');
   });
 
-  const wrong: readonly [string, unknown, string | RegExp][] = [
-    ['YAML', 'a: [1', /^not YAML: .* at line 1, column \d+$/],
-    ['no map', '- a', 'not a kubeconfig: expected a map at the top'],
-    ['an empty file', '', 'not a kubeconfig: expected a map at the top'],
-    ['lists that are none', { ...twoContexts, contexts: {} }, 'contexts is not a list'],
-    [
-      'no current context',
+  const ofCluster = (problem: string, cluster: object): [unknown, string] => [
+    withCluster(cluster),
+    `cluster "prod": ${problem}`,
+  ];
+  const ofServer = (problem: string, server: string): [unknown, string] => ofCluster(`server ${problem}`, { server });
+  const ofProxy = (shown: string, url: string): [unknown, string] =>
+    ofCluster(`proxy-url "${shown}" is not a URL of http or https`, { server: 'https://prod', 'proxy-url': url });
+  const ofUser = (problem: string, user: object): [unknown, string] => [withUser(user), `user "ann": ${problem}`];
+  const plain = 'is not encrypted; insecure-skip-tls-verify: true would allow that';
+  const wrong: Readonly<Record<string, readonly [unknown, string | RegExp]>> = {
+    YAML: ['a: [1', /^not YAML: .* at line 1, column \d+$/],
+    'no map': ['- a', 'not a kubeconfig: expected a map at the top'],
+    'an empty file': ['', 'not a kubeconfig: expected a map at the top'],
+    'lists that are none': [{ ...twoContexts, contexts: {} }, 'contexts is not a list'],
+    'no current context': [
       { ...twoContexts, 'current-context': '' },
       'current-context is not set; contexts are: dev, prod',
     ],
-    [
-      'an unknown context',
+    'an unknown context': [
       { ...twoContexts, 'current-context': 'x' },
       'current-context "x" names no context; contexts are: dev, prod',
     ],
-    ['no contexts', { 'current-context': 'x' }, 'current-context "x" names no context; contexts are: (none)'],
-    [
-      'an unknown cluster',
+    'no contexts': [{ 'current-context': 'x' }, 'current-context "x" names no context; contexts are: (none)'],
+    'an unknown cluster': [
       { ...twoContexts, clusters: twoContexts.clusters.slice(0, 1) },
       'context "prod" names the cluster "prod", which is not there; clusters are: dev',
     ],
-    [
-      'an unknown user',
+    'an unknown user': [
       { ...twoContexts, users: [{ name: 'bob', user: {} }] },
       'context "prod" names the user "ann", which is not there; users are: bob',
     ],
-    ['no server', withCluster({}), 'cluster "prod": server is missing'],
-    [
-      'a server that is no URL',
-      withCluster({ server: 'prod:6443' }),
-      'cluster "prod": server "prod:6443" is not a URL of http or https',
-    ],
-    [
-      'plain HTTP',
-      withCluster({ server: 'http://prod' }),
-      'cluster "prod": server "http://prod" is not encrypted; insecure-skip-tls-verify: true would allow that',
-    ],
-    [
-      'an unreadable CA',
-      withCluster({ server: 'https://prod', 'certificate-authority': '/nowhere/ca.crt' }),
-      'cluster "prod": certificate-authority /nowhere/ca.crt cannot be read: ENOENT',
-    ],
-    [
-      'a CA that is none',
-      withCluster({ server: 'https://prod', 'certificate-authority-data': 'AAAA' }),
-      'cluster "prod": certificate-authority-data is not PEM in base64',
-    ],
-    [
-      'a proxy of another kind',
-      withCluster({ server: 'https://prod', 'proxy-url': 'socks5://x' }),
-      'cluster "prod": proxy-url "socks5://x" is not a URL of http or https',
-    ],
-    [
-      'a SOCKS proxy, without its password',
-      withCluster({ server: 'https://prod', 'proxy-url': 'socks5://ann:p@ss/word@proxy:1080' }),
-      'cluster "prod": proxy-url "socks5://***@proxy:1080" is not a URL of http or https',
-    ],
-    [
-      'a proxy without a scheme, without its password',
-      withCluster({ server: 'https://prod', 'proxy-url': 'ann:secret@proxy:1080' }),
-      'cluster "prod": proxy-url "***@proxy:1080" is not a URL of http or https',
-    ],
-    [
-      'plain HTTP, without a password',
-      withCluster({ server: 'http://ann:secret@prod' }),
-      'cluster "prod": server "http://***@prod" is not encrypted; insecure-skip-tls-verify: true would allow that',
-    ],
-    [
-      'an unreadable client key',
-      withUser({ 'client-key': '/nowhere/key' }),
-      'user "ann": client-key /nowhere/key cannot be read: ENOENT',
-    ],
-    [
-      'an exec plugin that needs a terminal',
-      withUser({ exec: { command: 'login', interactiveMode: 'Always' } }),
-      'user "ann": the exec plugin has interactiveMode Always, but the manager has no terminal',
-    ],
-    ['impersonation that would be lost', withUser({ 'as-groups': ['x'] }), 'user "ann": as-groups is not supported'],
-  ];
-  for (const [what, content, problem] of wrong)
+    'no server': ofCluster('server is missing', {}),
+    'a server that is no URL': ofServer('"prod:6443" is not a URL of http or https', 'prod:6443'),
+    'plain HTTP': ofServer(`"http://prod" ${plain}`, 'http://prod'),
+    'plain HTTP, without a password': ofServer(`"http://***@prod" ${plain}`, 'http://ann:secret@prod'),
+    'an unreadable CA': ofCluster('certificate-authority /nowhere/ca.crt cannot be read: ENOENT', {
+      server: 'https://prod',
+      'certificate-authority': '/nowhere/ca.crt',
+    }),
+    'a CA that is none': ofCluster('certificate-authority-data is not PEM in base64', {
+      server: 'https://prod',
+      'certificate-authority-data': 'AAAA',
+    }),
+    'a proxy of another kind': ofProxy('socks5://x', 'socks5://x'),
+    'a SOCKS proxy, without its password': ofProxy('socks5://***@proxy:1080', 'socks5://ann:p@ss/word@proxy:1080'),
+    'a proxy without a scheme, without its password': ofProxy('***@proxy:1080', 'ann:secret@proxy:1080'),
+    'an unreadable client key': ofUser('client-key /nowhere/key cannot be read: ENOENT', {
+      'client-key': '/nowhere/key',
+    }),
+    'an exec plugin that needs a terminal': ofUser(
+      'the exec plugin has interactiveMode Always, but the manager has no terminal',
+      { exec: { command: 'login', interactiveMode: 'Always' } },
+    ),
+    'impersonation that would be lost': ofUser('as-groups is not supported', { 'as-groups': ['x'] }),
+  };
+  for (const [what, [content, problem]] of Object.entries(wrong))
     it(`reports ${what}`, () => {
       const prefix = `kubeconfig ${join(dir, 'config')}: `;
       const message = problemOf(() => loadFrom(content));
