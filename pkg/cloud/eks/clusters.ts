@@ -5,28 +5,24 @@ import {
   DescribeClusterCommand,
 } from '@aws-sdk/client-eks';
 import type { AccessEntry, EKSClient } from '@aws-sdk/client-eks';
-import * as E from 'fp-ts/lib/Either.js';
 import type { Random } from '../../env/random.ts';
 import type { CallFactory } from '../call/call.ts';
 import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
-import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
 import type { AccessEntries, EksClusters } from './eks-api.ts';
-import { AccessEntryResponse, ClusterResponse } from './responses.ts';
+import { AccessEntryResponse, ClusterResponse, findOrMissing, FoundEntry } from './responses.ts';
 
 export function accessEntries(client: EKSClient, call: CallFactory, random: Random): AccessEntries {
   return {
-    describe: (clusterName, principalArn) => async () => {
-      const response = await call({
-        operation: 'DescribeAccessEntry',
-        kind: 'read',
-        send: async () =>
-          withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }))),
-        response: AccessEntryResponse,
-      })();
-      if (E.isRight(response)) return E.right({ kind: 'found', entry: response.right });
-      if (!isNotFound(response.left)) return response;
-      return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
-    },
+    describe: (clusterName, principalArn) =>
+      findOrMissing(
+        call({
+          operation: 'DescribeAccessEntry',
+          kind: 'read',
+          send: async () =>
+            withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }))),
+          response: FoundEntry,
+        }),
+      ),
 
     create: (clusterName, principalArn) =>
       call({

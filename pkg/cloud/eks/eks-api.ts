@@ -7,49 +7,37 @@ export interface FargateSelector {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export type ProfileStatus = 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
-
-export interface HealthIssue {
-  readonly code: string;
-  readonly message: string;
-  readonly resourceIds: readonly string[];
-}
-
 /** A list or map that EKS omits is empty. */
 export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
   readonly cluster: EksClusterName;
   /** Maybe a status that EKS has introduced later. */
-  readonly status: ProfileStatus | (string & {});
+  readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED' | (string & {});
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
-  readonly health: readonly HealthIssue[];
+  readonly health: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly resourceIds: readonly string[];
+  }[];
 }
 
-/**
- * EKS uses one error, ResourceNotFound, for a missing profile and for a missing cluster; the message distinguishes
- * them.
- */
-export type ProfileLookup =
-  | { readonly kind: 'found'; readonly profile: FargateProfile }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'clusterGone' };
+/** EKS uses one error, ResourceNotFound, for both; the message distinguishes them. */
+export type Missing = { readonly kind: 'absent' } | { readonly kind: 'clusterGone' };
+
+export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateProfile } | Missing;
 
 export type ProfileListing =
   { readonly kind: 'listed'; readonly names: readonly ProfileName[] } | { readonly kind: 'clusterGone' };
 
-export interface NewFargateProfile {
-  readonly cluster: EksClusterName;
-  readonly name: ProfileName;
-  readonly podExecutionRoleArn: RoleArn;
-  /** The ids of the subnets; empty: EKS chooses the private subnets of the cluster. */
-  readonly subnets: readonly string[];
-  readonly selectors: readonly FargateSelector[];
-  readonly tags: Readonly<Record<string, string>>;
-}
+/** Without subnets EKS chooses the private subnets of the cluster. */
+export type NewFargateProfile = Pick<
+  FargateProfile,
+  'cluster' | 'name' | 'podExecutionRoleArn' | 'subnets' | 'selectors' | 'tags'
+>;
 
 /** EKS's API for Fargate profiles. */
 export interface FargateProfiles {
@@ -82,10 +70,7 @@ export interface AccessEntry {
   readonly createdAt: Ms;
 }
 
-export type AccessEntryLookup =
-  | { readonly kind: 'found'; readonly entry: AccessEntry }
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'clusterGone' };
+export type AccessEntryLookup = { readonly kind: 'found'; readonly entry: AccessEntry } | Missing;
 
 /** EKS's API for the access entries of pod execution roles. */
 export interface AccessEntries {

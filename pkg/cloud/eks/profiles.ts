@@ -11,27 +11,27 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Random } from '../../env/random.ts';
 import { EmptyResponse, listAllPages } from '../call/responses.ts';
-import type { CallFactory } from '../call/call.ts';
-import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import type { Call, CallFactory } from '../call/call.ts';
+import { isNotFound } from '../errors/errors.ts';
 import type { FargateProfiles } from './eks-api.ts';
-import { ProfileResponse, ProfilesResponse } from './responses.ts';
+import { findOrMissing, FoundProfile, ProfileResponse, ProfilesResponse } from './responses.ts';
 
 /** The largest `maxResults` that EKS allows in ListFargateProfiles. */
 const PAGE_SIZE = 100;
 
 export function fargateProfiles(client: EKSClient, call: CallFactory, random: Random): FargateProfiles {
+  const mutate = (operation: string, send: () => Promise<unknown>): Call<void> =>
+    call({ operation, kind: 'mutation', send, response: EmptyResponse });
   return {
-    describe: (clusterName, fargateProfileName) => async () => {
-      const response = await call({
-        operation: 'DescribeFargateProfile',
-        kind: 'read',
-        send: () => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName })),
-        response: ProfileResponse,
-      })();
-      if (E.isRight(response)) return E.right({ kind: 'found', profile: response.right });
-      if (!isNotFound(response.left)) return response;
-      return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
-    },
+    describe: (clusterName, fargateProfileName) =>
+      findOrMissing(
+        call({
+          operation: 'DescribeFargateProfile',
+          kind: 'read',
+          send: () => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName })),
+          response: FoundProfile,
+        }),
+      ),
 
     list: (clusterName) => async () => {
       const response = await listAllPages({ service: 'eks', operation: 'ListFargateProfiles' }, (nextToken) =>
@@ -69,31 +69,18 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       }),
 
     delete: (clusterName, fargateProfileName) =>
-      call({
-        operation: 'DeleteFargateProfile',
-        kind: 'mutation',
-        send: () => client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName })),
-        response: EmptyResponse,
-      }),
+      mutate('DeleteFargateProfile', () =>
+        client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName })),
+      ),
 
     tag: (resourceArn, tags) =>
       Object.keys(tags).length === 0
         ? TE.right(undefined)
-        : call({
-            operation: 'TagResource',
-            kind: 'mutation',
-            send: () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } })),
-            response: EmptyResponse,
-          }),
+        : mutate('TagResource', () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }))),
 
     untag: (resourceArn, keys) =>
       keys.length === 0
         ? TE.right(undefined)
-        : call({
-            operation: 'UntagResource',
-            kind: 'mutation',
-            send: () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] })),
-            response: EmptyResponse,
-          }),
+        : mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
   };
 }

@@ -1,7 +1,19 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
+import type { Call } from '../call/call.ts';
 import type { Page } from '../call/responses.ts';
-import type { AccessEntry, EksCluster, FargateProfile } from './eks-api.ts';
+import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
+
+/** A read of one profile or access entry, whose failure may say that it or its cluster is missing. */
+export function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
+  return async () => {
+    const response = await call();
+    if (E.isRight(response) || !isNotFound(response.left)) return response;
+    return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
+  };
+}
 
 const RawProfile = s.object({
   fargateProfileName: s.text(ProfileName),
@@ -47,6 +59,8 @@ export const ProfileResponse = s.view(
   }),
 );
 
+export const FoundProfile = s.view(ProfileResponse, (profile) => ({ kind: 'found' as const, profile }));
+
 export const ProfilesResponse = s.view(
   s.object({ fargateProfileNames: s.list(s.text(ProfileName)), nextToken: s.optionalText(s.string()) }),
   ({ fargateProfileNames, nextToken }): Page<ProfileName> => ({ items: fargateProfileNames, next: nextToken }),
@@ -59,6 +73,8 @@ export const AccessEntryResponse = s.view(
   }),
   ({ accessEntry: { principalArn, type, createdAt } }): AccessEntry => ({ principalArn, type, createdAt }),
 );
+
+export const FoundEntry = s.view(AccessEntryResponse, (entry) => ({ kind: 'found' as const, entry }));
 
 export const ClusterResponse = s.view(
   s.object({

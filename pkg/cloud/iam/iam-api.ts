@@ -16,13 +16,7 @@ export interface Role {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-export interface NewRole {
-  readonly name: RoleName;
-  readonly path: string;
-  readonly trust: string;
-  readonly permissionsBoundary?: string;
-  readonly tags: Readonly<Record<string, string>>;
-}
+export type NewRole = Pick<Role, 'name' | 'path' | 'trust' | 'permissionsBoundary' | 'tags'>;
 
 /** IAM's API for roles. `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
 export interface PodExecutionRoles {
