@@ -23,6 +23,7 @@ import { podExecutionRoles } from './iam/roles.ts';
 import { Lru } from '../collections/lru.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
 import { isRegionName } from './partition.ts';
+import { rejectedCredentials } from './credentials/credentials-problem.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
 
 export interface SessionsConfig extends AwsConfig {
@@ -164,18 +165,7 @@ class IdentitySessions {
 }
 
 function toCredentialsProblem(failure: AwsFailure, identity: Whose): CredentialsProblem {
-  const words = describeFailure(failure);
-  const whose = credentialsName(identity);
-  return isCredentialsInvalid(failure)
-    ? {
-        reason: 'CredentialsInvalid',
-        message: `AWS rejects the credentials of ${whose}. AWS says: ${words}`,
-        failure,
-        whose,
-      }
-    : {
-        reason: 'AccountUnknown',
-        message: `the controller cannot find out the account of the credentials: ${words}`,
-        failure,
-      };
+  if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, credentialsName(identity));
+  const message = `the controller cannot find out the account of the credentials: ${describeFailure(failure)}`;
+  return { reason: 'AccountUnknown', message, failure };
 }

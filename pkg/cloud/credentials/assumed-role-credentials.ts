@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from '../../env/clock.ts';
 import type { AwsConfig } from '../session.ts';
-import { newCallFactory } from '../call/call.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-accounts.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
@@ -10,8 +9,9 @@ import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/sts-api.ts';
-import { assumeRole } from '../sts/sts-api.ts';
-import type { CredentialsProblem, CredentialsProblemReason } from './credentials-problem.ts';
+import { assumeRole, stsCalls } from '../sts/sts-api.ts';
+import { rejectedCredentials } from './credentials-problem.ts';
+import type { CredentialsProblem } from './credentials-problem.ts';
 
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
@@ -64,13 +64,7 @@ export function newAssumedRoleSource(
     deadline: FETCH_DEADLINE,
     async fetch(signal) {
       const credentials = await pool.get(base);
-      const call = newCallFactory(config, 'sts', {
-        rateLimitKeyPrefix: `${base.key} ${region}`,
-        signal,
-        mutationBudget: () => 0,
-        polling: false,
-        logger: config.logger.with({ region, role: role.arn }),
-      });
+      const call = stsCalls(config, base, region, signal, { role: role.arn });
       const session = await assumeRole(clients.sts, call, {
         ...role,
         durationSeconds: sessionSeconds(role, credentials),
@@ -87,15 +81,8 @@ const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: Aws
   sessionToken === undefined ? durationSeconds : Math.min(durationSeconds, MAX_CHAINED_SESSION_SECONDS);
 
 function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
-  const words = describeFailure(failure);
-  const reason = toReason(failure);
-  return reason === 'CredentialsInvalid'
-    ? { reason, message: `AWS rejects the credentials of ${baseName}. AWS says: ${words}`, failure, whose: baseName }
-    : { reason, message: `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${words}`, failure };
-}
-
-function toReason(failure: AwsFailure): CredentialsProblemReason {
-  if (isCredentialsInvalid(failure)) return 'CredentialsInvalid';
-  if (isAccessDenied(failure)) return 'AssumeRoleDenied';
-  return isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed';
+  if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, baseName);
+  const message = `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${describeFailure(failure)}`;
+  if (isAccessDenied(failure)) return { reason: 'AssumeRoleDenied', message, failure };
+  return { reason: isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed', message, failure };
 }

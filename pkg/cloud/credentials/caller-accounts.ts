@@ -4,13 +4,12 @@ import { SingleFlight } from '../../async/single-flight.ts';
 import { Lru } from '../../collections/lru.ts';
 import type { Ms } from '../../env/clock.ts';
 import type { AwsConfig } from '../session.ts';
-import { newCallFactory } from '../call/call.ts';
 import type { Clients } from '../sdk-clients.ts';
 import { newClients } from '../sdk-clients.ts';
 import { isCredentialsInvalid } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOf, stsRegionOf } from '../partition.ts';
-import { getCallerAccount } from '../sts/sts-api.ts';
+import { getCallerAccount, stsCalls } from '../sts/sts-api.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 
 export interface CallerAccountsConfig extends AwsConfig {
@@ -117,13 +116,7 @@ export class CallerAccounts {
   private lookUp(source: AwsCredentialSource, { accessKeyId }: AwsCredentials, region: string): Promise<Lookup> {
     return this.lookups.run(`${source.key} ${accessKeyId} ${region}`, undefined, async () => {
       const facts = this.factsOf(source);
-      const call = newCallFactory(this.config, 'sts', {
-        rateLimitKeyPrefix: `${source.key} ${region}`,
-        signal: this.config.signal,
-        mutationBudget: () => 0,
-        polling: false,
-        logger: this.config.logger.with({ region }),
-      });
+      const call = stsCalls(this.config, source, region, this.config.signal);
       const found = await getCallerAccount(this.clientsFor(source, facts, region).sts, call)();
       if (E.isRight(found)) facts.partition = partitionOf(region);
       return found;

@@ -1,3 +1,4 @@
+import { describeFailure } from '../errors/errors.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
 /** The reasons for which an AWS session cannot be opened. */
@@ -42,3 +43,11 @@ export interface CredentialsProblem {
   /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
   readonly missing?: string;
 }
+
+/** The problem after a `failure` for which `isCredentialsInvalid` is true. */
+export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
+  reason: 'CredentialsInvalid',
+  message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,
+  failure,
+  whose,
+});

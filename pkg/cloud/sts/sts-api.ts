@@ -1,8 +1,11 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
 import * as s from '../../../api/schema/field.ts';
+import type { LogKeys } from '../../env/logger.ts';
+import { newCallFactory } from '../call/call.ts';
 import type { CallFactory, Call } from '../call/call.ts';
-import type { AwsCredentials } from '../credentials/credential-pool.ts';
+import type { AwsCredentials, AwsCredentialSource } from '../credentials/credential-pool.ts';
+import type { AwsConfig } from '../session.ts';
 import { AccountId } from '../../../api/names.ts';
 
 export interface RoleToAssume {
@@ -16,6 +19,22 @@ export interface RoleToAssume {
   readonly inlinePolicy?: string;
   readonly policyArns: readonly string[];
 }
+
+/** All calls of STS are reads, so they need no leadership. */
+export const stsCalls = (
+  config: AwsConfig,
+  { key }: AwsCredentialSource,
+  region: string,
+  signal: AbortSignal,
+  keys: LogKeys = {},
+): CallFactory =>
+  newCallFactory(config, 'sts', {
+    rateLimitKeyPrefix: `${key} ${region}`,
+    signal,
+    mutationBudget: () => 0,
+    polling: false,
+    logger: config.logger.with({ region, ...keys }),
+  });
 
 export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAssume): Call<AwsCredentials> {
   const { arn, sessionName, durationSeconds, externalId, inlinePolicy, policyArns } = role;
