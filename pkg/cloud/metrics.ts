@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
-import { BoundedValues } from '../collections/bounded-values.ts';
 import type { Ms } from '../env/clock.ts';
 import type { CallKind } from './call/limiter.ts';
 import type { AwsService } from './errors/failure.ts';
@@ -8,34 +7,13 @@ import type { AwsService } from './errors/failure.ts';
 /** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */
 const DURATION_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export interface SentCall {
-  readonly service: AwsService;
-  readonly operation: string;
-  /** The HTTP status of the response; `undefined` if AWS did not respond. */
-  readonly statusCode: number | undefined;
-  /** `''` if the call succeeded. */
-  readonly errorCode: string;
-  readonly took: Ms;
-}
-
-/** Also a call that was not sent afterwards. */
-export interface WaitedCall {
-  readonly service: AwsService;
-  readonly kind: CallKind;
-  readonly waited: Ms;
-}
-
 export interface CredentialsInUse {
   readonly source: 'manager' | 'identity';
   /** When the credentials expire, in ms since 1970; undefined: never. */
   readonly expiresAt?: Ms;
 }
 
-export interface AwsMetrics {
-  recordCall(call: SentCall): void;
-  recordWait(call: WaitedCall): void;
-  watchCredentials(list: () => readonly CredentialsInUse[]): void;
-}
+export type AwsMetrics = ReturnType<typeof awsMetrics>;
 
 /** The buckets of the histogram of the time that AWS calls wait for the rate limiter. A call waits for at most 15 s. */
 const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
@@ -43,7 +21,7 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 const MAX_ERROR_CODES = 100;
 
 /** The names that begin with `aws_api_` are those of CAPA. */
-export function awsMetrics(registry: Registry): AwsMetrics {
+export function awsMetrics(registry: Registry) {
   const requests = new Counter({
     name: 'aws_api_requests_total',
     help: 'Requests sent to AWS, by what came of them.',
@@ -64,18 +42,32 @@ export function awsMetrics(registry: Registry): AwsMetrics {
     buckets: WAIT_BUCKETS_SECONDS,
     registers: [registry],
   });
-  const errorCodes = new BoundedValues(MAX_ERROR_CODES);
+  const errorCodes = new Set<string>();
+  const boundedCode = (code: string): string => {
+    if (errorCodes.size < MAX_ERROR_CODES) errorCodes.add(code);
+    return errorCodes.has(code) ? code : 'other';
+  };
   return {
-    recordCall: ({ service, operation, statusCode, errorCode, took }) => {
-      requests.inc({ service, operation, status_code: statusCode ?? '', error_code: errorCodes.of(errorCode) });
+    /** Without a status code, AWS has not responded. The error code of a call that succeeded is `''`. */
+    recordCall: (call: {
+      readonly service: AwsService;
+      readonly operation: string;
+      readonly statusCode: number | undefined;
+      readonly errorCode: string;
+      readonly took: Ms;
+    }): void => {
+      const { service, operation, statusCode = '', errorCode, took } = call;
+      requests.inc({ service, operation, status_code: statusCode, error_code: boundedCode(errorCode) });
       durations.observe({ service, operation }, took / 1000);
     },
-    recordWait: ({ service, kind, waited }) => waits.observe({ service, kind }, waited / 1000),
+    /** Also for a call that was not sent afterwards. */
+    recordWait: (service: AwsService, kind: CallKind, waited: Ms): void =>
+      waits.observe({ service, kind }, waited / 1000),
     watchCredentials: credentialsExpiry(registry),
   };
 }
 
-function credentialsExpiry(registry: Registry): AwsMetrics['watchCredentials'] {
+function credentialsExpiry(registry: Registry): (list: () => readonly CredentialsInUse[]) => void {
   let list: () => readonly CredentialsInUse[] = () => [];
   const gauge = new Gauge({
     name: 'capaf_aws_credentials_expiry_timestamp_seconds',
@@ -92,7 +84,5 @@ function credentialsExpiry(registry: Registry): AwsMetrics['watchCredentials'] {
     },
   });
   registry.registerMetric(gauge);
-  return (newList) => {
-    list = newList;
-  };
+  return (newList) => void (list = newList);
 }

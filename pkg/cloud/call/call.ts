@@ -89,7 +89,7 @@ export function newCallFactory(env: CallEnv, service: AwsService, context: CallC
     } catch (error) {
       return await fail(toAwsFailure({ service, operation, progress: 'stopped' }, error));
     } finally {
-      env.metrics.recordWait({ service, kind, waited: env.clock.monotonic() - askedAt });
+      env.metrics.recordWait(service, kind, env.clock.monotonic() - askedAt);
     }
 
     const attempt = new CallAttempt(env.clock, context, kind);
@@ -166,9 +166,7 @@ class CallAttempt {
   async run(send: () => Promise<unknown>): Promise<E.Either<unknown, unknown>> {
     const { signal: stop } = this.context;
     const onStop = (): void => this.controller.abort(stop.reason);
-    if (stop.aborted) {
-      return E.left(stop.reason);
-    }
+    if (stop.aborted) return E.left(stop.reason);
     stop.addEventListener('abort', onStop, { once: true });
     this.startDeadline(SIGNING_DEADLINE, 'preparing the request');
     try {
@@ -216,9 +214,7 @@ class CallAttempt {
     this.wasStoppedBeforeSending = true;
     this.controller.signal.throwIfAborted();
     const budget = this.kind === 'mutation' ? this.context.mutationBudget() : READ_DEADLINE;
-    if (!(budget > 0)) {
-      throw new Error('this manager may not change anything now: its leadership runs out');
-    }
+    if (!(budget > 0)) throw new Error('this manager may not change anything now: its leadership runs out');
     this.wasStoppedBeforeSending = false;
     return budget;
   }
@@ -257,9 +253,7 @@ function decodeResponse<A>(
 
 function metadataOf(result: E.Either<unknown, unknown>): { statusCode?: number; requestId?: string } {
   const decoded = E.isRight(result) ? ResponseMetadata.decode(result.right) : result;
-  if (E.isLeft(decoded)) {
-    return {};
-  }
+  if (E.isLeft(decoded)) return {};
   const { httpStatusCode, requestId } = decoded.right.$metadata ?? {};
   return {
     ...(httpStatusCode !== undefined && { statusCode: httpStatusCode }),
