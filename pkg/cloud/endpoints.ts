@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { parseHttpUrl } from '../network/environment-proxy.ts';
 import type { AwsService } from './errors/failure.ts';
 import { partitionOf } from './partition.ts';
 
@@ -31,18 +32,14 @@ export function parseServiceEndpoints(flag: string): E.Either<string, readonly S
   for (const group of flag === '' ? [] : flag.split(';')) {
     const colon = group.indexOf(':');
     const signingRegion = group.slice(0, Math.max(colon, 0));
-    if (!/^[a-z0-9-]+$/.test(signingRegion)) {
+    if (!/^[a-z0-9-]+$/.test(signingRegion))
       return E.left(`${quote(group)} does not begin with a signing region; the format is ${FORMAT}`);
-    }
     for (const pair of group.slice(colon + 1).split(',')) {
       const endpoint = parsePair(signingRegion, pair);
-      if (E.isLeft(endpoint)) {
-        return endpoint;
-      }
+      if (E.isLeft(endpoint)) return endpoint;
       const { service } = endpoint.right;
-      if (endpoints.some((other) => other.signingRegion === signingRegion && other.service === service)) {
+      if (endpoints.some((other) => other.signingRegion === signingRegion && other.service === service))
         return E.left(`${service} is named twice for the signing region ${signingRegion}`);
-      }
       endpoints.push(endpoint.right);
     }
   }
@@ -51,10 +48,9 @@ export function parseServiceEndpoints(flag: string): E.Either<string, readonly S
 
 function parsePair(signingRegion: string, pair: string): E.Either<string, ServiceEndpoint> {
   const [, service, url] = /^([a-z0-9.-]+)=(.+)$/.exec(pair) ?? [];
-  if (service === undefined || url === undefined) {
+  if (service === undefined || url === undefined)
     return E.left(`${quote(pair)} is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`);
-  }
-  const endpoint = parseUrl(url);
+  const endpoint = parseHttpUrl(url)?.href;
   return endpoint === undefined
     ? E.left(`${quote(url)}, the endpoint of ${service} in ${signingRegion}, is not an http or https URL`)
     : E.right({ signingRegion, service, url: endpoint });
@@ -78,13 +74,9 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
   for (const service of ['eks', 'iam', 'sts'] as const) {
     for (const variable of ['AWS_ENDPOINT_URL', `AWS_ENDPOINT_URL_${service.toUpperCase()}`]) {
       const text = ignored ? undefined : environment[variable];
-      if (text === undefined || text === '') {
-        continue;
-      }
-      const url = parseUrl(text);
-      if (url === undefined) {
-        return E.left(`${variable} is ${quote(text)}, which is not an http or https URL`);
-      }
+      if (text === undefined || text === '') continue;
+      const url = parseHttpUrl(text)?.href;
+      if (url === undefined) return E.left(`${variable} is ${quote(text)}, which is not an http or https URL`);
       configured.set(service, url);
     }
   }
@@ -99,11 +91,6 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
     fips: isTrue('AWS_USE_FIPS_ENDPOINT'),
     dualStack: isTrue('AWS_USE_DUALSTACK_ENDPOINT'),
   });
-}
-
-function parseUrl(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : undefined;
 }
 
 const quote = (text: string): string => JSON.stringify(text);

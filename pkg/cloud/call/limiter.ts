@@ -14,7 +14,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** The permission to send one AWS call. The caller must report the result of this call with `settle`. */
+/** The permission to send one AWS call. The caller must report the result of this call with `settle`, once. */
 export interface Permit {
   settle(outcome: 'completed' | 'throttled'): void;
 }
@@ -85,10 +85,7 @@ class Bucket {
 
   acquire(priority: CallPriority, signal: AbortSignal): Promise<Permit> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
+      if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => {
         this.waiters.splice(this.waiters.indexOf(waiter), 1);
         if (this.waiters.length === 0) {
@@ -118,15 +115,12 @@ class Bucket {
     this.refill();
     while (this.tokens >= WHOLE_TOKEN) {
       const waiter = this.waiters.shift();
-      if (waiter === undefined) {
-        return;
-      }
+      if (waiter === undefined) return;
       this.tokens -= 1;
       waiter.admit(this.permit());
     }
-    if (this.waiters.length > 0) {
+    if (this.waiters.length > 0)
       this.timer = this.clock.after(((1 - this.tokens) / this.rate) * SECOND, () => this.admit());
-    }
   }
 
   private refill(): void {
@@ -145,27 +139,17 @@ class Bucket {
     const sentAt = this.clock.monotonic();
     while (sentAt - (this.sent[0] ?? sentAt) > KEPT_TIMES) this.sent.shift();
     this.sent.push(sentAt);
-    let settled = false;
     return {
       settle: (outcome) => {
-        if (settled) {
-          return;
-        }
-        settled = true;
-        if (outcome === 'throttled') {
-          this.reduceRate(sentAt);
-        } else if (this.isSlowed()) {
-          this.rate = Math.min(this.limit.rate, this.rate + RECOVERY_PER_SECOND / this.rate);
-        }
+        if (outcome === 'throttled') this.reduceRate(sentAt);
+        else if (this.isSlowed()) this.rate = Math.min(this.limit.rate, this.rate + RECOVERY_PER_SECOND / this.rate);
       },
     };
   }
 
   private reduceRate(sentAt: Ms): void {
     // The call was sent before the latest cut, so it does not show that the new rate is too high.
-    if (sentAt <= this.slowedAt) {
-      return;
-    }
+    if (sentAt <= this.slowedAt) return;
     this.refill();
     const now = this.clock.monotonic();
     this.rate = Math.max(MIN_RATE, Math.min(this.rate, this.rateAround(sentAt)) * THROTTLED_RATE_FACTOR);

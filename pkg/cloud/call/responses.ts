@@ -21,17 +21,11 @@ export function listAllPages<A>(
     let token: string | undefined;
     for (;;) {
       const result: E.Either<AwsFailure, Page<A>> = await page(token)();
-      if (E.isLeft(result)) {
-        return result;
-      }
+      if (E.isLeft(result)) return result;
       items.push(...result.right.items);
       token = result.right.next;
-      if (token === undefined) {
-        return E.right(items);
-      }
-      if (seen.has(token)) {
-        return E.left({ ...of, code: 'Undecodable', message: 'the listing has no end' });
-      }
+      if (token === undefined) return E.right(items);
+      if (seen.has(token)) return E.left({ ...of, code: 'Undecodable', message: 'the listing has no end' });
       seen.add(token);
     }
   };

@@ -91,9 +91,7 @@ export class CachedCredentials {
     ) {
       return state.credentials;
     }
-    if (state.kind === 'failed' && now < state.retryNotBefore) {
-      throw state.error;
-    }
+    if (state.kind === 'failed' && now < state.retryNotBefore) throw state.error;
     // Without the signal of a caller, because later callers use the credentials too.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
@@ -132,9 +130,8 @@ export class CachedCredentials {
       // A source wraps the errors of the SDK, so a panic that it throws is a bug of the manager.
       if (isPanic(cause)) throw cause;
       // Cached credentials stay in use while they are valid, unless AWS has rejected them meanwhile.
-      if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials)) {
+      if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials))
         return this.store(previous.credentials, RETRY_INTERVAL);
-      }
       const error = cause instanceof NoCredentials ? cause : toNoCredentials(cause);
       this.state = { kind: 'failed', error, retryNotBefore: this.clock.monotonic() + RETRY_INTERVAL };
       throw error;

@@ -69,9 +69,8 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
     return { ...facts, code, message: errorMessage(thrown) };
   }
   // For the page of a proxy, the SDK throws an error of its parser, which has no `$fault` or no name.
-  if (error.$fault === undefined || error.name === undefined || error.name === UNKNOWN_NAME) {
+  if (error.$fault === undefined || error.name === undefined || error.name === UNKNOWN_NAME)
     return { ...facts, code: 'Undecodable', message: `HTTP ${statusCode} with a body that is not a response of AWS` };
-  }
   const message = error.message === undefined || UNKNOWN_MESSAGES.includes(error.message) ? '' : error.message;
   return {
     ...facts,

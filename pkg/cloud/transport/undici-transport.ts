@@ -65,11 +65,7 @@ const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 function toBody({ body }: AwsRequest): string | Uint8Array | null {
-  if (body === undefined || body === null || body === '') {
-    return null;
-  }
-  if (typeof body === 'string' || body instanceof Uint8Array) {
-    return body;
-  }
+  if (body === undefined || body === null || body === '') return null;
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
   throw new TypeError('a request of AWS whose body is neither text nor bytes');
 }
