@@ -11,10 +11,10 @@ describe('An AWS call is not sent and not counted', () => {
     harness = new CallHarness(new FakeTransport());
   });
 
-  const expectNothingSent = async (): Promise<void> => {
+  afterEach(async () => {
     expect(await harness.sumOf('aws_api_requests_total', {})).to.equal(0);
     expect(harness.clock.pendingTimers()).to.deep.equal([]);
-  };
+  });
 
   it('when there is no time left as leader', async () => {
     for (const budget of [0, -5, NaN]) {
@@ -32,7 +32,6 @@ describe('An AWS call is not sent and not counted', () => {
       expect(failure.message).to.contain('leadership');
       expect(sent).to.equal(false);
     }
-    await expectNothingSent();
   });
 
   it('when leadership is lost while the request is signed', async () => {
@@ -54,7 +53,6 @@ describe('An AWS call is not sent and not counted', () => {
     budget = 0;
     await harness.clock.advance(50);
     expect((await outcome).code).to.equal('NotDispatched');
-    await expectNothingSent();
   });
 
   it('when the time as leader runs out while the transport connects', async () => {
@@ -72,7 +70,6 @@ describe('An AWS call is not sent and not counted', () => {
     const failure = await expectFailure(call);
     expect(failure.code).to.equal('NotDispatched');
     expect(failure.message).to.contain('leadership');
-    await expectNothingSent();
   });
 
   it('when it cannot be signed in time', async () => {
@@ -84,7 +81,6 @@ describe('An AWS call is not sent and not counted', () => {
       code: 'NotPrepared',
       message: 'preparing the request: no result within 10 s',
     });
-    await expectNothingSent();
   });
 
   for (const { what, region, settings, message } of [
@@ -115,7 +111,6 @@ describe('An AWS call is not sent and not counted', () => {
         send: () => client.send(new DescribeClusterCommand({ name: 'c' })),
       });
       expect(await expectFailure(call)).to.include({ code: 'NotPrepared', message });
-      await expectNothingSent();
     });
 
   it('when the signal of its pass has aborted before', async () => {
@@ -124,7 +119,6 @@ describe('An AWS call is not sent and not counted', () => {
       code: 'NotDispatched',
       message: 'stopped',
     });
-    await expectNothingSent();
   });
 
   it('after its deadline, however late the SDK sends it', async () => {
@@ -143,7 +137,6 @@ describe('An AWS call is not sent and not counted', () => {
     await harness.clock.advance(10_000);
     await outcome;
     expect(() => late?.()).to.throw();
-    await expectNothingSent();
   });
 
   it('when the limiter delays it too long', async () => {
@@ -154,6 +147,5 @@ describe('An AWS call is not sent and not counted', () => {
     const outcome = expectFailure(harness.newCalls('eks')(requestOf('read', respondNamed)));
     await harness.clock.advance(15_000);
     expect(await outcome).to.include({ code: 'NotDispatched', message: 'the rate limit: no result within 15 s' });
-    await expectNothingSent();
   });
 });
