@@ -6,7 +6,7 @@ import { isNotFound, KubeError } from './errors.ts';
 import { keyText } from './object-key.ts';
 import { collectionPath, objectPath, query, resourceName } from './requests/paths.ts';
 import type { Transport } from './transport/transport.ts';
-import type { KubeClient, ObjectKey, Resource } from './types.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from './types.ts';
 import { watchEvents } from './requests/watch-stream.ts';
 
 /** The page size of client-go's pager. */
@@ -19,6 +19,8 @@ export interface KubeClientOptions {
 
 export function createKubeClient({ transport, clock }: KubeClientOptions): KubeClient {
   const requests = new ApiRequests(transport, clock);
+  const patch = (doing: string, path: string, type: string, body: unknown, signal: AbortSignal): Promise<KubeObject> =>
+    requests.sendForObject({ doing, method: 'PATCH', path, body, contentType: `application/${type}`, signal });
   return {
     async get(resource, key, { signal }) {
       const doing = describeRequest('getting', resource, key);
@@ -28,8 +30,8 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
 
     async list(resource, options) {
       const doing = `listing ${resourceName(resource)}`;
-      const { namespace = '', labelSelector, fieldSelector, limit, resourceVersion, signal } = options;
-      const parameters = query({ labelSelector, fieldSelector, limit, continue: options.continue, resourceVersion });
+      const { namespace = '', labelSelector, fieldSelector, limit, signal } = options;
+      const parameters = query({ labelSelector, fieldSelector, limit, continue: options.continue });
       const path = collectionPath(resource, namespace) + parameters;
       const list = await requests.sendForJson({ doing, method: 'GET', path, limit: LIST_DEADLINE, signal });
       return decodeList(doing, list);
@@ -60,28 +62,22 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return requests.sendForJson({ doing, method: 'POST', path: collectionPath(resource, ''), body: object, signal });
     },
 
-    async mergePatch(resource, key, patch, { subresource, dryRun, signal }) {
+    async mergePatch(resource, key, body, { subresource, dryRun, signal }) {
       const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;
-      const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource) + dryRunQuery(dryRun);
-      const contentType = 'application/merge-patch+json';
-      return requests.sendForObject({ doing, method: 'PATCH', path, body: patch, contentType, signal });
+      return patch(describeRequest(verb, resource, key), path, 'merge-patch+json', body, signal);
     },
 
     async jsonPatch(resource, key, operations, { signal }) {
       const doing = describeRequest('patching', resource, key);
-      const contentType = 'application/json-patch+json';
-      const path = objectPath(resource, key);
-      return requests.sendForObject({ doing, method: 'PATCH', path, body: operations, contentType, signal });
+      return patch(doing, objectPath(resource, key), 'json-patch+json', operations, signal);
     },
 
     async apply(resource, key, object, { subresource, fieldManager, signal }) {
       const verb = subresource === undefined ? 'applying' : `applying ${subresource} of`;
-      const doing = describeRequest(verb, resource, key);
       const path = objectPath(resource, key, subresource) + query({ fieldManager, force: 'true' });
       // The body is JSON, which is valid YAML.
-      const contentType = 'application/apply-patch+yaml';
-      return requests.sendForObject({ doing, method: 'PATCH', path, body: object, contentType, signal });
+      return patch(describeRequest(verb, resource, key), path, 'apply-patch+yaml', object, signal);
     },
 
     async delete(resource, key, { uid, signal }) {

@@ -36,37 +36,33 @@ export type WatchEvent =
       readonly status: { readonly code: number; readonly reason: string; readonly message: string };
     };
 
-export interface ListOptions {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+/** Undefined: all namespaces, or all objects. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface ListOptions extends Selection {
   readonly limit?: number;
-  readonly continue?: string;
-  /** Undefined: the API server returns the newest state. */
-  readonly resourceVersion?: string;
+  readonly continue?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-export interface WatchOptions {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+export interface WatchOptions extends Selection {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
   readonly signal: AbortSignal;
 }
 
-export interface PatchOptions {
-  readonly subresource?: 'status';
+export interface CreateOptions {
   /** The API server runs admission and validation, and answers as if it had stored the object. */
   readonly dryRun?: boolean;
   readonly signal: AbortSignal;
 }
 
-export interface CreateOptions {
-  /** As in {@link PatchOptions}. */
-  readonly dryRun?: boolean;
-  readonly signal: AbortSignal;
+export interface PatchOptions extends CreateOptions {
+  readonly subresource?: 'status';
 }
 
 export interface ApplyOptions {

@@ -17,9 +17,9 @@ import {
 } from './reflector-timings.ts';
 import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
-import type { KubeClient, Resource, WatchEvent } from '../types.ts';
+import type { KubeClient, ListOptions, Resource, Selection, WatchEvent } from '../types.ts';
 
-export interface ReflectorOptions {
+export interface ReflectorOptions extends Selection {
   readonly client: KubeClient;
   readonly store: Store;
   /**
@@ -30,10 +30,6 @@ export interface ReflectorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Undefined: all namespaces. */
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
 }
 
 /** How many listed objects go into the store before other work gets its turn: some milliseconds. */
@@ -126,17 +122,11 @@ export class Reflector {
         case 'resolving':
           return { kind: 'resolved', resource: await this.options.resolve(signal) };
         case 'listing':
-          return {
-            kind: 'page',
-            page: await this.options.client.list(state.resource, this.listOptions(state.continue, signal)),
-          };
+          return await this.list(state.resource, { limit: PAGE_SIZE, continue: state.continue, signal });
         case 'watching':
           return await this.nextEvent(state, signal);
         case 'comparing':
-          return {
-            kind: 'page',
-            page: await this.options.client.list(state.resource, { ...this.scope(), limit: 1, signal }),
-          };
+          return await this.list(state.resource, { limit: 1, signal });
         case 'unserved':
           // While CRDs are installed or upgraded, a kind is often served seconds later.
           await pause(clock, backoffDelay(state.misses, random), signal);
@@ -150,17 +140,10 @@ export class Reflector {
     }
   }
 
-  private listOptions(next: string | undefined, signal: AbortSignal): Parameters<KubeClient['list']>[1] {
-    return { ...this.scope(), limit: PAGE_SIZE, ...(next === undefined ? {} : { continue: next }), signal };
-  }
-
-  private scope(): Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
-    const { namespace, labelSelector, fieldSelector } = this.options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
+  private async list(resource: Resource, options: ListOptions): Promise<ReflectorInput> {
+    const { client, namespace, labelSelector, fieldSelector } = this.options;
+    const page = await client.list(resource, { namespace, labelSelector, fieldSelector, ...options });
+    return { kind: 'page', page };
   }
 
   private async nextEvent(state: Watching, signal: AbortSignal): Promise<ReflectorInput> {
@@ -173,10 +156,11 @@ export class Reflector {
   }
 
   private watch({ resource, resourceVersion }: Watching, signal: AbortSignal): OpenWatch {
-    const { client, clock, random } = this.options;
+    const { client, clock, random, namespace, labelSelector, fieldSelector } = this.options;
     const timeoutSeconds = watchTimeoutSeconds(random);
     const limit = deadline(clock, timeoutSeconds * 1000 + IDLE_MARGIN, signal, 'the watch');
-    const options = { ...this.scope(), resourceVersion, timeoutSeconds, signal: limit.signal };
+    const selection = { namespace, labelSelector, fieldSelector };
+    const options = { ...selection, resourceVersion, timeoutSeconds, signal: limit.signal };
     const events = client.watch(resource, options)[Symbol.asyncIterator]();
     return {
       events,
@@ -245,9 +229,8 @@ export class Reflector {
       logger.debug('The watch was interrupted and goes on', { ...keys, error: errorMessage(input.error) });
     if (before.kind === 'comparing' && after.kind === 'listing')
       logger.warn('The API server knows less than it did: listing anew', { ...keys, seen: before.resourceVersion });
-    if (before.kind === 'listing' && after.kind === 'watching') {
+    if (before.kind === 'listing' && after.kind === 'watching')
       logger.debug('Listed and watching', { ...keys, version: after.resource.version });
-    }
   }
 }
 

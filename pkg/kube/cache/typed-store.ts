@@ -25,21 +25,6 @@ export type TypedListing<A> =
   | { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-export interface TypedStoreReader<A> {
-  lookup(key: ObjectKey): TypedLookup<A>;
-  /** Sorted by the text `<namespace>/<name>`. */
-  list(): TypedListing<A>;
-  /** @throws RangeError for an index that the store does not have */
-  byIndex(index: string, value: string): TypedListing<A>;
-  /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
-  decode(object: KubeObject): Decoded<A>;
-  /** These members are those of the underlying store: see {@link Store}. */
-  readonly version: string | undefined;
-  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void>;
-  readonly synced: boolean;
-  readonly served: boolean;
-}
-
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
  *
@@ -50,7 +35,7 @@ export interface TypedStoreReader<A> {
  *
  * Make one view per store: a second view decodes every object a second time.
  */
-export class TypedStore<A> implements TypedStoreReader<A> {
+export class TypedStore<A> {
   private readonly store: Store;
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
@@ -86,10 +71,12 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     return lookup.kind === 'found' ? { kind: 'found', ...this.entryOf(lookup.object) } : lookup;
   }
 
+  /** Sorted by the text `<namespace>/<name>`. */
   list(): TypedListing<A> {
     return this.typed(this.store.list());
   }
 
+  /** @throws RangeError for an index that the store does not have */
   byIndex(index: string, value: string): TypedListing<A> {
     return this.typed(this.store.byIndex(index, value));
   }
@@ -98,6 +85,7 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     return this.store.whenIncludes(resourceVersion, signal);
   }
 
+  /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A> {
     const known = this.decodedObjects.get(object);
     if (known !== undefined) return known;
@@ -139,3 +127,5 @@ export class TypedStore<A> implements TypedStoreReader<A> {
     return { object, decoded: this.decode(object) };
   }
 }
+
+export type TypedStoreReader<A> = Omit<TypedStore<A>, 'unreadable'>;

@@ -9,12 +9,11 @@ function newCorrelator() {
    * Passes an occurrence to the EventCorrelator, and then updates the EventCorrelator's state as if the Event had been
    * written.
    */
-  const correlate = (message: string, more: Partial<EventOccurrence> = {}): CorrelationResult => {
+  const correlate = (message: string, more: Partial<EventOccurrence> = {}): CorrelationResult | undefined => {
     const result = correlator.correlate({ objectId: 'a', type: 'Normal', reason: 'Tested', message, ...more });
-    if (result.kind === 'create')
-      correlator.updateState(result.id, { name: `e-${result.id}`, count: 1, firstTimestamp: '' });
-    if (result.kind === 'update')
-      correlator.updateState(result.id, { ...result.recorded, count: result.recorded.count + 1 });
+    if (result === undefined) return undefined;
+    const { name, count, firstTimestamp } = result.recorded ?? { name: `e-${result.id}`, count: 0, firstTimestamp: '' };
+    correlator.updateState(result.id, { name, count: count + 1, firstTimestamp });
     return result;
   };
   return { clock, correlate, correlator };
@@ -24,7 +23,7 @@ describe('EventCorrelator', () => {
   it('counts a repeated event on the existing one', () => {
     const { correlate } = newCorrelator();
     const first = correlate('same');
-    expect(first).to.include({ kind: 'create', message: 'same' });
+    expect(first).to.include({ recorded: undefined, message: 'same' });
     for (let count = 1; count < 5; count++) expect(correlate('same')).to.have.nested.property('recorded.count', count);
   });
 
@@ -33,30 +32,25 @@ describe('EventCorrelator', () => {
     const long = 'x'.repeat(1_000);
     const first = correlate(long);
     expect(first).to.have.property('id').with.lengthOf.at.most(44);
-    expect(correlate(`${long}y`)).to.include({ kind: 'create' });
-    expect(correlate(long)).to.include({ kind: 'update', id: first.kind === 'create' ? first.id : '' });
+    expect(correlate(`${long}y`)).to.include({ recorded: undefined });
+    expect(correlate(long)).to.include({ id: first?.id }).and.have.nested.property('recorded.count', 1);
   });
 
   it('creates separate events for different objects, types, reasons or messages', () => {
     const { correlate } = newCorrelator();
-    const kinds = [
-      correlate('same'),
-      correlate('other'),
-      correlate('same', { reason: 'Other' }),
-      correlate('same', { type: 'Warning' }),
-      correlate('same', { objectId: 'b' }),
-    ].map(({ kind }) => kind);
-    expect(kinds).to.deep.equal(['create', 'create', 'create', 'create', 'create']);
+    for (const more of [{}, { message: 'other' }, { reason: 'Other' }, { type: 'Warning' }, { objectId: 'b' }] as const)
+      expect(correlate('same', more), JSON.stringify(more)).to.include({ recorded: undefined });
   });
 
   it('combines events from the tenth message of one reason within ten minutes', () => {
     const { correlate } = newCorrelator();
     for (let i = 0; i < 9; i++)
-      expect(correlate(`request ${i}`)).to.include({ kind: 'create', message: `request ${i}` });
+      expect(correlate(`request ${i}`)).to.include({ recorded: undefined, message: `request ${i}` });
     const tenth = correlate('request 9');
-    expect(tenth).to.include({ kind: 'create', message: '(combined from similar events): request 9' });
+    expect(tenth).to.include({ recorded: undefined, message: '(combined from similar events): request 9' });
     const eleventh = correlate('request 10');
-    expect(eleventh).to.include({ kind: 'update', message: '(combined from similar events): request 10' });
+    expect(eleventh).to.include({ message: '(combined from similar events): request 10' });
+    expect(eleventh).to.have.nested.property('recorded.count', 1);
     expect(correlate('request 11')).to.have.nested.property('recorded.count', 2);
     expect(correlate('alone', { reason: 'Other' })).to.include({ message: 'alone' });
   });
@@ -72,18 +66,18 @@ describe('EventCorrelator', () => {
 
   it('allows an object 25 events of a type, then one every five minutes', async () => {
     const { correlate, clock } = newCorrelator();
-    for (let i = 0; i < 25; i++) expect(correlate('same').kind).to.not.equal('skip');
-    expect(correlate('same').kind).to.equal('skip');
-    expect(correlate('same', { type: 'Warning' }).kind).to.equal('create');
-    expect(correlate('same', { objectId: 'b' }).kind).to.equal('create');
+    for (let i = 0; i < 25; i++) expect(correlate('same')).to.not.equal(undefined);
+    expect(correlate('same')).to.equal(undefined);
+    expect(correlate('same', { type: 'Warning' })).to.include({ recorded: undefined });
+    expect(correlate('same', { objectId: 'b' })).to.include({ recorded: undefined });
     await clock.advance(299_999);
-    expect(correlate('same').kind).to.equal('skip');
+    expect(correlate('same')).to.equal(undefined);
     await clock.advance(1);
-    expect(correlate('same').kind).to.equal('update');
-    expect(correlate('same').kind).to.equal('skip');
+    expect(correlate('same')?.recorded).to.not.equal(undefined);
+    expect(correlate('same')).to.equal(undefined);
     await clock.advance(30 * 300_000);
-    for (let i = 0; i < 25; i++) expect(correlate('same').kind).to.not.equal('skip');
-    expect(correlate('same').kind).to.equal('skip');
+    for (let i = 0; i < 25; i++) expect(correlate('same')).to.not.equal(undefined);
+    expect(correlate('same')).to.equal(undefined);
   });
 
   it('forgets objects that no longer exist, fifty at a time, and no others', () => {
@@ -91,9 +85,9 @@ describe('EventCorrelator', () => {
     const gone = Array.from({ length: 50 }, (_, number) => `gone-${number}`);
     for (const objectId of [...gone, 'kept']) for (let i = 0; i < 25; i++) correlate('same', { objectId });
     for (const objectId of gone.slice(1)) correlator.forget(objectId);
-    expect(correlate('same', { objectId: 'gone-1' }).kind).to.equal('skip');
+    expect(correlate('same', { objectId: 'gone-1' })).to.equal(undefined);
     correlator.forget('gone-0');
-    for (const objectId of gone) expect(correlate('same', { objectId }).kind).to.equal('create');
-    expect(correlate('same', { objectId: 'kept' }).kind).to.equal('skip');
+    for (const objectId of gone) expect(correlate('same', { objectId })).to.include({ recorded: undefined });
+    expect(correlate('same', { objectId: 'kept' })).to.equal(undefined);
   });
 });

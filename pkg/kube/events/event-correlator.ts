@@ -35,11 +35,12 @@ export interface RecordedEvent {
   readonly firstTimestamp: string;
 }
 
-export type CorrelationResult =
-  /** Too many Events of the same type were written about the same object. */
-  | { readonly kind: 'skip' }
-  | { readonly kind: 'create'; readonly id: string; readonly message: string }
-  | { readonly kind: 'update'; readonly id: string; readonly message: string; readonly recorded: RecordedEvent };
+/** Without `recorded` the API server has no such Event yet. */
+export interface CorrelationResult {
+  readonly id: string;
+  readonly message: string;
+  readonly recorded: RecordedEvent | undefined;
+}
 
 interface TokenBucket {
   readonly tokens: number;
@@ -64,11 +65,11 @@ export class EventCorrelator {
     this.clock = clock;
   }
 
-  correlate(occurrence: EventOccurrence): CorrelationResult {
+  /** Undefined: too many Events of the same type were written about the same object. */
+  correlate(occurrence: EventOccurrence): CorrelationResult | undefined {
     const { id, message } = this.aggregate(occurrence);
-    if (!this.takeToken(idOf(occurrence.objectId, occurrence.type))) return { kind: 'skip' };
-    const recorded = this.recorded.get(id);
-    return recorded === undefined ? { kind: 'create', id, message } : { kind: 'update', id, message, recorded };
+    if (!this.takeToken(idOf(occurrence.objectId, occurrence.type))) return undefined;
+    return { id, message, recorded: this.recorded.get(id) };
   }
 
   /** Remembers an Event that the API server has accepted. */
@@ -84,10 +85,7 @@ export class EventCorrelator {
     this.gone.clear();
   }
 
-  private aggregate({ objectId, type, reason, message }: EventOccurrence): {
-    readonly id: string;
-    readonly message: string;
-  } {
+  private aggregate({ objectId, type, reason, message }: EventOccurrence): Omit<CorrelationResult, 'recorded'> {
     const now = this.clock.monotonic();
     const id = idOf(objectId, type, reason);
     const known = this.similar.get(id);

@@ -71,13 +71,8 @@ export class EventWriter implements EventRecorder {
   }
 
   record(object: InvolvedObject, type: EventType, reason: string, message: string): void {
-    const queued = {
-      object,
-      type,
-      reason,
-      message: truncateMessage(toPrintableLine(message)),
-      at: this.options.clock.now(),
-    };
+    const shown = truncateMessage(toPrintableLine(message));
+    const queued = { object, type, reason, message: shown, at: this.options.clock.now() };
     if (this.hasEnded || this.queue.length >= MAX_QUEUED) {
       const why = this.hasEnded ? 'the manager has stopped' : 'too many are waiting';
       this.options.logger.warn('An event was dropped', { ...keysOf(queued), why });
@@ -132,7 +127,7 @@ export class EventWriter implements EventRecorder {
     const { clock, random, logger } = this.options;
     const { object, type, reason, message } = queued;
     const result = this.correlator.correlate({ objectId: idOf(object), type, reason, message });
-    if (result.kind === 'skip') return;
+    if (result === undefined) return;
     // Every attempt uses the same name, so that an Event whose response was lost is not stored twice.
     let eventName: string | undefined;
     const name = (): string => (eventName ??= this.newName(queued));
@@ -151,12 +146,10 @@ export class EventWriter implements EventRecorder {
 
   private async writeOnce(
     queued: Queued,
-    result: Exclude<CorrelationResult, { kind: 'skip' }>,
+    { id, message, recorded }: CorrelationResult,
     name: () => string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { id, message } = result;
-    const recorded = result.kind === 'update' ? result.recorded : undefined;
     const count = (recorded?.count ?? 0) + 1;
     const lastTimestamp = formatTimestamp(queued.at);
     if (recorded !== undefined) {
@@ -218,7 +211,7 @@ export class EventWriter implements EventRecorder {
       reason,
       message,
       ...times,
-      source: { component, ...(instance === '' ? {} : { host: instance }) },
+      source: { component, ...(instance !== '' && { host: instance }) },
       reportingComponent: component,
       reportingInstance: instance,
     };

@@ -133,8 +133,6 @@ export class FakeApiServer implements Transport {
           : json(200, this.page(target, url.searchParams));
       case 'POST':
         return json(201, shown(this.storage.create(kind, key.namespace, bodyOf(request))));
-      case 'PUT':
-        return json(200, shown(this.storage.replace(kind, key, bodyOf(request), subresource)));
       case 'PATCH':
         if (request.headers['content-type'] !== 'application/merge-patch+json') return text(415, 'only merge patches');
         return json(200, shown(this.storage.mergePatch(kind, key, bodyOf(request), subresource)));

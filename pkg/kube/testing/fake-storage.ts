@@ -140,8 +140,7 @@ export class FakeStorage {
 
   /** A PUT. */
   replace(kind: FakeKind, key: ObjectKey, body: FakeJson, subresource?: 'status'): KubeObject {
-    const known = this.require(kind, key);
-    return this.write(kind, known, body, subresource);
+    return this.write(kind, this.require(kind, key), body, subresource);
   }
 
   mergePatch(kind: FakeKind, key: ObjectKey, patch: unknown, subresource?: 'status'): KubeObject {
@@ -164,7 +163,7 @@ export class FakeStorage {
             `${field === 'uid' ? 'UID' : 'ResourceVersion'} in object meta: ${metadata[field]}`,
         );
     if ((metadata.finalizers ?? []).length === 0) {
-      this.removeForGood(kind, known);
+      this.commit(kind, 'DELETED', known, known);
       return undefined;
     }
     if (metadata.deletionTimestamp !== undefined) return known;
@@ -192,9 +191,8 @@ export class FakeStorage {
     const object = this.admit(kind, known, this.combine(kind, known, body, subresource));
     if (jsonEqual(object, known)) return known;
     refuseNewFinalizers(kind, known, object);
-    if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0) {
-      return this.removeForGood(kind, object, known);
-    }
+    if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0)
+      return this.commit(kind, 'DELETED', object, known);
     return this.commit(kind, 'MODIFIED', object, known);
   }
 
@@ -235,10 +233,6 @@ export class FakeStorage {
     const known = this.get(kind, key);
     if (known === undefined) throw new FakeStorageError(404, 'NotFound', `${idOf(kind)} "${key.name}" not found`);
     return known;
-  }
-
-  private removeForGood(kind: FakeKind, object: KubeObject, previous = object): KubeObject {
-    return this.commit(kind, 'DELETED', object, previous);
   }
 
   private commit(

@@ -1,6 +1,6 @@
 import type { Logger } from '../../env/logger.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface TransportRequest {
   readonly method: Method;
@@ -29,11 +29,6 @@ export interface Transport {
   /** `host:port` of the API server, for metrics and messages. */
   readonly host: string;
   send(request: TransportRequest): Promise<TransportResponse>;
-}
-
-export interface ClosableTransport extends Transport {
-  /** Aborts open requests and closes all connections. */
-  close(): Promise<void>;
 }
 
 export type CountRequest = (labels: {

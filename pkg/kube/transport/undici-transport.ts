@@ -4,7 +4,7 @@ import { newDispatcher } from '../../network/dispatcher.ts';
 import { exchange, joinHeaderValues } from '../../network/exchange.ts';
 import { CredentialSource, type KubeCredentials } from '../kubeconfig/credentials.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
-import type { ClosableTransport, Transport, TransportRequest, TransportResponse } from './transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 /** Each watch occupies one connection; workers and the writer of Events use the others. */
 const MAX_CONNECTIONS = 64;
@@ -22,12 +22,14 @@ export interface ConnectOptions {
   readonly clock: Clock;
 }
 
-export interface ApiServerConnections extends ClosableTransport {
+export interface ApiServerConnections extends Transport {
   /**
    * Connections of their own: requests of workers that hang, for example in a webhook, can occupy all others, and the
    * leader must renew its lease even then.
    */
   readonly forLease: Transport;
+  /** Aborts open requests and closes all connections. */
+  close(): Promise<void>;
 }
 
 /**
@@ -50,7 +52,7 @@ export function connect({ load, clock }: ConnectOptions): ApiServerConnections {
   };
 }
 
-class PooledTransport implements ClosableTransport {
+class PooledTransport implements Transport {
   readonly host: string;
   private readonly source: CredentialSource;
   private readonly connections: number;

@@ -4,20 +4,16 @@ import { parse, stringify } from 'yaml';
 import { systemClock } from '../../../pkg/env/system.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
 import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
-import {
-  observeRequests,
-  type ClosableTransport,
-  type TransportRequest,
-} from '../../../pkg/kube/transport/transport.ts';
+import { observeRequests, type TransportRequest } from '../../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
+import { connect, type ApiServerConnections } from '../../../pkg/kube/transport/undici-transport.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
 /** A client of `pkg/kube` that is connected to an API server through a TCP proxy. */
 export interface Connected {
   readonly client: KubeClient;
-  readonly transport: ClosableTransport;
+  readonly transport: ApiServerConnections;
   readonly proxy: TcpProxy;
   /** The method and path of each request that the client has made so far, e.g. `GET /api/v1/…`. */
   readonly requests: string[];
