@@ -13,6 +13,9 @@ import { Workqueue } from './queue/workqueue.ts';
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });
 const done: Requeue = { kind: 'done' };
 
+/** The environments of a test, each of which is stopped after the test. */
+const environments: World[] = [];
+
 /** The environment of a test: a running controller on a virtual clock. */
 class World {
   readonly clock = new VirtualClock();
@@ -45,6 +48,7 @@ class World {
       metrics: metrics.controller('awsfargateprofile'),
     });
     beforeStart(this.stopping);
+    environments.push(this);
     this.running = controller.run(this.stopping.signal).then(() => void (this.stopped = true));
   }
 
@@ -91,6 +95,8 @@ function scripted(...script: readonly (Requeue | Error | (() => Requeue))[]): {
 }
 
 describe('The controller', () => {
+  afterEach(() => Promise.all(environments.splice(0).map((environment) => environment.stop())));
+
   it('passes the key and a logger with the object and the reconcileID to the reconciler', async () => {
     const seen: { key: ObjectKey; context: ReconcileContext }[] = [];
     const environment = new World(() => async (one, context) => {
@@ -114,7 +120,6 @@ describe('The controller', () => {
       name: 'a',
       reconcileID: ids[0],
     });
-    await environment.stop();
   });
 
   it('forgets a key that is done', async () => {
@@ -126,7 +131,6 @@ describe('The controller', () => {
     await environment.clock.advance(5);
     expect(at).to.deep.equal([0, 5, 10, 15]);
     expect(await environment.result('success')).to.equal(2);
-    await environment.stop();
   });
 
   it('adds the key again after the requested delay and resets its backoff', async () => {
@@ -140,7 +144,6 @@ describe('The controller', () => {
     await environment.clock.advance(60_000);
     expect(at).to.deep.equal([0, 5, 30_005, 30_010]);
     expect(await environment.result('requeue_after')).to.equal(1);
-    await environment.stop();
   });
 
   for (const again of [
@@ -156,7 +159,6 @@ describe('The controller', () => {
       expect(await environment.result('requeue')).to.equal(3);
       expect(await environment.count('reconcile_errors_total')).to.equal(0);
       expect(environment.logger.linesWith('Reconciler error')).to.deep.equal([]);
-      await environment.stop();
     });
 
   it('counts and logs an error, and retries with backoff', async () => {
@@ -173,7 +175,6 @@ describe('The controller', () => {
       problem,
       problem,
     ]);
-    await environment.stop();
   });
 
   it('does not retry a terminal error until the object changes', async () => {
@@ -188,7 +189,6 @@ describe('The controller', () => {
     environment.queue.add(key('a'));
     await environment.clock.settle();
     expect(at).to.have.length(2);
-    await environment.stop();
   });
 
   it('counts a panic and retries with backoff', async () => {
@@ -204,7 +204,6 @@ describe('The controller', () => {
     expect(await environment.count('reconcile_panics_total')).to.equal(2);
     expect(await environment.count('reconcile_errors_total')).to.equal(2);
     expect(environment.logger.linesWith('Observed a panic')).to.have.length(2);
-    await environment.stop();
   });
 
   it('handles a reconciler that throws synchronously', async () => {
@@ -214,7 +213,6 @@ describe('The controller', () => {
     environment.queue.add(key('a'));
     await environment.clock.advance(20);
     expect(await environment.count('reconcile_errors_total')).to.equal(3);
-    await environment.stop();
   });
 
   it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {
@@ -249,7 +247,6 @@ describe('The controller', () => {
     expect(most).to.equal(3);
     expect(await environment.result('success')).to.equal(6);
     expect(await environment.count('active_workers')).to.equal(0);
-    await environment.stop();
   });
 
   it('reconciles a key with high priority first', async () => {
@@ -264,7 +261,6 @@ describe('The controller', () => {
     for (const name of ['a', 'b', 'c']) environment.queue.add(key(name));
     await environment.clock.advance(500);
     expect(begun).to.deep.equal(['polled', 'a', 'polled', 'b', 'c']);
-    await environment.stop();
   });
 
   it('stops when the running reconciles have returned, and begins no other', async () => {

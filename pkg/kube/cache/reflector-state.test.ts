@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Ms } from '../../env/clock.ts';
 import { KubeError } from '../errors.ts';
 import { initialState, step } from './reflector-state.ts';
 import type { ReflectorInput, ReflectorState, Watching } from './reflector-state.ts';
@@ -14,18 +15,16 @@ const interrupted = failure(0, 'Interrupted');
 const expired = failure(410, 'Expired');
 const notServed = failure(404, 'NotServed');
 const unreadable = failure(0, 'Undecodable');
+const due: ReflectorInput = { kind: 'due' };
+const ended: ReflectorInput = { kind: 'ended' };
 
-const listing: ReflectorState = {
-  kind: 'listing',
-  resource: widgets,
-  collected: [widget('a', '1')],
-  continue: 'page-2',
-  failures: 2,
-  misses: 1,
-};
+const resource = widgets;
+const unserved: ReflectorState = { kind: 'unserved', failures: 0, misses: 4 };
+const page2 = { collected: [widget('a', '1')], continue: 'page-2' };
+const listing: ReflectorState = { kind: 'listing', resource, ...page2, failures: 2, misses: 1 };
 const watching: Watching = {
   kind: 'watching',
-  resource: widgets,
+  resource,
   resourceVersion: '10',
   healthySince: 0,
   openedAt: 0,
@@ -33,14 +32,8 @@ const watching: Watching = {
   failures: 3,
   misses: 0,
 };
-
-const comparing: ReflectorState = {
-  kind: 'comparing',
-  resource: widgets,
-  resourceVersion: '10',
-  failures: 4,
-  misses: 0,
-};
+const silent: Watching = { ...watching, isWithoutEvents: true };
+const comparing: ReflectorState = { kind: 'comparing', resource, resourceVersion: '10', failures: 4, misses: 0 };
 
 /**
  * Describes a state of the reflector as text. For example, `backingOff#4 → comparing(10)` is the backoff after four
@@ -63,104 +56,41 @@ function textOf(state: ReflectorState): string {
 }
 
 describe('step', () => {
-  const rows: readonly [string, ReflectorState, ReflectorInput, Ms: number, string, string | undefined][] = [
-    [
-      'the kind is served',
-      initialState,
-      { kind: 'resolved', resource: widgets },
-      0,
-      'listing(from the start, 0)',
-      undefined,
-    ],
-    [
-      'the kind is not served',
-      initialState,
-      { kind: 'resolved', resource: undefined },
-      0,
-      'unserved(1)',
-      'markUnserved',
-    ],
-    ['discovery failed', initialState, unreachable, 0, 'backingOff#1 → resolving', undefined],
-    ['the delay is over', { kind: 'unserved', failures: 0, misses: 4 }, { kind: 'due' }, 0, 'resolving', undefined],
-    ['another page', listing, page('5', ['b'], 'page-3'), 0, 'listing(page-3, 2)', undefined],
-    ['the last page', listing, page('5', ['b']), 0, 'watching(5)', 'replaceAll a,b @5'],
-    ['a page failed', listing, unreachable, 0, 'backingOff#3 → listing(page-2, 1)', undefined],
-    ['a page expired', listing, expired, 0, 'backingOff#3 → listing(from the start, 0)', undefined],
-    ['the kind is no longer served', listing, notServed, 0, 'unserved(2)', 'markUnknown'],
-    ['an event', watching, event('MODIFIED', 'b', '11'), 0, 'watching(11)', 'upsert b @11'],
-    ['a deleted event', watching, event('DELETED', 'b', '12'), 0, 'watching(12)', 'remove b @12'],
-    ['a bookmark', watching, bookmark('13'), 0, 'watching(13)', 'advance @13'],
-    ['the watch ended', watching, { kind: 'ended' }, 10, 'watching(10)', undefined],
-    [
-      'the watch ended at once without an event',
-      { ...watching, isWithoutEvents: true },
-      { kind: 'ended' },
-      999,
-      'backingOff#4 → comparing(10)',
-      undefined,
-    ],
-    [
-      'the watch ended after a second without an event',
-      { ...watching, isWithoutEvents: true },
-      { kind: 'ended' },
-      1_000,
-      'watching(10)',
-      undefined,
-    ],
-    ['no answer', watching, unreachable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
-    [
-      'no answer after two healthy minutes',
-      watching,
-      unreachable,
-      120_000,
-      'backingOff#1 → listing(from the start, 0)',
-      undefined,
-    ],
-    ['a refusal', watching, overloaded, 0, 'backingOff#4 → comparing(10)', undefined],
-    ['the server has a newer version', comparing, page('11', ['a']), 0, 'watching(10)', undefined],
-    ['the server has the same version', comparing, page('10', ['a'], 'page-2'), 0, 'watching(10)', undefined],
-    ['the server has an older version', comparing, page('9', ['a']), 0, 'listing(from the start, 0)', undefined],
-    ['no answer', comparing, unreachable, 0, 'backingOff#5 → listing(from the start, 0)', undefined],
-    ['a refusal', comparing, overloaded, 0, 'backingOff#5 → comparing(10)', undefined],
-    ['the kind is no longer served', comparing, notServed, 0, 'unserved(1)', 'markUnknown'],
-    ['an interrupted watch', watching, interrupted, 0, 'comparing(10)', undefined],
-    [
-      'an interrupted watch without an event',
-      { ...watching, isWithoutEvents: true },
-      interrupted,
-      1_000,
-      'comparing(10)',
-      undefined,
-    ],
-    [
-      'a watch interrupted at once',
-      { ...watching, isWithoutEvents: true },
-      interrupted,
-      999,
-      'backingOff#4 → comparing(10)',
-      undefined,
-    ],
-    ['an expired version', watching, expired, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
-    ['an unreadable event', watching, unreadable, 0, 'backingOff#4 → listing(from the start, 0)', undefined],
-    [
-      'an error event of reason Expired',
-      watching,
-      errorEvent(410, 'Expired'),
-      0,
-      'backingOff#4 → listing(from the start, 0)',
-      undefined,
-    ],
-    [
-      'an error event of another reason',
-      watching,
-      errorEvent(500, 'InternalError'),
-      0,
-      'backingOff#4 → listing(from the start, 0)',
-      undefined,
-    ],
-    ['the kind is no longer served', watching, notServed, 0, 'unserved(1)', 'markUnknown'],
+  const rows: readonly [string, ReflectorState, ReflectorInput, string, effect?: string | undefined, now?: Ms][] = [
+    ['the kind is served', initialState, { kind: 'resolved', resource }, 'listing(from the start, 0)'],
+    ['it is not served', initialState, { kind: 'resolved', resource: undefined }, 'unserved(1)', 'markUnserved'],
+    ['discovery failed', initialState, unreachable, 'backingOff#1 → resolving'],
+    ['the delay is over', unserved, due, 'resolving'],
+    ['another page', listing, page('5', ['b'], 'page-3'), 'listing(page-3, 2)'],
+    ['the last page', listing, page('5', ['b']), 'watching(5)', 'replaceAll a,b @5'],
+    ['a page failed', listing, unreachable, 'backingOff#3 → listing(page-2, 1)'],
+    ['a page expired', listing, expired, 'backingOff#3 → listing(from the start, 0)'],
+    ['the kind is no longer served', listing, notServed, 'unserved(2)', 'markUnknown'],
+    ['an event', watching, event('MODIFIED', 'b', '11'), 'watching(11)', 'upsert b @11'],
+    ['a deleted event', watching, event('DELETED', 'b', '12'), 'watching(12)', 'remove b @12'],
+    ['a bookmark', watching, bookmark('13'), 'watching(13)', 'advance @13'],
+    ['the watch ended', watching, ended, 'watching(10)', undefined, 10],
+    ['the watch ended at once without an event', silent, ended, 'backingOff#4 → comparing(10)', undefined, 999],
+    ['the watch ended after a second without an event', silent, ended, 'watching(10)', undefined, 1_000],
+    ['no answer', watching, unreachable, 'backingOff#4 → listing(from the start, 0)'],
+    ['no answer later', watching, unreachable, 'backingOff#1 → listing(from the start, 0)', undefined, 120_000],
+    ['a refusal', watching, overloaded, 'backingOff#4 → comparing(10)'],
+    ['the server has a newer version', comparing, page('11', ['a']), 'watching(10)'],
+    ['the server has the same version', comparing, page('10', ['a'], 'page-2'), 'watching(10)'],
+    ['the server has an older version', comparing, page('9', ['a']), 'listing(from the start, 0)'],
+    ['no answer', comparing, unreachable, 'backingOff#5 → listing(from the start, 0)'],
+    ['a refusal', comparing, overloaded, 'backingOff#5 → comparing(10)'],
+    ['the kind is no longer served', comparing, notServed, 'unserved(1)', 'markUnknown'],
+    ['an interrupted watch', watching, interrupted, 'comparing(10)'],
+    ['an interrupted watch without an event', silent, interrupted, 'comparing(10)', undefined, 1_000],
+    ['a watch interrupted at once', silent, interrupted, 'backingOff#4 → comparing(10)', undefined, 999],
+    ['an expired version', watching, expired, 'backingOff#4 → listing(from the start, 0)'],
+    ['an unreadable event', watching, unreadable, 'backingOff#4 → listing(from the start, 0)'],
+    ['an expiry as an event', watching, errorEvent(410, 'Expired'), 'backingOff#4 → listing(from the start, 0)'],
+    ['an error as an event', watching, errorEvent(500, 'InternalError'), 'backingOff#4 → listing(from the start, 0)'],
+    ['the kind is no longer served', watching, notServed, 'unserved(1)', 'markUnknown'],
   ];
-  for (const [what, state, input, now, expected, effect] of rows)
+  for (const [what, state, input, expected, effect, now = 0] of rows)
     it(`${state.kind}: ${what}`, () => {
       const transition = step(state, input, now);
       expect(textOf(transition.state)).to.equal(expected);
@@ -169,15 +99,9 @@ describe('step', () => {
 
   it('repeats the failed operation after the backoff, and resets the times of the new watch', () => {
     const { state: backingOff } = step(watching, overloaded, 200_000);
-    const { state: comparingAgain } = step(backingOff, { kind: 'due' }, 200_900);
+    const { state: comparingAgain } = step(backingOff, due, 200_900);
     const { state: resumed } = step(comparingAgain, page('10', []), 201_000);
-    expect(resumed).to.deep.equal({
-      ...watching,
-      failures: 1,
-      healthySince: 201_000,
-      openedAt: 201_000,
-      isWithoutEvents: true,
-    });
+    expect(resumed).to.deep.equal({ ...silent, failures: 1, healthySince: 201_000, openedAt: 201_000 });
     const { state: again } = step(resumed, unreachable, 202_000);
     expect(again.failures).to.equal(2);
   });
@@ -187,7 +111,7 @@ describe('step', () => {
   });
 
   it('throws for an input that does not belong to the state', () => {
-    expect(() => step(initialState, { kind: 'ended' }, 0)).to.throw(TypeError, 'resolving cannot take the input ended');
+    expect(() => step(initialState, ended, 0)).to.throw(TypeError, 'resolving cannot take the input ended');
   });
 });
 

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { keyFor, newFakeApiEnvironment, widgetKind } from '../testing/fixtures.ts';
-import { startReflector, startSyncedReflector } from '../testing/running-reflector.ts';
+import { startReflector, startSyncedReflector, stopReflectors } from '../testing/running-reflector.ts';
 
 describe('Reflector for a kind that is installed, removed or served in another version', () => {
+  afterEach(stopReflectors);
+
   it('reports that a kind is not served, and lists it within seconds of its installation', async () => {
     const environment = newFakeApiEnvironment();
     environment.server.unserve('widgets');
@@ -18,7 +20,6 @@ describe('Reflector for a kind that is installed, removed or served in another v
     environment.make('a');
     await running.clock.advance(3_200);
     expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-    await running.stop();
   });
 
   it('repeats the discovery of a kind that is not served with growing delays, up to 15 to 30 s', async () => {
@@ -29,7 +30,6 @@ describe('Reflector for a kind that is installed, removed or served in another v
     const atFirst = environment.server.requests.length;
     await running.clock.advance(600_000);
     expect(environment.server.requests.length - atFirst).to.be.within(20, 40);
-    await running.stop();
   });
 
   it('reports no deletions for a kind that is removed, and only the difference when it is served again', async () => {
@@ -50,7 +50,6 @@ describe('Reflector for a kind that is installed, removed or served in another v
     await running.clock.advance(60_000);
     expect(running.changes).to.deep.equal(['-b']);
     expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-    await running.stop();
   });
 
   it('switches to another version of the kind within seconds, without reporting deletions', async () => {
@@ -66,6 +65,5 @@ describe('Reflector for a kind that is installed, removed or served in another v
     expect(running.changes).to.deep.equal(['~a']);
     expect(running.store.lookup(keyFor('a'))).to.have.nested.property('object.apiVersion', 'example.org/v2');
     expect(running.server.requests.at(-1)?.path).to.match(/^\/apis\/example.org\/v2\/widgets\?watch=true/);
-    await running.stop();
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { newFakeApiEnvironment } from '../testing/fixtures.ts';
 import type { RunningReflector } from '../testing/running-reflector.ts';
-import { startSyncedReflector } from '../testing/running-reflector.ts';
+import { startSyncedReflector, stopReflectors } from '../testing/running-reflector.ts';
 
 const MINUTE = 60_000;
 
@@ -14,10 +14,7 @@ describe('the outage of a Reflector', () => {
     expect(running.reflector.outage(), 'while the watch is open').to.equal(undefined);
     expect(running.reflector.outdatedFor()).to.equal(0);
   });
-  afterEach(async () => {
-    running.server.intercept = () => undefined;
-    await running.stop();
-  });
+  afterEach(stopReflectors);
 
   it('is reported after three minutes without a watch, with the error, and ends with the next watch', async () => {
     running.server.intercept = () => new Error('connect ECONNREFUSED 127.0.0.1:6443');

@@ -2,9 +2,17 @@ import { expect } from 'chai';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { json, text } from '../testing/fake-api-server.ts';
 import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } from '../testing/fixtures.ts';
-import { listsOf, startReflector, startSyncedReflector, watchesOf } from '../testing/running-reflector.ts';
+import {
+  listsOf,
+  startReflector,
+  startSyncedReflector,
+  stopReflectors,
+  watchesOf,
+} from '../testing/running-reflector.ts';
 
 describe('Reflector', () => {
+  afterEach(stopReflectors);
+
   it('lists all pages, marks the objects of the first list, then follows the watch', async () => {
     const environment = newFakeApiEnvironment();
     for (let i = 0; i < 1_001; i++) environment.make(`w${String(i).padStart(4, '0')}`);
@@ -23,7 +31,6 @@ describe('Reflector', () => {
     await running.clock.settle();
     expect(running.changes).to.deep.equal(['+x', '~w0500', '-w0500']);
     expect(listsOf(environment)).to.equal(3);
-    await running.stop();
   });
 
   it('leaves the store unknown until the last page', async () => {
@@ -39,7 +46,6 @@ describe('Reflector', () => {
     await running.clock.advance(500);
     expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
     expect(running.store.lookup(keyFor('b'))).to.deep.equal({ kind: 'absent' });
-    await running.stop();
   });
 
   it('resumes the watch from its last version when the server ends it or the connection breaks', async () => {
@@ -55,7 +61,6 @@ describe('Reflector', () => {
     await running.clock.advance(800);
     expect(running.changes).to.deep.equal(['+a', '+b', '+c']);
     expect(listsOf(running)).to.equal(1);
-    await running.stop();
   });
 
   it('lists again after 410, and reports deleted objects in their last known state', async () => {
@@ -75,7 +80,6 @@ describe('Reflector', () => {
     expect(running.changes).to.deep.equal(['-lost', '+new']);
     expect(deleted).to.deep.equal([{ size: 7 }]);
     expect(listsOf(running)).to.equal(2);
-    await running.stop();
   });
 
   it('restarts the list when a page token expires', async () => {
@@ -93,7 +97,6 @@ describe('Reflector', () => {
     await running.clock.runUntil(() => running.store.synced, { limitMs: 5_000 });
     expect(running.changes).to.have.length(599).and.not.include('+w0!');
     expect(listsOf(environment)).to.equal(4);
-    await running.stop();
   });
 
   it('resumes the watch without a list after quiet hours, by bookmarks', async () => {
@@ -107,7 +110,6 @@ describe('Reflector', () => {
     }
     expect(listsOf(running)).to.equal(1);
     expect(watchesOf(running)).to.be.within(22, 28);
-    await running.stop();
   });
 
   it('closes a watch that the server neither feeds nor ends in time', async () => {
@@ -125,7 +127,6 @@ describe('Reflector', () => {
     await running.clock.advance(60_000);
     expect(running.changes).to.deep.equal(['+a']);
     expect(watchesOf(running)).to.equal(before + 1);
-    await running.stop();
   });
 
   it('backs off from 0.8 s to 30 s while the server does not answer, and resets the backoff after two healthy minutes', async () => {
@@ -158,12 +159,11 @@ describe('Reflector', () => {
     const [first = Infinity, second = Infinity] = attempts;
     expect(first, 'a watch that had lasted is taken up again at once').to.equal(cut);
     expect(second - first).to.be.within(400, 800);
-    await running.stop();
   });
 
   it('resumes at once behind a load balancer that cuts connections quiet for 35 s', async () => {
     const environment = await startSyncedReflector(newFakeApiEnvironment());
-    const { clock, server, store, logger, stop } = environment;
+    const { clock, server, store, logger } = environment;
     for (let times = 0; times < 10; times++) {
       await clock.advance(35_000);
       server.endWatches(new Error('other side closed'));
@@ -173,7 +173,6 @@ describe('Reflector', () => {
     }
     expect(listsOf(environment)).to.equal(1);
     expect(logger.linesWith('The reflector failed and will try again')).to.deep.equal([]);
-    await stop();
   });
 
   it('lists again when etcd was restored from a backup', async () => {
@@ -182,7 +181,7 @@ describe('Reflector', () => {
     for (const { make } of [environment, restored]) make('a');
     for (let i = 0; i < 5; i++) environment.server.storage.mergePatch(widgetKind, keyFor('a'), { spec: { size: i } });
     environment.make('lost');
-    const { store, clock, logger, changes, stop } = await startSyncedReflector(environment);
+    const { store, clock, logger, changes } = await startSyncedReflector(environment);
     environment.server.intercept = (request) => restored.server.send(request);
     restored.make('b');
     environment.server.endWatches(new Error('read ECONNRESET'));
@@ -193,7 +192,6 @@ describe('Reflector', () => {
     restored.make('c');
     await clock.settle();
     expect(changes.at(-1)).to.equal('+c');
-    await stop();
   });
 
   it('shows the restored objects when etcd was restored while the API server was down, and has newer versions already', async () => {
@@ -201,7 +199,7 @@ describe('Reflector', () => {
     const restored = newFakeApiEnvironment();
     environment.make('a', { spec: { size: 1 } });
     restored.make('a', { spec: { size: 2 } });
-    const { store, clock, changes, stop } = await startSyncedReflector(environment);
+    const { store, clock, changes } = await startSyncedReflector(environment);
     environment.server.intercept = () => new Error('connect ECONNREFUSED 127.0.0.1:6443');
     environment.server.endWatches(new Error('read ECONNRESET'));
     await clock.advance(5_000);
@@ -211,7 +209,6 @@ describe('Reflector', () => {
     expect(changes).to.include('~a');
     expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 2);
     expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
-    await stop();
   });
 
   it('reports why it cannot list, with the message of the server and a remedy, until it can', async () => {
@@ -224,7 +221,7 @@ describe('Reflector', () => {
       path.includes('/widgets?')
         ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: forbidden })
         : undefined;
-    const { reflector, clock, logger, store, stop } = startReflector(environment);
+    const { reflector, clock, logger, store } = startReflector(environment);
     expect(reflector.currentProblem()).to.equal(undefined);
     // After the first failure `currentProblem()` returns the error, also while the reflector tries to list the objects
     // again.
@@ -238,7 +235,6 @@ describe('Reflector', () => {
     environment.server.unserve('widgets');
     await clock.advance(60_000);
     expect(reflector.currentProblem()).to.equal('the API server does not serve widgets.example.org');
-    await stop();
   });
 
   it('waits for the Retry-After of the server', async () => {
@@ -253,7 +249,6 @@ describe('Reflector', () => {
     await running.clock.advance(20_000);
     expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
     expect(running.store.synced).to.equal(true);
-    await running.stop();
   });
 
   it('backs off behind a proxy that closes every watch at once', async () => {
@@ -263,7 +258,6 @@ describe('Reflector', () => {
     const before = running.server.requests.length;
     await running.clock.advance(60_000);
     expect(running.server.requests.length - before).to.be.at.most(12);
-    await running.stop();
   });
 
   for (const [what, prepare, isStarted] of [
@@ -289,7 +283,6 @@ describe('Reflector', () => {
       expect(seen).to.deep.equal([]);
       await running.clock.advance(3_000);
       expect(seen.toSorted()).to.deep.equal(isStarted ? ['attempted', 'started'] : ['attempted']);
-      await running.stop();
     });
 
   for (const moment of ['resolving', 'listing', 'watching', 'unserved', 'backingOff'] as const) {
@@ -301,7 +294,7 @@ describe('Reflector', () => {
       const running = startReflector(environment);
       await running.clock.runUntil(() => running.reflector.state.kind === moment, { limitMs: 10_000 });
       await running.clock.settle();
-      await running.stop();
+      await stopReflectors();
     });
   }
 });

@@ -5,33 +5,35 @@ import { json } from '../testing/fake-api-server.ts';
 import { newFakeApiEnvironment, widget } from '../testing/fixtures.ts';
 import type { KubeObject } from '../types.ts';
 
-function newWriter() {
+/** The ends of the writers of a test. */
+const running: (() => Promise<void>)[] = [];
+
+function startWriter() {
   const environment = newFakeApiEnvironment();
   const { client, clock, random, server } = environment;
   const logger = new MemoryLogger();
   const writer = new EventWriter({ client, clock, random, logger, component: 'capaf', instance: 'pod-1' });
   const controller = new AbortController();
-  let ended: Promise<void> | undefined;
-  const start = (): void => {
-    ended = writer.run(controller.signal);
-  };
+  const ended = writer.run(controller.signal);
   const stop = async (): Promise<void> => {
     controller.abort();
     await ended;
     expect(clock.pendingTimers(), 'timers left armed').to.deep.equal([]);
   };
+  running.push(stop);
   const stored = (): readonly KubeObject[] => server.storage.list(server.kind('events'));
   const shown = (): readonly string[] =>
     stored().map((event) => `${String(event['count'])}× ${String(event['message'])}`);
-  return { ...environment, logger, writer, controller, start, stop, stored, shown };
+  return { ...environment, logger, writer, stop, stored, shown };
 }
 
 const object = widget('a', '7');
 
 describe('EventWriter', () => {
+  afterEach(() => Promise.all(running.splice(0).map((stop) => stop())));
+
   it('writes an Event with the fields that kubectl describe shows', async () => {
-    const { writer, clock, start, stop, stored } = newWriter();
-    start();
+    const { writer, clock, stored } = startWriter();
     writer.record(object, 'Warning', 'CreateFailed', 'EKS said no');
     await clock.settle();
     const [event] = stored();
@@ -57,12 +59,10 @@ describe('EventWriter', () => {
       reportingComponent: 'capaf',
       reportingInstance: 'pod-1',
     });
-    await stop();
   });
 
   it('counts repeated events on one Event', async () => {
-    const { writer, clock, start, stop, stored, shown } = newWriter();
-    start();
+    const { writer, clock, stored, shown } = startWriter();
     for (let i = 0; i < 3; i++) {
       writer.record(object, 'Normal', 'Tested', 'same');
       await clock.advance(60_000);
@@ -72,22 +72,18 @@ describe('EventWriter', () => {
       firstTimestamp: '2026-11-21T03:25:00Z',
       lastTimestamp: '2026-11-21T03:27:00Z',
     });
-    await stop();
   });
 
   it('combines similar events, and stops at the limit of the object', async () => {
-    const { writer, clock, start, stop, shown } = newWriter();
-    start();
+    const { writer, clock, shown } = startWriter();
     for (let i = 0; i < 40; i++) writer.record(object, 'Normal', 'Tested', `request ${i}`);
     await clock.settle();
     expect(shown()).to.have.length(10);
     expect(shown()).to.include('16× (combined from similar events): request 24');
-    await stop();
   });
 
   it('creates an Event again that has expired', async () => {
-    const { writer, clock, server, start, stop, stored, shown } = newWriter();
-    start();
+    const { writer, clock, server, stored, shown } = startWriter();
     writer.record(object, 'Normal', 'Tested', 'same');
     await clock.settle();
     const name = stored()[0]?.metadata.name ?? '';
@@ -98,74 +94,62 @@ describe('EventWriter', () => {
     writer.record(object, 'Normal', 'Tested', 'same');
     await clock.settle();
     expect(shown()).to.deep.equal(['3× same']);
-    await stop();
   });
 
   it('puts Events about cluster-scoped objects into the namespace default', async () => {
-    const { writer, clock, start, stop, stored } = newWriter();
-    start();
+    const { writer, clock, stored } = startWriter();
     const { namespace: _, ...metadata } = object.metadata;
     writer.record({ ...object, metadata }, 'Normal', 'Tested', 'x');
     await clock.settle();
     expect(stored()[0]?.metadata.namespace).to.equal('default');
-    await stop();
   });
 
   it('writes a message on one line, with control characters as escape sequences', async () => {
-    const { writer, clock, start, stop, stored } = newWriter();
-    start();
+    const { writer, clock, stored } = startWriter();
     writer.record(object, 'Warning', 'Tested', 'refused: \u009b31m\u202e\n  Normal  Forged');
     await clock.settle();
     expect(stored()[0]?.['message']).to.equal('refused: \\u009b31m\\u202e Normal  Forged');
-    await stop();
   });
 
   it('truncates names and messages to the limits of the API server, also within a character', async () => {
-    const { writer, clock, start, stop, stored } = newWriter();
-    start();
+    const { writer, clock, stored } = startWriter();
     writer.record(widget('n'.repeat(253), '1'), 'Normal', 'Tested', 'x'.repeat(1020) + 'öööö');
     await clock.settle();
     const [event] = stored();
     expect(event?.metadata.name).to.have.length(253);
     expect(event?.['message']).to.equal(`${'x'.repeat(1020)}…`);
-    await stop();
   });
 
   for (const name of [`${'n'.repeat(235)}-web`, `${'n'.repeat(235)}.web`, `${'n'.repeat(230)}------web`])
     it(`gives an Event about ${name.slice(228)} a name that the API server accepts`, async () => {
-      const { writer, clock, start, stop, stored } = newWriter();
-      start();
+      const { writer, clock, stored } = startWriter();
       writer.record(widget(name, '1'), 'Normal', 'Tested', 'x');
       await clock.settle();
       const labels = stored()[0]?.metadata.name.split('.') ?? [];
       expect(labels).to.satisfy((all: string[]) => all.every((label) => /^[a-z0-9](.*[a-z0-9])?$/.test(label)));
-      await stop();
     });
 
   it('retries in order while the server does not answer, and record never waits', async () => {
-    const { writer, clock, server, start, stop, shown, logger } = newWriter();
+    const { writer, clock, server, shown, logger } = startWriter();
     let attempts = 0;
     server.intercept = () => {
       attempts += 1;
       return attempts <= 3 ? new Error('connect ECONNREFUSED') : undefined;
     };
-    start();
     writer.record(object, 'Normal', 'Tested', 'first');
     writer.record(object, 'Normal', 'Tested', 'second');
     await clock.advance(29_000);
     expect(shown()).to.have.members(['1× first', '1× second']);
     expect(logger.lines).to.deep.equal([]);
-    await stop();
   });
 
   it('writes an event once when only the response of the API server was lost', async () => {
-    const { writer, clock, server, start, stop, shown, logger } = newWriter();
+    const { writer, clock, server, shown, logger } = startWriter();
     server.intercept = async (request) => {
       server.intercept = () => undefined;
       await server.send(request);
       return new Error('read ECONNRESET');
     };
-    start();
     writer.record(object, 'Normal', 'Tested', 'same');
     await clock.advance(10_000);
     expect(shown()).to.deep.equal(['1× same']);
@@ -173,32 +157,28 @@ describe('EventWriter', () => {
     await clock.settle();
     expect(shown()).to.deep.equal(['2× same']);
     expect(logger.lines).to.deep.equal([]);
-    await stop();
   });
 
   it('drops an event after twelve attempts, and logs it', async () => {
-    const { writer, clock, server, start, stop, shown, logger } = newWriter();
+    const { writer, clock, server, shown, logger } = startWriter();
     let attempts = 0;
     server.intercept = () => {
       attempts += 1;
       return attempts <= 12 ? new Error('connect ECONNREFUSED') : undefined;
     };
-    start();
     writer.record(object, 'Normal', 'Tested', 'lost');
     writer.record(object, 'Normal', 'Tested', 'kept');
     await clock.advance(120_000);
     expect(shown()).to.deep.equal(['1× kept']);
     expect(logger.linesWith('Writing an event failed').map(({ keys }) => keys['message'])).to.deep.equal(['lost']);
-    await stop();
   });
 
   it('does not retry a refused event, and logs a terminating namespace only at debug level', async () => {
-    const { writer, clock, server, start, stop, logger } = newWriter();
+    const { writer, clock, server, logger } = startWriter();
     const refuse = (causes: readonly object[]): void => {
       server.intercept = () =>
         json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no', details: { causes } });
     };
-    start();
     refuse([]);
     writer.record(object, 'Normal', 'Tested', 'forbidden');
     await clock.advance(60_000);
@@ -210,13 +190,11 @@ describe('EventWriter', () => {
       ['error', 'forbidden'],
       ['debug', 'too late'],
     ]);
-    await stop();
   });
 
   it('writes the queued events before it ends', async () => {
-    const { writer, clock, server, start, stop, shown } = newWriter();
+    const { writer, clock, server, stop, shown } = startWriter();
     server.latency = 1_000;
-    start();
     for (const message of ['a', 'b', 'c']) writer.record(object, 'Normal', 'Tested', message);
     await clock.settle();
     const stopped = stop();
@@ -226,9 +204,8 @@ describe('EventWriter', () => {
   });
 
   it('ends within five seconds of the stop, whatever is queued, and takes no more', async () => {
-    const { writer, clock, server, start, stop, shown, logger } = newWriter();
+    const { writer, clock, server, stop, shown, logger } = startWriter();
     server.latency = 3_000;
-    start();
     for (let i = 0; i < 6; i++) writer.record(object, 'Normal', 'Tested', `event ${i}`);
     await clock.settle();
     const stopped = stop();
@@ -241,9 +218,8 @@ describe('EventWriter', () => {
   });
 
   it('does not wait out a pause when it is stopped', async () => {
-    const { writer, clock, server, start, stop, logger } = newWriter();
+    const { writer, clock, server, stop, logger } = startWriter();
     server.intercept = () => new Error('connect ECONNREFUSED');
-    start();
     writer.record(object, 'Normal', 'Tested', 'x');
     await clock.settle();
     await stop();
@@ -252,7 +228,7 @@ describe('EventWriter', () => {
   });
 
   it('drops new ones beyond a thousand that wait', () => {
-    const { writer, logger } = newWriter();
+    const { writer, logger } = startWriter();
     for (let i = 0; i < 1_003; i++) writer.record(object, 'Normal', 'Tested', `event ${i}`);
     expect(logger.linesWith('An event was dropped').map(({ keys }) => keys['message'])).to.deep.equal([
       'event 1000',

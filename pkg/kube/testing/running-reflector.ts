@@ -11,7 +11,6 @@ export interface RunningReflector extends FakeApiEnvironment {
   readonly logger: MemoryLogger;
   /** The reported changes: `+name` for added (`+name!` in the first list), `~name` for updated, `-name` for deleted. */
   readonly changes: string[];
-  readonly stop: () => Promise<void>;
 }
 
 const textOf = (change: Change): string => {
@@ -25,6 +24,12 @@ const textOf = (change: Change): string => {
       return `-${name}`;
   }
 };
+
+/** Of the reflectors that a test has started. */
+const stops: (() => Promise<void>)[] = [];
+
+/** Stops the reflectors of a test and checks that they leave nothing. */
+export const stopReflectors = (): Promise<unknown> => Promise.all(stops.splice(0).map((stop) => stop()));
 
 export function startReflector(environment: FakeApiEnvironment): RunningReflector {
   const { clock, random, client } = environment;
@@ -43,7 +48,8 @@ export function startReflector(environment: FakeApiEnvironment): RunningReflecto
     expect(clock.pendingTimers(), 'timers left armed').to.deep.equal([]);
     expect(environment.server.openWatches, 'watches left open').to.equal(0);
   };
-  return { ...environment, store, reflector, logger, changes, stop };
+  stops.push(stop);
+  return { ...environment, store, reflector, logger, changes };
 }
 
 /** With the first complete list, and no recorded changes. */
