@@ -22,7 +22,6 @@ import { observeRequests } from '../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
-import type { Metrics } from '../../pkg/runtime/metrics.ts';
 import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import { VERSION } from '../../pkg/version.ts';
@@ -51,12 +50,19 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const count = metrics.countRequest;
   const client = newKubeClient(env, env.kube, count);
   const events = new EventWriter({ client, clock, random, logger, component: NAME, instance: env.hostname });
+  const leaseName = leaseNameFor(flags);
   const election =
     flags.election &&
-    newElection(env, leaseNameFor(flags), flags.election, {
+    new LeaderElection({
       kube: newKubeClient(env, env.kubeForLease, count),
       recorder: events,
-      metrics: metrics.runtime,
+      clock,
+      random,
+      logger,
+      lease: { namespace: env.namespaces.lease, name: leaseName },
+      hostname: env.hostname,
+      timings: flags.election.timings,
+      metrics: metrics.runtime.leaderElection(leaseName),
     });
   const manager = new Manager({ clock, logger, ...(election && { election }) });
   const stopping = new AbortController();
@@ -105,7 +111,8 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
 
   const version = new ServerVersionCheck({ client, clock, logger });
   const readyChecks = [version, manager.readyCheck];
-  const servers = newServers(env, flags, { registry, metrics, client, election, readyChecks });
+  const { recordCertificateExpiry } = metrics;
+  const servers = newServers(env, flags, { registry, recordCertificateExpiry, client, election, readyChecks });
   for (const server of [...(flags.health === undefined ? [] : [version]), ...servers]) manager.addServer(server);
   const allCaches = [...caches.runnables, ...identities.runnables];
   metrics.caches.watch(allCaches);
@@ -183,24 +190,4 @@ function newAws(
   });
   const sessions = newSessions({ ...aws, random, sources: identities.sources });
   return { identities, sessions };
-}
-
-function newElection(
-  env: Env,
-  name: string,
-  { timings }: NonNullable<ManagerFlags['election']>,
-  { kube, recorder, metrics }: { readonly kube: KubeClient; readonly recorder: EventWriter; readonly metrics: Metrics },
-): LeaderElection {
-  const { clock, random, logger, hostname, namespaces } = env;
-  return new LeaderElection({
-    kube,
-    recorder,
-    clock,
-    random,
-    logger,
-    lease: { namespace: namespaces.lease, name },
-    hostname,
-    timings,
-    metrics: metrics.leaderElection(name),
-  });
 }

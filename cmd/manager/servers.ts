@@ -8,14 +8,13 @@ import type { HealthCheck } from '../../pkg/runtime/http/health.ts';
 import { healthHandler, ping } from '../../pkg/runtime/http/health.ts';
 import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
 import { metricsHandler } from '../../pkg/runtime/metrics.ts';
-import type { Diagnostics, DiagnosticsTls } from './flags/diagnostics-flags.ts';
+import type { Diagnostics } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
-import type { ManagerMetrics } from './metrics.ts';
 
 interface ServerParts {
   readonly registry: Registry;
-  readonly metrics: Pick<ManagerMetrics, 'recordCertificateExpiry'>;
+  readonly recordCertificateExpiry: (at: Ms) => void;
   readonly client: KubeClient;
   readonly election: { readonly healthCheck: HealthCheck } | undefined;
   readonly readyChecks: readonly HealthCheck[];
@@ -40,31 +39,20 @@ export function newServers(
 }
 
 function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: ServerParts): HttpServer {
-  const { clock, logger, setVerbosity, profiler } = env;
-  const {
-    registry,
-    client,
-    metrics: { recordCertificateExpiry },
-  } = parts;
-  const metrics = metricsHandler(registry);
+  const { clock, random, logger, hostname, setVerbosity, profiler } = env;
+  const { client } = parts;
+  const metrics = metricsHandler(parts.registry);
   if (tls === undefined) return new HttpServer({ name: 'metrics', address, handler: metrics, logger });
   const inner = diagnosticsHandler({ metrics, setVerbosity, profiler, clock });
   const handler = authorizedHandler(inner, { client, clock, logger });
-  const certificate = servingCertificate(env, tls, recordCertificateExpiry);
-  return new HttpServer({
-    name: 'diagnostics',
-    address,
-    handler,
+  const certificate = new ServingCertificate({
+    ...tls,
+    hostname,
+    clock,
+    random,
     logger,
-    methods: DIAGNOSTICS_METHODS,
-    tls: certificate,
+    onExpiryKnown: parts.recordCertificateExpiry,
   });
-}
-
-function servingCertificate(
-  { clock, random, logger, hostname }: Env,
-  { files, settings }: DiagnosticsTls,
-  onExpiryKnown: (at: Ms) => void,
-): ServingCertificate {
-  return new ServingCertificate({ files, hostname, settings, clock, random, logger, onExpiryKnown });
+  const methods = DIAGNOSTICS_METHODS;
+  return new HttpServer({ name: 'diagnostics', address, handler, logger, methods, tls: certificate });
 }

@@ -17,9 +17,6 @@ const QUEUE_SECONDS = exponentialBuckets(10e-9, 10, 12);
 
 const RESULTS: readonly ReconcileResult[] = ['success', 'error', 'requeue', 'requeue_after'];
 
-const perController = ['controller'] as const;
-const perQueue = ['name', 'controller'] as const;
-
 export interface LeaderElectionMetrics {
   setLeading(is: boolean): void;
   /** Counts a renewal in which the leader had to read the Lease, because it had changed or was deleted. */
@@ -33,7 +30,7 @@ export class Metrics {
   private readonly reconcile;
   private readonly queue;
   private readonly election;
-  private readonly queues = new Map<string, Parameters<WorkqueueMetrics['registerGauges']>[0]>();
+  private readonly queues = new Map<string, QueueGauges>();
 
   constructor(registry: Registry = new Registry()) {
     this.registry = registry;
@@ -88,71 +85,56 @@ export class Metrics {
   }
 }
 
-function reconcileMetrics(registry: Registry) {
-  const registers = [registry];
+/** Registers metrics that all have the same labels. */
+function metricsWith<Label extends string>(registry: Registry, labelNames: readonly Label[]) {
+  const common = (name: string, help: string) => ({ name, help, labelNames, registers: [registry] });
   return {
-    total: new Counter({
-      name: 'controller_runtime_reconcile_total',
-      help: 'Total number of reconciliations per controller',
-      labelNames: ['controller', 'result'] as const,
-      registers,
-    }),
-    errors: new Counter({
-      name: 'controller_runtime_reconcile_errors_total',
-      help: 'Total number of reconciliation errors per controller',
-      labelNames: perController,
-      registers,
-    }),
-    terminal: new Counter({
-      name: 'controller_runtime_terminal_reconcile_errors_total',
-      help: 'Total number of terminal reconciliation errors per controller',
-      labelNames: perController,
-      registers,
-    }),
-    panics: new Counter({
-      name: 'controller_runtime_reconcile_panics_total',
-      help: 'Total number of reconciliation panics per controller',
-      labelNames: perController,
-      registers,
-    }),
-    time: new Histogram({
-      name: 'controller_runtime_reconcile_time_seconds',
-      help: 'Length of time per reconciliation per controller',
-      labelNames: perController,
-      buckets: RECONCILE_SECONDS,
-      registers,
-    }),
-    workers: new Gauge({
-      name: 'controller_runtime_max_concurrent_reconciles',
-      help: 'Maximum number of concurrent reconciles per controller',
-      labelNames: perController,
-      registers,
-    }),
-    active: new Gauge({
-      name: 'controller_runtime_active_workers',
-      help: 'Number of currently used workers per controller',
-      labelNames: perController,
-      registers,
-    }),
+    counter: (name: string, help: string) => new Counter(common(name, help)),
+    gauge: (name: string, help: string) => new Gauge(common(name, help)),
+    histogram: (name: string, help: string, buckets: number[]) => new Histogram({ ...common(name, help), buckets }),
+  };
+}
+
+function reconcileMetrics(registry: Registry) {
+  const { counter, gauge, histogram } = metricsWith(registry, ['controller']);
+  return {
+    total: metricsWith(registry, ['controller', 'result']).counter(
+      'controller_runtime_reconcile_total',
+      'Total number of reconciliations per controller',
+    ),
+    errors: counter(
+      'controller_runtime_reconcile_errors_total',
+      'Total number of reconciliation errors per controller',
+    ),
+    terminal: counter(
+      'controller_runtime_terminal_reconcile_errors_total',
+      'Total number of terminal reconciliation errors per controller',
+    ),
+    panics: counter(
+      'controller_runtime_reconcile_panics_total',
+      'Total number of reconciliation panics per controller',
+    ),
+    time: histogram(
+      'controller_runtime_reconcile_time_seconds',
+      'Length of time per reconciliation per controller',
+      RECONCILE_SECONDS,
+    ),
+    workers: gauge(
+      'controller_runtime_max_concurrent_reconciles',
+      'Maximum number of concurrent reconciles per controller',
+    ),
+    active: gauge('controller_runtime_active_workers', 'Number of currently used workers per controller'),
   };
 }
 
 type QueueGauges = Parameters<WorkqueueMetrics['registerGauges']>[0];
 
 function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueGauges>) {
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: (queue: QueueGauges) => number): void => {
-    const metric = new Gauge({
-      name,
-      help,
-      labelNames: perQueue,
-      registers: [],
-      collect() {
-        for (const [queue, reader] of queues) this.set({ name: queue, controller: queue }, read(reader));
-      },
+  const { counter, histogram } = metricsWith(registry, ['name', 'controller']);
+  const gauge = (name: string, help: string, read: (queue: QueueGauges) => number): void =>
+    registerCollected(registry, { name, help, labelNames: ['name', 'controller'] }, (metric) => {
+      for (const [queue, reader] of queues) metric.set({ name: queue, controller: queue }, read(reader));
     });
-    registry.registerMetric(metric);
-  };
   gauge('workqueue_depth', 'Current depth of workqueue', (queue) => queue.depth());
   gauge(
     'workqueue_unfinished_work_seconds',
@@ -165,83 +147,70 @@ function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueGauge
     (queue) => Math.max(0, ...queue.processing()) / 1000,
   );
   return {
-    adds: new Counter({
-      name: 'workqueue_adds_total',
-      help: 'Total number of adds handled by workqueue',
-      labelNames: perQueue,
-      registers,
-    }),
-    retries: new Counter({
-      name: 'workqueue_retries_total',
-      help: 'Total number of retries handled by workqueue',
-      labelNames: perQueue,
-      registers,
-    }),
-    queueDuration: new Histogram({
-      name: 'workqueue_queue_duration_seconds',
-      help: 'How long in seconds an item stays in workqueue before being requested',
-      labelNames: perQueue,
-      buckets: QUEUE_SECONDS,
-      registers,
-    }),
-    workDuration: new Histogram({
-      name: 'workqueue_work_duration_seconds',
-      help: 'How long in seconds processing an item from workqueue takes',
-      labelNames: perQueue,
-      buckets: QUEUE_SECONDS,
-      registers,
-    }),
+    adds: counter('workqueue_adds_total', 'Total number of adds handled by workqueue'),
+    retries: counter('workqueue_retries_total', 'Total number of retries handled by workqueue'),
+    queueDuration: histogram(
+      'workqueue_queue_duration_seconds',
+      'How long in seconds an item stays in workqueue before being requested',
+      QUEUE_SECONDS,
+    ),
+    workDuration: histogram(
+      'workqueue_work_duration_seconds',
+      'How long in seconds processing an item from workqueue takes',
+      QUEUE_SECONDS,
+    ),
   };
 }
 
 function electionMetrics(registry: Registry) {
-  const registers = [registry];
+  const { counter, gauge } = metricsWith(registry, ['name']);
   return {
-    master: new Gauge({
-      name: 'leader_election_master_status',
-      help: 'Whether the reporting system is master of the relevant lease: 0 indicates backup, 1 indicates master',
-      labelNames: ['name'] as const,
-      registers,
-    }),
-    slowPaths: new Counter({
-      name: 'leader_election_slowpath_total',
-      help: 'Total number of slow path exercised in renewing leader leases',
-      labelNames: ['name'] as const,
-      registers,
-    }),
+    master: gauge(
+      'leader_election_master_status',
+      'Whether the reporting system is master of the relevant lease: 0 indicates backup, 1 indicates master',
+    ),
+    slowPaths: counter(
+      'leader_election_slowpath_total',
+      'Total number of slow path exercised in renewing leader leases',
+    ),
   };
 }
 
-export function requestCounter(registry: Registry): CountRequest {
-  const requests = new Counter({
-    name: 'rest_client_requests_total',
-    help: 'Requests to the API server, by status code (<error> where no answer came), method and host.',
-    labelNames: ['code', 'method', 'host'],
-    registers: [registry],
-  });
-  return (labels) => requests.inc(labels);
-}
-
-export interface CacheMetrics {
-  watch(caches: readonly Runnable[]): void;
-}
-
-export function cacheMetrics(registry: Registry, name: string): CacheMetrics {
-  const watched: Runnable[] = [];
-  const gauge = new Gauge({
-    name,
-    help: 'For how long the watch of a kind has not worked, in seconds; 0 while it works or the API server does not serve the kind.',
-    labelNames: ['cache'],
+/** Registers a gauge whose values `collect` sets at each scrape. */
+export function registerCollected<Label extends string>(
+  registry: Registry,
+  options: { readonly name: string; readonly help: string; readonly labelNames?: readonly Label[] },
+  collect: (gauge: Gauge<Label>) => void,
+): void {
+  const gauge = new Gauge<Label>({
+    ...options,
     registers: [],
     collect() {
-      for (const cache of watched) {
-        const age = cache.outdatedFor?.();
-        if (age !== undefined) this.set({ cache: cache.name.replace('reflector of ', '') }, age / 1_000);
-      }
+      collect(this);
     },
   });
   registry.registerMetric(gauge);
-  return { watch: (caches) => watched.push(...caches) };
+}
+
+export function requestCounter(registry: Registry): CountRequest {
+  const requests = metricsWith(registry, ['code', 'method', 'host']).counter(
+    'rest_client_requests_total',
+    'Requests to the API server, by status code (<error> where no answer came), method and host.',
+  );
+  return (labels) => requests.inc(labels);
+}
+
+export function cacheMetrics(registry: Registry, name: string) {
+  const watched: Runnable[] = [];
+  const help =
+    'For how long the watch of a kind has not worked, in seconds; 0 while it works or the API server does not serve the kind.';
+  registerCollected(registry, { name, help, labelNames: ['cache'] }, (gauge) => {
+    for (const cache of watched) {
+      const age = cache.outdatedFor?.();
+      if (age !== undefined) gauge.set({ cache: cache.name.replace('reflector of ', '') }, age / 1_000);
+    }
+  });
+  return { watch: (caches: readonly Runnable[]): void => void watched.push(...caches) };
 }
 
 /** Serves `/metrics` in Prometheus' text format. */

@@ -21,7 +21,7 @@ export interface CertificateFiles {
 
 export interface ServingCertificateOptions {
   /** The PEM files of the certificate and its key; undefined: the certificate is self-signed. */
-  readonly files: CertificateFiles | undefined;
+  readonly files?: CertificateFiles | undefined;
   /** The name of this host in a self-signed certificate. */
   readonly hostname: string;
   /** Beside key and certificate. */
