@@ -1,7 +1,5 @@
 import { Registry } from 'prom-client';
 import { newManagerMetrics } from '../cmd/manager/metrics.ts';
-import type { EventLoopMonitor } from '../pkg/env/event-loop.ts';
-import { NO_DELAYS } from '../pkg/env/event-loop.ts';
 import { registerEventLoopMetrics } from '../pkg/runtime/process-metrics.ts';
 
 export interface DocumentedMetric {
@@ -11,17 +9,16 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/**
- * An event loop monitor without measurements. The generator of docs/metrics.md reads the descriptions of the metrics,
- * but no values.
- */
-const NO_MONITOR: EventLoopMonitor = { takeDelays: () => NO_DELAYS };
+/** The generator of docs/metrics.md reads the descriptions of the metrics, but no values. */
+const noDelays = (): never => {
+  throw new Error('the delays of the event loop are not measured');
+};
 
 /** The metrics that the manager registers, sorted by name. */
 export function documentedMetrics(): readonly DocumentedMetric[] {
   const registry = new Registry();
   newManagerMetrics(registry);
-  registerEventLoopMetrics(registry, NO_MONITOR);
+  registerEventLoopMetrics(registry, noDelays);
   return registry
     .getMetricsAsArray()
     .map((metric) => ({ name: metric.name, help: metric.help, type: String(metric.type), labels: labelsOf(metric) }))

@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Ms } from '../env/clock.ts';
 import { monitorEventLoop } from '../env/event-loop.ts';
-import type { EventLoopDelays, EventLoopMonitor } from '../env/event-loop.ts';
+import type { EventLoopDelays } from '../env/event-loop.ts';
 
 /** Short enough to see a delay of the event loop that endangers a lease of 15 s. */
 const EVENT_LOOP_INTERVAL: Ms = 100;
@@ -28,19 +28,18 @@ const STATISTICS: Readonly<Record<keyof EventLoopDelays, string>> = {
   p99: 'The 99th percentile of the',
 };
 
-const nameOf = (statistic: string): string => `nodejs_eventloop_lag_${statistic}_seconds`;
-
 /** Replaces prom-client's metrics, which contain the interval of the measurement in each delay. */
-export function registerEventLoopMetrics(registry: Registry, monitor: EventLoopMonitor): void {
+export function registerEventLoopMetrics(registry: Registry, takeDelays: () => EventLoopDelays): void {
   const gauges = new Map<string, Gauge>();
   for (const [statistic, what] of Object.entries(STATISTICS)) {
-    registry.removeSingleMetric(nameOf(statistic));
+    const name = `nodejs_eventloop_lag_${statistic}_seconds`;
+    registry.removeSingleMetric(name);
     const gauge = new Gauge({
-      name: nameOf(statistic),
+      name,
       help: `${what} delay of a timer in the event loop since the last scrape, in seconds.`,
       registers: [registry],
       // The registry collects in the order of registration, so the first gauge sets the values of all.
-      ...(gauges.size === 0 && { collect: () => setAll(gauges, monitor.takeDelays()) }),
+      ...(gauges.size === 0 && { collect: () => setAll(gauges, takeDelays()) }),
     });
     gauges.set(statistic, gauge);
   }
