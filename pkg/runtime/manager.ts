@@ -7,8 +7,11 @@ import type { LeaderElection } from './election/leader-election.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import type { Runnable } from './runnable.ts';
 
-/** The default of controller-runtime's grace period, and of a pod's `terminationGracePeriodSeconds`. */
-export const DEFAULT_GRACE_PERIOD: Ms = 30_000;
+/**
+ * How long all parts together may take to stop: the default of controller-runtime, and of a pod's
+ * `terminationGracePeriodSeconds`.
+ */
+export const GRACE_PERIOD: Ms = 30_000;
 /** For the Events that were recorded before the lease was lost or the grace period ended. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
@@ -17,8 +20,6 @@ export interface ManagerOptions {
   readonly logger: Logger;
   /** Undefined: this process leads from the start. */
   readonly election?: LeaderElection;
-  /** How long all parts together may take to stop. */
-  readonly gracePeriod?: Ms;
 }
 
 /**
@@ -30,7 +31,6 @@ export class Manager {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly election: LeaderElection | undefined;
-  private readonly gracePeriod: Ms;
   /** Aborted with the error of the part that failed, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
   /** After that, the manager waits only for the recorders. */
@@ -44,11 +44,10 @@ export class Manager {
   private phase: 'built' | 'running' | 'stopped' = 'built';
 
   constructor(options: ManagerOptions) {
-    const { clock, logger, election, gracePeriod = DEFAULT_GRACE_PERIOD } = options;
+    const { clock, logger, election } = options;
     this.clock = clock;
     this.logger = logger;
     this.election = election;
-    this.gracePeriod = gracePeriod;
     const fail = (error: unknown): void => this.ending.abort(error);
     const group = (): RunnableGroup => new RunnableGroup(logger, fail);
     this.recorders = group();
@@ -142,9 +141,9 @@ export class Manager {
 
   private async stop(): Promise<void> {
     const { clock } = this;
-    this.logger.info('Stopping and waiting for what is under way', { grace: `${this.gracePeriod}ms` });
+    this.logger.info('Stopping and waiting for what is under way', { grace: `${GRACE_PERIOD}ms` });
     try {
-      await withDeadline(clock, this.gracePeriod, this.leaseLost.signal, 'stopping', async () => {
+      await withDeadline(clock, GRACE_PERIOD, this.leaseLost.signal, 'stopping', async () => {
         for (const group of this.workGroups) await group.stop();
         // From now on another process may lead.
         await this.lease.stop();

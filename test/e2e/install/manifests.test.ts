@@ -6,7 +6,7 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
-import { DEFAULT_GRACE_PERIOD, RECORDER_FLUSH_TIMEOUT } from '../../../pkg/runtime/manager.ts';
+import { GRACE_PERIOD, RECORDER_FLUSH_TIMEOUT } from '../../../pkg/runtime/manager.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { kubectl } from '../../envtest/clients/kubectl.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
@@ -136,7 +136,7 @@ describe('the manifests of an installation', () => {
 
   it('give the manager more time to stop than it takes', () => {
     const { terminationGracePeriodSeconds } = findDeployment(parse(render([]))).spec.template.spec;
-    expect(terminationGracePeriodSeconds * 1_000).to.be.greaterThan(DEFAULT_GRACE_PERIOD + RECORDER_FLUSH_TIMEOUT);
+    expect(terminationGracePeriodSeconds * 1_000).to.be.greaterThan(GRACE_PERIOD + RECORDER_FLUSH_TIMEOUT);
   });
 
   it('let Prometheus scrape with TLS and a token, or without both if the component metrics-insecure comes last', () => {
