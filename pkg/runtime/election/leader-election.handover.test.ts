@@ -178,21 +178,4 @@ describe('A candidate that watches the Lease', () => {
       await candidate.stop();
       expect(environment.clock.pendingTimers()).to.deep.equal([]);
     });
-
-  it('logs that the watch is forbidden, and retries the watch with backoff', async () => {
-    let asked = 0;
-    const { environment, leader, candidate } = await startLeaderAndCandidate((request) => {
-      const answer = forbidden(request);
-      if (answer !== undefined) asked += 1;
-      return answer;
-    });
-    const [line] = candidate.logger.linesWith('The reflector failed and will try again');
-    expect(line?.keys).to.include({ resource: 'leases.coordination.k8s.io' });
-    expect(line?.keys['error']).to.contain('not for you');
-    await environment.clock.advance(60_000);
-    asked = 0;
-    await environment.clock.advance(600_000);
-    expect(asked).to.be.within(600 / 30, 600 / 15);
-    await Promise.all([leader.stop(), candidate.stop(), environment.clock.advance(60_000)]);
-  });
 });

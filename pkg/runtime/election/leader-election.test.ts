@@ -240,11 +240,4 @@ describe('The written Lease', () => {
     expect(environment.spec().leaseDurationSeconds).to.equal(3);
     await candidate.stop();
   });
-
-  it('has the API path that the RBAC rules name', async () => {
-    const environment = new ElectionEnvironment();
-    const leader = await environment.leader();
-    expect(environment.server.requests[0]).to.include({ method: 'GET', path: PATH });
-    await leader.stop();
-  });
 });

@@ -271,15 +271,6 @@ describe('The workqueue', () => {
 });
 
 describe('The priority of a key', () => {
-  it('puts urgent before normal, and normal before low', async () => {
-    const { queue } = startQueue();
-    queue.add(a);
-    queue.add(b, 'low');
-    queue.add(c, 'urgent');
-    expect(queue.length).to.equal(3);
-    expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
-  });
-
   it('counts for one hand-out', async () => {
     const { queue, clock } = startQueue();
     queue.add(a, 'urgent');
