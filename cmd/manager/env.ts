@@ -22,8 +22,8 @@ export interface Env {
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
-  /** Where the manager assumes IAM roles, and the default of spec.eksCluster.region; undefined if it is unknown. */
-  readonly awsRegion?: string;
+  /** Where the manager assumes IAM roles, and the default of spec.eksCluster.region, if it is known. */
+  readonly awsRegion: string | undefined;
   /** The name of this host, which is part of the holder identity in the Lease. */
   readonly hostname: string;
   readonly namespaces: Namespaces;
@@ -35,15 +35,13 @@ export interface Namespaces {
   readonly secrets: string;
 }
 
-type NamespaceFlags = Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>;
-
 /**
  * Outside a pod the flags must name the namespaces, because the namespace of a kubeconfig's context changes with every
  * `kubectl config set-context`: two managers could use two Leases, or AWS credentials could come from a Secret of
  * another team. Left: a sentence for the user.
  */
 export function selectNamespaces(
-  flags: NamespaceFlags,
+  flags: Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>,
   podNamespace: string | undefined,
 ): E.Either<string, Namespaces> {
   const own = flags.managerNamespace ?? podNamespace;
@@ -58,7 +56,5 @@ export function selectNamespaces(
 }
 
 /** On EKS, IAM roles for service accounts and Pod Identity set both variables. */
-export function awsRegionOf({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): { readonly awsRegion?: string } {
-  const awsRegion = AWS_REGION || AWS_DEFAULT_REGION || undefined;
-  return awsRegion === undefined ? {} : { awsRegion };
-}
+export const awsRegionOf = ({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): string | undefined =>
+  AWS_REGION || AWS_DEFAULT_REGION || undefined;

@@ -100,7 +100,7 @@ async function connectAndRun(
     aws,
     endpoints,
     credentials: newManagerCredentialSource(aws, process.env, logger),
-    ...awsRegionOf(process.env),
+    awsRegion: awsRegionOf(process.env),
     hostname: hostname(),
     namespaces: namespaces.right,
   };

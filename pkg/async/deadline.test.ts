@@ -25,7 +25,7 @@ describe('deadline', () => {
   it('aborts with the reason of its parent, and then leaves no timer or listener', async () => {
     const clock = new VirtualClock();
     const parent = new AbortController();
-    const { signal } = deadline(clock, 10_000, parent.signal);
+    const { signal } = deadline(clock, 10_000, parent.signal, 'x');
     const reason = new Error('stop');
     parent.abort(reason);
     expect(signal.reason).to.equal(reason);
@@ -35,7 +35,7 @@ describe('deadline', () => {
   it('has aborted from the start under an aborted parent', () => {
     const clock = new VirtualClock();
     const reason = new Error('stop');
-    const { signal, dispose } = deadline(clock, 10_000, AbortSignal.abort(reason));
+    const { signal, dispose } = deadline(clock, 10_000, AbortSignal.abort(reason), 'x');
     expect(signal.reason).to.equal(reason);
     expect(clock.pendingTimers()).to.deep.equal([]);
     dispose();
@@ -44,7 +44,7 @@ describe('deadline', () => {
   it('leaves no timer or listener after dispose', () => {
     const clock = new VirtualClock();
     const parent = new AbortController();
-    const { signal, dispose } = deadline(clock, 10_000, parent.signal);
+    const { signal, dispose } = deadline(clock, 10_000, parent.signal, 'x');
     dispose();
     parent.abort();
     expect(signal.aborted).to.equal(false);

@@ -13,19 +13,15 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * An abort signal with a time limit. Its creator must dispose of it as soon as the work with the signal is done: that
- * stops the timer, and removes the listener from the parent signal.
- */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  readonly dispose: () => void;
-}
-
-/**
  * Makes a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message names the operation
- * `what`, or earlier with the reason of `parent`.
+ * `what`, or earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
  */
-export function deadline(clock: Clock, limit: Ms, parent?: AbortSignal, what = 'the operation'): Deadline {
+export function deadline(
+  clock: Clock,
+  limit: Ms,
+  parent: AbortSignal | undefined,
+  what: string,
+): { readonly signal: AbortSignal; readonly dispose: () => void } {
   const controller = new AbortController();
   const { signal } = controller;
   if (parent?.aborted) {
@@ -65,10 +61,7 @@ export async function withDeadline<A>(
   }
 }
 
-/**
- * Runs `work`, unless `signal` has already aborted. Rejects with the reason of `signal` as soon as `signal` aborts,
- * even when `work` ignores it.
- */
+/** As {@link withDeadline}, with `signal` in place of that of a deadline. */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -96,14 +89,13 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
   });
 }
 
-/** Waits `span` ms, or until `signal` aborts. Never rejects. */
+/** Waits `span` ms, or until `signal` aborts. */
 export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
   sleep(clock, span, signal).catch(() => {});
 
 /** A pause of one turn of the event loop, in which requests, timers and other work get their turn. */
 export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
 
-/** Resolves when `signal` aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

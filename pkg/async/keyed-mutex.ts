@@ -5,10 +5,7 @@ export class KeyedMutex {
   /** For each locked name, a promise that resolves when the latest call with the name has unlocked it. */
   private readonly tails = new Map<string, Promise<void>>();
 
-  /**
-   * Locks `name`, runs `work`, and unlocks the name. If `signal` aborts before the name is locked, rejects with the
-   * reason of `signal`, and `work` never runs.
-   */
+  /** If `signal` aborts before the name is locked, rejects with its reason, and `work` never runs. */
   async run<A>(name: string, signal: AbortSignal, work: () => Promise<A>): Promise<A> {
     const ahead = this.tails.get(name) ?? Promise.resolve();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

@@ -64,10 +64,7 @@ class Call<A> {
   private readonly result = Promise.withResolvers<A>();
   private callers = 0;
 
-  /**
-   * `onEnd` removes the call from its SingleFlight. It runs before the callers get the result, so a caller that then
-   * calls `run` again begins a new call.
-   */
+  /** `onEnd` runs before the callers get the result, so a caller that then calls `run` again begins a new call. */
   constructor(work: Work<A>, onEnd: () => void) {
     this.work = work;
     this.onEnd = onEnd;

@@ -6,15 +6,11 @@ export interface Timer {
   cancel(): void;
 }
 
-/**
- * The only source of time in the manager. Tests use a VirtualClock.
- *
- * - `now` is the wall clock, in whole milliseconds since 1970. It is for messages and for timestamps of Kubernetes and
- *   AWS.
- * - `monotonic` never jumps. It measures durations, for leases, deadlines and latencies.
- */
+/** The only source of time in the manager. Tests use a VirtualClock. */
 export interface Clock {
+  /** The wall clock, in whole milliseconds since 1970, for messages and for timestamps of Kubernetes and AWS. */
   now(): Ms;
+  /** Never jumps, for durations: of leases, deadlines and latencies. */
   monotonic(): Ms;
   /**
    * Calls `fire` once, after `delay` ms. Unlike with `setTimeout`, the delay may be longer than 2^31-1 ms. With a delay

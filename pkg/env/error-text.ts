@@ -1,6 +1,5 @@
 import { MAX_FACT, cut } from '../../api/text.ts';
 
-/** The maximum number of errors that are read from a chain of `cause`s, which may be very long. */
 const DEEPEST_CAUSE = 16;
 
 function chainOf(error: unknown): readonly unknown[] {
@@ -24,9 +23,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Joins the messages of an error and its causes, outermost first: `patching status: PATCH …: connect ECONNREFUSED`.
- * Leaves out the message of a cause when the text joined so far contains it. The result has at most {@link MAX_FACT}
- * UTF-16 code units.
+ * Joins the messages of an error and its causes: `patching status: PATCH …: connect ECONNREFUSED`. Leaves out one that
+ * the text so far contains. The result has at most {@link MAX_FACT} UTF-16 code units.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
@@ -34,7 +32,7 @@ export function errorMessage(error: unknown): string {
     .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : cut(`${text}: ${next}`, MAX_FACT)), '');
 }
 
-/** Joins the stacks of an error and its causes; `undefined` when none of them has a stack. */
+/** `undefined` when neither the error nor a cause has a stack. */
 export function errorStack(error: unknown): string | undefined {
   const stacks = chainOf(error).flatMap((link) =>
     link instanceof Error && link.stack !== undefined ? [link.stack] : [],
@@ -49,8 +47,7 @@ export function toJson(value: unknown): string {
     if (typeof inner === 'bigint') return String(inner);
     if (inner instanceof Error) return inner.message;
     if (typeof inner !== 'object' || inner === null) return inner;
-    // `above` holds the objects that contain `inner`, the outermost first. JSON.stringify sets `this` to the object that
-    // directly contains `inner`, so the objects after `this` do not contain it.
+    // `above` holds the objects that contain `inner`. JSON.stringify sets `this` to the one that directly contains it.
     while (above.length > 0 && above.at(-1) !== this) above.pop();
     if (above.includes(inner)) return '[circular]';
     above.push(inner);

@@ -64,14 +64,9 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 }
 
 const quote = (text: string): string => JSON.stringify(text);
-/** Quotes a line that contains hidden characters, so that the log shows them as escape sequences. */
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
-/**
- * Formats a log record as a JSON object with the fields of Kubernetes' JSON logging (component-base): `ts` in ms since
- * 1970, `msg`, `v`, `err`, and a field per key of the log call. The fields `level` and `stack` are additions to that
- * format.
- */
+/** With the fields of Kubernetes' JSON logging (component-base), a field per key of the log call, `level` and `stack`. */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
   const fields = {
@@ -90,7 +85,6 @@ export function formatJson(record: LogRecord): string {
 
 const RESERVED: readonly string[] = ['ts', 'level', 'msg', 'v', 'err', 'stack'];
 
-/** Appends `_` to the keys that equal the name of a field of the log format. */
 function withoutReserved(keys: LogKeys): LogKeys {
   return Object.fromEntries(
     Object.entries(keys).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),

@@ -4,10 +4,7 @@ import type { Session } from 'node:inspector/promises';
 export interface Profiler {
   /** Samples which functions run, as JSON in V8's format `.cpuprofile`. */
   cpu(wait: () => Promise<void>): Promise<string>;
-  /**
-   * Samples which functions allocate memory that is still in use at the end, as JSON in V8's format `.heapprofile`,
-   * which has names of functions and numbers, and no values of the heap.
-   */
+  /** Samples which functions allocate memory that stays in use, as JSON in V8's `.heapprofile`, without heap values. */
   heap(wait: () => Promise<void>): Promise<string>;
 }
 

@@ -12,14 +12,13 @@ export type LoggingFormat = 'text' | 'json';
 export interface WinstonLoggerOptions {
   readonly clock: Clock;
   readonly format: LoggingFormat;
-  /** The value of the manager's flag `--v`, as in klog. Debug lines are printed from `--v=4` on. */
+  /** As klog's flag `--v`. */
   readonly verbosity: number;
-  /** Standard error in the manager, as with klog. */
   readonly stream: Writable;
 }
 
 export interface ClosableLogger extends Logger {
-  /** Applies to this logger and all loggers that were derived from it, as the flag `--v` does. */
+  /** Of this logger and all loggers that were derived from it. */
   setVerbosity(verbosity: number): void;
   /** Resolves when all log lines are written. Lines that are logged afterwards are written without winston's buffer. */
   flush(): Promise<void>;

@@ -15,7 +15,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The proxy for a server; undefined: the server is reached directly. */
 export type ProxyChoice = (server: URL) => URL | undefined;
 
-/** Whether an entry of NO_PROXY names the server. */
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
@@ -94,7 +93,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** Reads an address range such as `10.0.0.0/8`. */
+/** E.g. of `10.0.0.0/8`. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

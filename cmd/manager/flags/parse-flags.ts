@@ -23,18 +23,10 @@ export interface ManagerFlags {
   readonly kubeconfig?: string;
   /** undefined: all namespaces. */
   readonly namespace?: string;
-  /**
-   * The value of the watch-filter label that AWSFargateProfiles, InstanceGroups and the Clusters with conditions must
-   * have.
-   */
   readonly watchFilter?: string;
   readonly resync: Ms;
   readonly concurrency: number;
   readonly limits: OperatorLimits;
-  /**
-   * Whether the manager applies its CRD again when CAPA replaces it, and removes CAPA's webhooks for
-   * AWSFargateProfiles, unless CAPA answers them.
-   */
   readonly managesCrd: boolean;
   readonly reconcilesInstanceGroups: boolean;
   readonly setsClusterConditions: boolean;
@@ -49,7 +41,7 @@ export interface ManagerFlags {
   readonly managerNamespace?: string;
   /** undefined: the manager's namespace. */
   readonly staticIdentityNamespace?: string;
-  /** The address that serves /healthz and /readyz; undefined: the manager does not serve /healthz and /readyz. */
+  /** undefined: neither /healthz nor /readyz is served. */
   readonly health?: ListenAddress;
   /** undefined: neither metrics nor log verbosity nor profiles are served. */
   readonly diagnostics?: Diagnostics;

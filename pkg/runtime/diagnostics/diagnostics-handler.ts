@@ -28,12 +28,12 @@ const MAX_SECONDS = 60;
  * V8's formats, which Chrome DevTools, Visual Studio Code and speedscope read, not in the format of Go.
  */
 export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: DiagnosticsOptions): HttpHandler {
-  const profiles = new ProfileHandlers(profiler, clock);
+  const profileHandler = newProfileHandlers(profiler, clock);
   const routes = new Map<string, { readonly methods: readonly string[]; readonly handle: HttpHandler }>([
     ['/metrics', { methods: READ, handle: metrics }],
     ['/debug/flags/v', { methods: ['PUT'], handle: logLevelHandler(setVerbosity) }],
-    ['/debug/pprof/profile', { methods: READ, handle: profiles.handler('cpu', 'manager.cpuprofile') }],
-    ['/debug/pprof/heap', { methods: READ, handle: profiles.handler('heap', 'manager.heapprofile') }],
+    ['/debug/pprof/profile', { methods: READ, handle: profileHandler('cpu', 'manager.cpuprofile') }],
+    ['/debug/pprof/heap', { methods: READ, handle: profileHandler('heap', 'manager.heapprofile') }],
   ]);
   return (request) => {
     const route = routes.get(request.path);
@@ -53,28 +53,20 @@ function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler
   };
 }
 
-/** Serves CPU and heap profiles of this process. Only one profile is taken at a time. */
-class ProfileHandlers {
-  private readonly profiler: Profiler;
-  private readonly clock: Clock;
-  private isBusy = false;
-
-  constructor(profiler: Profiler, clock: Clock) {
-    this.profiler = profiler;
-    this.clock = clock;
-  }
-
-  /** The query parameter `seconds` is the duration of the profile. */
-  handler(kind: keyof Profiler, fileName: string): HttpHandler {
-    return async ({ query, signal }) => {
+/** Makes handlers of CPU and heap profiles of this process. Only one profile is taken at a time. */
+function newProfileHandlers(profiler: Profiler, clock: Clock): (kind: keyof Profiler, fileName: string) => HttpHandler {
+  let isBusy = false;
+  // The query parameter `seconds` is the duration of the profile.
+  return (kind, fileName) =>
+    async ({ query, signal }) => {
       const text = query.get('seconds') ?? String(DEFAULT_SECONDS);
       const seconds = Number(text);
       if (!/^\d{1,2}$/.test(text) || seconds < 1 || seconds > MAX_SECONDS)
         return { status: 400, body: `seconds must be a whole number from 1 to ${MAX_SECONDS}\n` };
-      if (this.isBusy) return { status: 409, body: 'another profile is being taken\n' };
-      this.isBusy = true;
+      if (isBusy) return { status: 409, body: 'another profile is being taken\n' };
+      isBusy = true;
       try {
-        const body = await this.profiler[kind](() => sleep(this.clock, seconds * 1_000, signal));
+        const body = await profiler[kind](() => sleep(clock, seconds * 1_000, signal));
         const headers = { 'content-disposition': `attachment; filename="${fileName}"` };
         return { status: 200, contentType: 'application/json', headers, body };
       } catch (error) {
@@ -82,8 +74,7 @@ class ProfileHandlers {
         if (signal.aborted) return { status: 503, body: 'cancelled\n' };
         throw error;
       } finally {
-        this.isBusy = false;
+        isBusy = false;
       }
     };
-  }
 }

@@ -61,7 +61,7 @@ export class SimulatedManager {
       aws: awsThrough(aws, this.awsConnection),
       endpoints,
       credentials: { key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey: 'secret' }) },
-      ...(awsRegion !== undefined && { awsRegion }),
+      awsRegion,
       hostname: name,
       namespaces: { lease: 'capaf-system', secrets: 'capaf-system' },
     };
