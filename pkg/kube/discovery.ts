@@ -12,13 +12,10 @@ const namesIn = (document: unknown, list: string, field: string): readonly strin
 /** A kind of a named group with the first of `versions` that the API server serves; `undefined` if it serves none. */
 export async function findServed(
   client: KubeClient,
-  {
-    group,
-    plural,
-    versions,
-  }: { readonly group: string; readonly plural: string; readonly versions: readonly string[] },
+  kind: Omit<Resource, 'version'> & { readonly versions: readonly string[] },
   signal: AbortSignal,
 ): Promise<Resource | undefined> {
+  const { group, plural, versions } = kind;
   const described = await client.discover(`/apis/${group}`, { signal });
   if (described === undefined) return undefined;
   const served = namesIn(described, 'versions', 'version');

@@ -8,11 +8,8 @@ export function parseKeyText(text: string): ObjectKey {
   return slash < 0 ? { namespace: '', name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-export const keyOf = ({
-  metadata,
-}: {
+interface Named {
   readonly metadata: { readonly namespace?: string; readonly name: string };
-}): ObjectKey => ({
-  namespace: metadata.namespace ?? '',
-  name: metadata.name,
-});
+}
+
+export const keyOf = ({ metadata: { namespace = '', name } }: Named): ObjectKey => ({ namespace, name });

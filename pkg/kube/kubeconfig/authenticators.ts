@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import type { UnknownRecord } from '../../../api/record.ts';
+import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { parseTimestamp } from '../../env/timestamp.ts';
@@ -215,15 +214,12 @@ export class TokenFile implements Authenticator {
 }
 
 function tokenIn(path: string): string {
-  const token = read(path).trim();
-  if (token === '') throw new Error(`token file ${path}: empty`);
-  return token;
-}
-
-function read(path: string): string {
+  let text: string;
   try {
-    return readFileSync(path, 'utf8');
+    text = readFileSync(path, 'utf8');
   } catch (cause) {
     throw new Error(`token file ${path}: cannot be read: ${codeOf(cause)}`, { cause });
   }
+  if (text.trim() === '') throw new Error(`token file ${path}: empty`);
+  return text.trim();
 }

@@ -1,8 +1,7 @@
-import * as E from 'fp-ts/lib/Either.js';
 import { sleep, withDeadline } from '../../async/deadline.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { decodeObject, parseJson } from './decode.ts';
-import { errorFromResponse } from './error-response.ts';
+import { errorFromResponse, type ApiResponse } from './error-response.ts';
 import { KubeError } from '../errors.ts';
 import { readText, type Method, type Transport } from '../transport/transport.ts';
 import type { KubeObject } from '../types.ts';
@@ -15,12 +14,6 @@ export const LIST_DEADLINE: Ms = 60_000;
 const MAX_RETRIES = 10;
 
 export const ACCEPT_JSON = { accept: 'application/json' };
-
-interface ApiResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-}
 
 export interface ApiRequest {
   /** For error messages, e.g. "getting x". */
@@ -55,14 +48,21 @@ export class ApiRequests {
     return parseJson(request.doing, (await this.sendWithRetries(request)).text);
   }
 
+  /** Repeats the request as long as the API server asks for that with Retry-After, within its time limit. */
   private async sendWithRetries(request: ApiRequest): Promise<ApiResponse> {
+    const { clock } = this;
     const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
-    return retryAsAsked({ clock: this.clock, limit, signal }, async (timeLeft) => {
-      const response = await this.sendOnce(request, timeLeft);
-      return response.status >= 200 && response.status <= 299
-        ? E.right(response)
-        : E.left(errorFromResponse(doing, method, response));
-    });
+    const end = clock.monotonic() + limit;
+    for (let retries = 0; ; retries++) {
+      const response = await this.sendOnce(request, end - clock.monotonic());
+      if (response.status >= 200 && response.status <= 299) return response;
+      const error = errorFromResponse(doing, method, response);
+      const delay = retryDelayOf(error);
+      if (delay === undefined || retries === MAX_RETRIES || clock.monotonic() + delay >= end) throw error;
+      await sleep(clock, delay, signal).catch(() => {
+        throw error;
+      });
+    }
   }
 
   private async sendOnce(request: ApiRequest, limit: Ms): Promise<ApiResponse> {
@@ -78,24 +78,6 @@ export class ApiRequests {
       return { status: response.status, headers: response.headers, text: await readText(response.body) };
     }).catch((cause: unknown) => {
       throw noAnswerError(doing, cause);
-    });
-  }
-}
-
-/** Repeats `attempt` as long as the API server asks for that with Retry-After, within the time `limit`. */
-async function retryAsAsked<A>(
-  { clock, limit, signal }: { readonly clock: Clock; readonly limit: Ms; readonly signal: AbortSignal },
-  attempt: (timeLeft: Ms) => Promise<E.Either<KubeError, A>>,
-): Promise<A> {
-  const end = clock.monotonic() + limit;
-  for (let retries = 0; ; retries++) {
-    const result = await attempt(end - clock.monotonic());
-    if (E.isRight(result)) return result.right;
-    const error = result.left;
-    const delay = retryDelayOf(error);
-    if (delay === undefined || retries === MAX_RETRIES || clock.monotonic() + delay >= end) throw error;
-    await sleep(clock, delay, signal).catch(() => {
-      throw error;
     });
   }
 }

@@ -1,5 +1,4 @@
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import type { UnknownRecord } from '../../../api/record.ts';
+import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
 import { decodeStatus } from './error-response.ts';
 import { KubeError } from '../errors.ts';

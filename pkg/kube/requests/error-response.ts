@@ -55,11 +55,13 @@ function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
 
-export function errorFromResponse(
-  doing: string,
-  method: string,
-  answer: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string },
-): KubeError {
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export function errorFromResponse(doing: string, method: string, answer: ApiResponse): KubeError {
   const status = decodeStatus(tryJson(answer.text));
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;

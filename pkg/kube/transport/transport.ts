@@ -54,28 +54,20 @@ const MAX_WARNINGS = 200;
 export function observeRequests(transport: Transport, { userAgent, count, logger }: ObserveRequestsOptions): Transport {
   const { host } = transport;
   const loggedWarnings = new Set<string>();
-  const logWarnings = (header: string | undefined): void => {
-    if (
-      header === undefined ||
-      logger === undefined ||
-      loggedWarnings.has(header) ||
-      loggedWarnings.size >= MAX_WARNINGS
-    )
-      return;
-    loggedWarnings.add(header);
-    logger.info('The API server warns', { warning: header });
+  const logWarning = (warning: string | undefined): void => {
+    if (warning === undefined || loggedWarnings.has(warning) || loggedWarnings.size >= MAX_WARNINGS) return;
+    loggedWarnings.add(warning);
+    logger?.info('The API server warns', { warning });
   };
   return {
     host,
     async send(request) {
       const { method } = request;
       try {
-        const response = await transport.send({
-          ...request,
-          headers: { ...request.headers, 'user-agent': userAgent },
-        });
+        const headers = { ...request.headers, 'user-agent': userAgent };
+        const response = await transport.send({ ...request, headers });
         count?.({ code: String(response.status), method, host });
-        logWarnings(response.headers['warning']);
+        logWarning(response.headers['warning']);
         return response;
       } catch (error) {
         count?.({ code: '<error>', method, host });
