@@ -2,8 +2,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { aborted, untilAborted, withDeadline } from '../async/deadline.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './http/health.ts';
-import { LeadershipLost } from './election/leader-election.ts';
-import type { LeaderElection } from './election/leader-election.ts';
+import { LeadershipLost, type LeaderElection } from './election/leader-election.ts';
 import { RunnableGroup } from './runnable-group.ts';
 import type { Runnable } from './runnable.ts';
 
@@ -28,9 +27,7 @@ export interface ManagerOptions {
  * and releases the lease after all but the recorders have ended, because the release records an Event.
  */
 export class Manager {
-  private readonly clock: Clock;
-  private readonly logger: Logger;
-  private readonly election: LeaderElection | undefined;
+  private readonly options: ManagerOptions;
   /** Aborted with the error of the part that failed, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
   /** After that, the manager waits only for the recorders. */
@@ -44,10 +41,8 @@ export class Manager {
   private phase: 'built' | 'running' | 'stopped' = 'built';
 
   constructor(options: ManagerOptions) {
-    const { clock, logger, election } = options;
-    this.clock = clock;
-    this.logger = logger;
-    this.election = election;
+    this.options = options;
+    const { logger, election } = options;
     const fail = (error: unknown): void => this.ending.abort(error);
     const group = (): RunnableGroup => new RunnableGroup(logger, fail);
     this.recorders = group();
@@ -119,10 +114,11 @@ export class Manager {
     this.phase = 'stopped';
     const why: unknown = this.ending.signal.reason;
     if (why === STOPPED) return this.stop();
-    this.logger.error('Stopping after a failure', why);
+    const { logger } = this.options;
+    logger.error('Stopping after a failure', why);
     if (why instanceof LeadershipLost)
-      this.logger.warn('Not waiting for what is under way', { parts: (await this.stopWithoutWaiting()).join(', ') });
-    else await this.stop().catch((error: unknown) => this.logger.error('Failed to stop', error));
+      logger.warn('Not waiting for what is under way', { parts: (await this.stopWithoutWaiting()).join(', ') });
+    else await this.stop().catch((error: unknown) => logger.error('Failed to stop', error));
     throw why;
   }
 
@@ -131,29 +127,27 @@ export class Manager {
     await this.servers.start(ending);
     await this.caches.start(ending);
     await this.others.start(ending);
-    if (this.election !== undefined) {
-      await this.election.acquire(ending);
-      await this.lease.start(ending);
-    }
+    await this.options.election?.acquire(ending);
+    await this.lease.start(ending);
     await this.leaderElected.start(ending);
-    this.logger.info('All parts of the manager run');
+    this.options.logger.info('All parts of the manager run');
   }
 
   private async stop(): Promise<void> {
-    const { clock } = this;
-    this.logger.info('Stopping and waiting for what is under way', { grace: `${GRACE_PERIOD}ms` });
+    const { clock, logger, election } = this.options;
+    logger.info('Stopping and waiting for what is under way', { grace: `${GRACE_PERIOD}ms` });
     try {
       await withDeadline(clock, GRACE_PERIOD, this.leaseLost.signal, 'stopping', async () => {
         for (const group of this.workGroups) await group.stop();
         // From now on another process may lead.
         await this.lease.stop();
-        await this.election?.release();
+        await election?.release();
         await this.recorders.stop();
       });
     } catch (error) {
       throw new Error(`not waiting any longer for ${(await this.stopWithoutWaiting()).join(', ')}`, { cause: error });
     }
-    this.logger.info('Stopped');
+    logger.info('Stopped');
   }
 
   /**
@@ -163,7 +157,7 @@ export class Manager {
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
     for (const group of [...this.workGroups, this.lease]) void group.stop();
-    const flushed = withDeadline(this.clock, RECORDER_FLUSH_TIMEOUT, undefined, 'stopping the recorders', () =>
+    const flushed = withDeadline(this.options.clock, RECORDER_FLUSH_TIMEOUT, undefined, 'stopping the recorders', () =>
       this.recorders.stop(),
     );
     await flushed.catch(() => {});

@@ -32,15 +32,11 @@ export function tooOld(version: unknown): string | undefined {
 export class ServerVersionCheck implements Runnable, HealthCheck {
   readonly name = 'kubernetes-version';
   readonly needsLeadership = false;
-  private readonly client: KubeClient;
-  private readonly clock: Clock;
-  private readonly logger: Logger;
+  private readonly options: { readonly client: KubeClient; readonly clock: Clock; readonly logger: Logger };
   private problem: string | undefined;
 
-  constructor(options: { readonly client: KubeClient; readonly clock: Clock; readonly logger: Logger }) {
-    this.client = options.client;
-    this.clock = options.clock;
-    this.logger = options.logger;
+  constructor(options: ServerVersionCheck['options']) {
+    this.options = options;
   }
 
   readonly check = (): string | undefined => this.problem;
@@ -48,15 +44,16 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const next = await this.ask(signal);
-      await (next === 'done' ? aborted(signal) : pause(this.clock, next, signal));
+      await (next === 'done' ? aborted(signal) : pause(this.options.clock, next, signal));
     }
   }
 
   /** Returns the delay until the next question. */
   private async ask(signal: AbortSignal): Promise<Ms | 'done'> {
+    const { client, logger } = this.options;
     try {
-      const problem = tooOld(await this.client.discover('/version', { signal }));
-      if (problem !== this.problem && problem !== undefined) this.logger.error('The API server is too old', problem);
+      const problem = tooOld(await client.discover('/version', { signal }));
+      if (problem !== this.problem && problem !== undefined) logger.error('The API server is too old', problem);
       this.problem = problem;
       return problem === undefined ? 'done' : UPGRADE_POLL;
     } catch (error) {

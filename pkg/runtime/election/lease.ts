@@ -68,58 +68,41 @@ export class LeaseLock {
   async create(signal: AbortSignal): Promise<WrittenLease> {
     const { kube, lease } = this.options;
     const sentAt = this.now();
-    const object = await kube.create(
-      LEASES,
-      lease.namespace,
-      {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { name: lease.name, namespace: lease.namespace },
-        spec: { ...this.newSpec(), leaseTransitions: 0 },
-      },
-      { signal },
-    );
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: lease.name, namespace: lease.namespace },
+      spec: { ...this.newSpec(), leaseTransitions: 0 },
+    };
+    const object = await kube.create(LEASES, lease.namespace, body, { signal });
     return { object, sentAt };
   }
 
   /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed since then. */
   async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
-    const { kube, lease, identity } = this.options;
     const { holderIdentity, acquireTime, leaseTransitions = 0 } = spec;
-    const isRenewal = holderIdentity === identity;
+    const isRenewal = holderIdentity === this.options.identity;
     const sentAt = this.now();
-    const object = await kube.mergePatch(
-      LEASES,
-      lease,
-      {
-        metadata: { resourceVersion: read.metadata.resourceVersion },
-        spec: {
-          ...this.newSpec(),
-          ...(isRenewal && acquireTime !== undefined ? { acquireTime } : {}),
-          leaseTransitions: isRenewal ? leaseTransitions : leaseTransitions + 1,
-        },
-      },
-      { signal },
-    );
-    return { object, sentAt };
+    const changes = {
+      ...(isRenewal && acquireTime !== undefined && { acquireTime }),
+      leaseTransitions: isRenewal ? leaseTransitions : leaseTransitions + 1,
+    };
+    return { object: await this.patch(read, changes, signal), sentAt };
   }
 
   /** Empties the holder if this process is the holder. Otherwise returns false and writes nothing. */
   async clearHolder(signal: AbortSignal): Promise<boolean> {
-    const { kube, lease, identity } = this.options;
     // A write whose response was lost may have made this process the holder.
     const object = await this.get(signal);
-    if (object === undefined || leaseSpecOf(object).holderIdentity !== identity) return false;
-    await kube.mergePatch(
-      LEASES,
-      lease,
-      {
-        metadata: { resourceVersion: object.metadata.resourceVersion },
-        spec: { ...this.newSpec(), holderIdentity: '', leaseDurationSeconds: 1 },
-      },
-      { signal },
-    );
+    if (object === undefined || leaseSpecOf(object).holderIdentity !== this.options.identity) return false;
+    await this.patch(object, { holderIdentity: '', leaseDurationSeconds: 1 }, signal);
     return true;
+  }
+
+  private patch({ metadata }: KubeObject, changes: LeaseSpec, signal: AbortSignal): Promise<KubeObject> {
+    const { resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion }, spec: { ...this.newSpec(), ...changes } };
+    return this.options.kube.mergePatch(LEASES, this.options.lease, patch, { signal });
   }
 
   private newSpec(): LeaseSpec {
