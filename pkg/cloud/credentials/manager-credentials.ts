@@ -54,7 +54,6 @@ export function newManagerCredentialSource(
 /** Where the chain looks for credentials, each place with the related settings of this process. */
 export function describeProviderChain(environment: Environment): readonly string[] {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';
-  const or = (present: string | undefined, absent: string): string => present ?? absent;
   const profile = environment['AWS_PROFILE'] ?? '';
   return [
     has('AWS_ACCESS_KEY_ID') && has('AWS_SECRET_ACCESS_KEY')
@@ -62,13 +61,10 @@ export function describeProviderChain(environment: Environment): readonly string
       : 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set)',
     `the shared configuration files (profile ${profile === '' ? 'default' : profile})`,
     has('AWS_WEB_IDENTITY_TOKEN_FILE')
-      ? `the web identity token of ${or(environment['AWS_ROLE_ARN'], 'no role: AWS_ROLE_ARN is not set')}`
+      ? `the web identity token of ${environment['AWS_ROLE_ARN'] ?? 'no role: AWS_ROLE_ARN is not set'}`
       : 'AWS_WEB_IDENTITY_TOKEN_FILE (not set)',
     has('AWS_CONTAINER_CREDENTIALS_FULL_URI') || has('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI')
-      ? `the container credentials at ${or(
-          environment['AWS_CONTAINER_CREDENTIALS_FULL_URI'],
-          environment['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'] ?? '',
-        )}`
+      ? `the container credentials at ${environment['AWS_CONTAINER_CREDENTIALS_FULL_URI'] ?? environment['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']}`
       : (environment['AWS_EC2_METADATA_DISABLED'] ?? 'false') === 'false'
         ? 'the instance metadata service'
         : 'the instance metadata service (not asked, because AWS_EC2_METADATA_DISABLED is set)',

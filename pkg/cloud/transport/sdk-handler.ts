@@ -22,16 +22,8 @@ export function currentDispatchOptions(): DispatchOptions {
   return options;
 }
 
-/** The part of the SDK's interface `requestHandler` that the SDK clients use. */
-export interface SdkHandler {
-  handle(request: AwsRequest): Promise<{ response: AwsResponse }>;
-  destroy(): void;
-  updateHttpClientConfig(): void;
-  httpHandlerConfigs(): object;
-}
-
 /** Rejects calls without {@link DispatchOptions}, so that none bypasses its deadline and the leadership check. */
-export function newCheckedHandler(transport: AwsTransport): SdkHandler {
+export function newCheckedHandler(transport: AwsTransport) {
   return newHandler(async (request) => {
     const { beforeDispatch, abortSignal, beforeSend } = currentDispatchOptions();
     beforeDispatch();
@@ -43,11 +35,14 @@ export function newCheckedHandler(transport: AwsTransport): SdkHandler {
  * For the SDK's credential providers, which change nothing in AWS and so need no leadership. `limit` aborts all
  * requests.
  */
-export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal): SdkHandler {
+export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal) {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
 }
 
-/** `destroy` does nothing, because the connections belong to the transport, which outlives every SDK client. */
-function newHandler(handle: SdkHandler['handle']): SdkHandler {
+/**
+ * The part of the SDK's interface `requestHandler` that the SDK clients use. `destroy` does nothing, because the
+ * connections belong to the transport, which outlives every SDK client.
+ */
+function newHandler(handle: (request: AwsRequest) => Promise<{ response: AwsResponse }>) {
   return { handle, destroy: () => {}, updateHttpClientConfig: () => {}, httpHandlerConfigs: () => ({}) };
 }

@@ -13,13 +13,10 @@ const CONNECT_TIMEOUT: Ms = 5_000;
 /** To one AWS endpoint. Further requests wait for one of them. */
 const MAX_CONNECTIONS = 64;
 
-export interface UndiciTransportOptions {
-  /** Chooses the proxy for each AWS endpoint; default: no proxy. */
-  readonly proxyFor?: ProxyChoice;
-}
-
-/** Honours NODE_EXTRA_CA_CERTS. */
-export function undiciTransport({ proxyFor = () => undefined }: UndiciTransportOptions = {}): AwsTransport & {
+/** Honours NODE_EXTRA_CA_CERTS. `proxyFor` chooses the proxy for each AWS endpoint; default: none. */
+export function undiciTransport({
+  proxyFor = () => undefined,
+}: { readonly proxyFor?: ProxyChoice } = {}): AwsTransport & {
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
