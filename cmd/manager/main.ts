@@ -6,18 +6,15 @@ import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemProfiler } from '../../pkg/env/profiler.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
-import type { ClosableLogger } from '../../pkg/env/winston-logger.ts';
-import { createWinstonLogger } from '../../pkg/env/winston-logger.ts';
+import { createWinstonLogger, type ClosableLogger } from '../../pkg/env/winston-logger.ts';
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
-import { awsRegionOf, selectNamespaces } from './env.ts';
-import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags/parse-flags.ts';
+import { awsRegionOf, selectNamespaces, type Env } from './env.ts';
 import { helpText } from './flags/flags.ts';
-import { parseFlags } from './flags/parse-flags.ts';
+import { parseFlags, type ManagerFlags } from './flags/parse-flags.ts';
 import { runManager } from './run.ts';
 
 /** The exit code for a wrong command line, as in Go's flag package. */

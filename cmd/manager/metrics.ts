@@ -1,5 +1,4 @@
-import { Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { profileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
 import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';

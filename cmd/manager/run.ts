@@ -10,15 +10,13 @@ import { clusterTeardownController } from '../../controllers/clusterteardown/con
 import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
-import type { Identities } from '../../controllers/identities/identities.ts';
-import { newIdentities } from '../../controllers/identities/identities.ts';
+import { newIdentities, type Identities } from '../../controllers/identities/identities.ts';
 import { CallerAccounts, CredentialPool, newLimiter, newSessions } from '../../pkg/cloud/index.ts';
 import type { AwsMetrics, Sessions } from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events/events.ts';
-import type { CountRequest, Transport } from '../../pkg/kube/transport/transport.ts';
-import { observeRequests } from '../../pkg/kube/transport/transport.ts';
+import { observeRequests, type CountRequest, type Transport } from '../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';

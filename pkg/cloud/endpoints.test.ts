@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Endpoints, ServiceEndpoint } from './endpoints.ts';
-import { parseServiceEndpoints, resolveEndpoints } from './endpoints.ts';
+import { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEndpoint } from './endpoints.ts';
 
 const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${SigningRegion2}…';
 const entry = (signingRegion: string, service: string, url: string): ServiceEndpoint => ({

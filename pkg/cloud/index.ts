@@ -1,15 +1,18 @@
 /** What other packages may import of pkg/cloud; README.md shows the order in which the parts are put together. */
 export type { Call } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
-export type { AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
-export { newAssumedRoleSource } from './credentials/assumed-role-credentials.ts';
+export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
 export { CallerAccounts } from './credentials/caller-accounts.ts';
-export type { AwsCredentialSource, AwsCredentialSources, AwsCredentials } from './credentials/credential-pool.ts';
-export { CredentialPool } from './credentials/credential-pool.ts';
-export { MANAGER_ITSELF, credentialsName } from './credentials/identity-ref.ts';
+export {
+  CredentialPool,
+  retentionOf,
+  type AwsCredentialSource,
+  type AwsCredentialSources,
+  type AwsCredentials,
+} from './credentials/credential-pool.ts';
+export { MANAGER_ITSELF, credentialsName, type IdentityField, type IdentityRef } from './credentials/identity-ref.ts';
 export type { CredentialsProblem, CredentialsProblemReason } from './credentials/credentials-problem.ts';
 export { newManagerCredentialSource } from './credentials/manager-credentials.ts';
-export { retentionOf } from './credentials/credential-pool.ts';
 export type {
   AccessEntry,
   AccessEntryLookup,
@@ -19,21 +22,16 @@ export type {
   NewFargateProfile,
   ProfileLookup,
 } from './eks/eks-api.ts';
-export type { Endpoints, ServiceEndpoint } from './endpoints.ts';
-export { parseServiceEndpoints, resolveEndpoints } from './endpoints.ts';
-export type { Denial, PolicyKind } from './errors/denial.ts';
-export { readDenial } from './errors/denial.ts';
+export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEndpoint } from './endpoints.ts';
+export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
 export * from './errors/errors.ts';
 export type { AwsFailure, AwsService } from './errors/failure.ts';
 export { toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
-export type { IdentityField, IdentityRef } from './credentials/identity-ref.ts';
-export type { AwsMetrics } from './metrics.ts';
-export { awsMetrics } from './metrics.ts';
+export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
 export { partitionOf } from './partition.ts';
-export { LEASE_SAFETY_MARGIN } from './session.ts';
-export type { Session, SessionRequest, Sessions } from './session.ts';
+export { LEASE_SAFETY_MARGIN, type Session, type SessionRequest, type Sessions } from './session.ts';
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/assume-role-defaults.ts';
 export type { AwsTransport } from './transport/transport.ts';
 export { undiciTransport } from './transport/undici-transport.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import type { CredentialsInUse } from './metrics.ts';
-import { awsMetrics } from './metrics.ts';
+import { awsMetrics, type CredentialsInUse } from './metrics.ts';
 
 async function seriesOf(registry: Registry, name: string): Promise<readonly (readonly [object, number])[]> {
   const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};

@@ -1,5 +1,4 @@
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Ms } from '../env/clock.ts';
 import type { CallKind } from './call/limiter.ts';
 import type { AwsService } from './errors/failure.ts';

@@ -8,10 +8,8 @@ import { errorMessage } from '../env/error-text.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { AwsConfig, Session, SessionRequest, Sessions } from './session.ts';
-import type { CallFactory } from './call/call.ts';
-import { newCallFactory } from './call/call.ts';
-import type { Clients } from './sdk-clients.ts';
-import { newClients } from './sdk-clients.ts';
+import { newCallFactory, type CallFactory } from './call/call.ts';
+import { newClients, type Clients } from './sdk-clients.ts';
 import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
 import type { CallerAccounts } from './credentials/caller-accounts.ts';
 import { credentialsName } from './credentials/identity-ref.ts';
@@ -23,8 +21,7 @@ import { podExecutionRoles } from './iam/roles.ts';
 import { Lru } from '../collections/lru.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
 import { isRegionName } from './partition.ts';
-import { rejectedCredentials } from './credentials/credentials-problem.ts';
-import type { CredentialsProblem } from './credentials/credentials-problem.ts';
+import { rejectedCredentials, type CredentialsProblem } from './credentials/credentials-problem.ts';
 
 export interface SessionsConfig extends AwsConfig {
   readonly random: Random;

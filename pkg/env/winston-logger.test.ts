@@ -2,8 +2,7 @@ import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import { errorMessage } from './error-text.ts';
 import { VirtualClock } from './testing/virtual-clock.ts';
-import { createWinstonLogger } from './winston-logger.ts';
-import type { ClosableLogger, LoggingFormat } from './winston-logger.ts';
+import { createWinstonLogger, type ClosableLogger, type LoggingFormat } from './winston-logger.ts';
 
 async function linesOf(
   format: LoggingFormat,

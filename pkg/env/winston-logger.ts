@@ -3,8 +3,7 @@ import type { Writable } from 'node:stream';
 import { MESSAGE } from 'triple-beam';
 import winston from 'winston';
 import type { Clock } from './clock.ts';
-import { formatJson, formatText } from './log-format.ts';
-import type { LogRecord, Severity } from './log-format.ts';
+import { formatJson, formatText, type LogRecord, type Severity } from './log-format.ts';
 import type { LogKeys, Logger } from './logger.ts';
 
 export type LoggingFormat = 'text' | 'json';

@@ -1,5 +1,4 @@
-import { isRecord } from '../../api/record.ts';
-import type { UnknownRecord } from '../../api/record.ts';
+import { isRecord, type UnknownRecord } from '../../api/record.ts';
 
 // The functions of this file are for JSON values. A field with the value `undefined` counts as absent. Loops replace
 // recursions: the API server accepts fields that are nested more deeply than the stack allows a recursion.

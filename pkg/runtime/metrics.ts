@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, exponentialBuckets } from 'prom-client';
 import type { CountRequest } from '../kube/transport/transport.ts';
 import type { ControllerMetrics, ReconcileResult } from './controller.ts';
-import type { HttpHandler } from './http/http-server.ts';
-import { notFound } from './http/http-server.ts';
+import { notFound, type HttpHandler } from './http/http-server.ts';
 import type { WorkqueueMetrics } from './queue/workqueue.ts';
 import type { Runnable } from './runnable.ts';
 

@@ -1,8 +1,6 @@
-import { collectDefaultMetrics, Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { Ms } from '../env/clock.ts';
-import { monitorEventLoop } from '../env/event-loop.ts';
-import type { EventLoopDelays } from '../env/event-loop.ts';
+import { monitorEventLoop, type EventLoopDelays } from '../env/event-loop.ts';
 
 /** Short enough to see a delay of the event loop that endangers a lease of 15 s. */
 const EVENT_LOOP_INTERVAL: Ms = 100;

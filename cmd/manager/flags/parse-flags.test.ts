@@ -3,10 +3,8 @@ import { getCiphers } from 'node:tls';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
-import { FLAGS } from './flags.ts';
-import type { Flag } from './flags.ts';
-import { parseFlags } from './parse-flags.ts';
-import type { ManagerFlags } from './parse-flags.ts';
+import { FLAGS, type Flag } from './flags.ts';
+import { parseFlags, type ManagerFlags } from './parse-flags.ts';
 
 /** Invalid command lines of the manager, each with its error message. */
 const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], message: string])[] = [

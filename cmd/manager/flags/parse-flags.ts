@@ -1,20 +1,14 @@
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import type { ServiceEndpoint } from '../../../pkg/cloud/index.ts';
-import { LEASE_SAFETY_MARGIN, parseServiceEndpoints } from '../../../pkg/cloud/index.ts';
+import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
-import type { ListenAddress } from '../../../pkg/runtime/http/address.ts';
-import { parseAddress } from '../../../pkg/runtime/http/address.ts';
-import type { ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
-import { validateTimings } from '../../../pkg/runtime/election/timings.ts';
-import { parseDiagnostics } from './diagnostics-flags.ts';
-import type { Diagnostics } from './diagnostics-flags.ts';
-import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS } from './flags.ts';
-import type { FlagName, Flag } from './flags.ts';
-import { parseLeaseId } from '../lease-name.ts';
-import type { LeaseId } from '../lease-name.ts';
+import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/address.ts';
+import { validateTimings, type ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
+import { parseDiagnostics, type Diagnostics } from './diagnostics-flags.ts';
+import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';
+import { parseLeaseId, type LeaseId } from '../lease-name.ts';
 import { parseLimits } from './operator-limit-flags.ts';
 
 /** The validated values of the command line. */

@@ -7,11 +7,9 @@ import type { Logger } from '../../env/logger.ts';
 import { isPanic } from '../../env/panic.ts';
 import { isThrottled } from '../errors/errors.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Limiter, Permit, CallKind } from './limiter.ts';
-import { rateLimitFor } from './limiter.ts';
+import { rateLimitFor, type Limiter, type Permit, type CallKind } from './limiter.ts';
 import type { AwsMetrics } from '../metrics.ts';
-import type { Progress } from '../errors/sdk-failure.ts';
-import { toAwsFailure } from '../errors/sdk-failure.ts';
+import { toAwsFailure, type Progress } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
-import type { Limiter, Permit, CallPriority } from './limiter.ts';
-import { newLimiter } from './limiter.ts';
+import { newLimiter, type Limiter, type Permit, type CallPriority } from './limiter.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;
 const limit = { rate: 10, burst: 2 };

@@ -8,10 +8,8 @@ import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
-import type { RoleToAssume } from '../sts/sts-api.ts';
-import { assumeRole, stsCalls } from '../sts/sts-api.ts';
-import { rejectedCredentials } from './credentials-problem.ts';
-import type { CredentialsProblem } from './credentials-problem.ts';
+import { assumeRole, stsCalls, type RoleToAssume } from '../sts/sts-api.ts';
+import { rejectedCredentials, type CredentialsProblem } from './credentials-problem.ts';
 
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
-import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
-import { CachedCredentials, CredentialPool } from './credential-pool.ts';
+import { CachedCredentials, CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 
 const MINUTE = 60_000;

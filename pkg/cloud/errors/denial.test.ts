@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Denial } from './denial.ts';
-import { readDenial } from './denial.ts';
+import { readDenial, type Denial } from './denial.ts';
 
 const USER = 'User: arn:aws:iam::111122223333:user/m is not authorized to perform:';
 

@@ -17,9 +17,8 @@ import type { IAMClient, Role as SdkRole } from '@aws-sdk/client-iam';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type * as t from 'io-ts';
-import { EmptyResponse, ignoreNotFound, listAllPages } from '../call/responses.ts';
+import { EmptyResponse, ignoreNotFound, listAllPages, type Page } from '../call/responses.ts';
 import type { CallFactory, Call } from '../call/call.ts';
-import type { Page } from '../call/responses.ts';
 import type { PodExecutionRoles } from './iam-api.ts';
 import {
   AttachedPoliciesResponse,

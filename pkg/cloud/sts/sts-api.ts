@@ -2,8 +2,7 @@ import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts
 import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
 import * as s from '../../../api/schema/field.ts';
 import type { LogKeys } from '../../env/logger.ts';
-import { newCallFactory } from '../call/call.ts';
-import type { CallFactory, Call } from '../call/call.ts';
+import { newCallFactory, type CallFactory, type Call } from '../call/call.ts';
 import type { AwsCredentials, AwsCredentialSource } from '../credentials/credential-pool.ts';
 import type { AwsConfig } from '../session.ts';
 import { AccountId } from '../../../api/names.ts';

@@ -2,14 +2,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
-import type { CallContext, CallFactory, Call } from '../call/call.ts';
-import { newCallFactory } from '../call/call.ts';
-import type { Clients } from '../sdk-clients.ts';
-import { newClients } from '../sdk-clients.ts';
+import { newCallFactory, type CallContext, type CallFactory, type Call } from '../call/call.ts';
+import { newClients, type Clients } from '../sdk-clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Limiter } from '../call/limiter.ts';
-import { newLimiter } from '../call/limiter.ts';
+import { newLimiter, type Limiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import type { AwsTransport } from '../transport/transport.ts';
 

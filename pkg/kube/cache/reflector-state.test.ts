@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Ms } from '../../env/clock.ts';
 import { KubeError } from '../errors.ts';
-import { initialState, step } from './reflector-state.ts';
-import type { ReflectorInput, ReflectorState, Watching } from './reflector-state.ts';
+import { initialState, step, type ReflectorInput, type ReflectorState, type Watching } from './reflector-state.ts';
 import { widget, widgets } from '../testing/fixtures.ts';
 
 const failure = (status: number, reason: string): ReflectorInput => ({

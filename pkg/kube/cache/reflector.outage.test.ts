@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { newFakeApiEnvironment } from '../testing/fixtures.ts';
-import type { RunningReflector } from '../testing/running-reflector.ts';
-import { startSyncedReflector, stopReflectors } from '../testing/running-reflector.ts';
+import { startSyncedReflector, stopReflectors, type RunningReflector } from '../testing/running-reflector.ts';
 
 const MINUTE = 60_000;
 

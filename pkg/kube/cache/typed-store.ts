@@ -1,5 +1,4 @@
-import { isLeft, left } from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { isLeft, left, type Either } from 'fp-ts/lib/Either.js';
 import type { DecodeProblem } from '../../../api/schema/problem.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { errorMessage } from '../../env/error-text.ts';

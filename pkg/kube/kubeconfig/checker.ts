@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { textAt } from '../../../api/record.ts';
-import type { UnknownRecord } from '../../../api/record.ts';
+import { textAt, type UnknownRecord } from '../../../api/record.ts';
 import { codeOf } from './authenticators.ts';
 import { environmentProxies, parseHttpUrl, withoutPassword } from '../../network/environment-proxy.ts';
 

@@ -1,8 +1,7 @@
 import { sleep } from '../../async/deadline.ts';
 import type { Clock } from '../../env/clock.ts';
 import type { Profiler } from '../../env/profiler.ts';
-import type { HttpHandler } from '../http/http-server.ts';
-import { methodNotAllowed, notFound } from '../http/http-server.ts';
+import { methodNotAllowed, notFound, type HttpHandler } from '../http/http-server.ts';
 
 export interface DiagnosticsOptions {
   readonly metrics: HttpHandler;

@@ -1,15 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
-import type { SecureContextOptions } from 'node:tls';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { isAborted, pause } from '../../async/deadline.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
 import type { TlsSource } from '../http/http-server.ts';
-import { CLOCK_SKEW, RENEW_BEFORE, VALID_FOR, selfSignedCertificate } from './self-signed-certificate.ts';
-import type { KeyPair } from './self-signed-certificate.ts';
+import { CLOCK_SKEW, RENEW_BEFORE, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
 
 /** As in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;

@@ -1,5 +1,4 @@
-import { createSecureContext } from 'node:tls';
-import type { SecureContextOptions, SecureVersion } from 'node:tls';
+import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
 
 export const DEFAULT_MIN_TLS_VERSION = 'VersionTLS12';
 

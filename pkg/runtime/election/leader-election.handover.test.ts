@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import { sleep } from '../../async/deadline.ts';
-import type { Intercept } from '../../kube/testing/fake-api-server.ts';
-import { json } from '../../kube/testing/fake-api-server.ts';
+import { json, type Intercept } from '../../kube/testing/fake-api-server.ts';
 import type { TransportRequest } from '../../kube/transport/transport.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease } from '../testing/election.ts';
-import type { Candidate } from '../testing/election.ts';
+import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, type Candidate } from '../testing/election.ts';
 
 /** Between two attempts of a candidate: the retry period plus the largest jitter. */
 const LONGEST_RETRY = 4_400;

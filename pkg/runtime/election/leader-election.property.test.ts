@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Ms } from '../../env/clock.ts';
 import { propertyRuns } from '../../env/testing/property-runs.ts';
-import { ElectionEnvironment, hang, unavailable } from '../testing/election.ts';
-import type { Candidate } from '../testing/election.ts';
+import { ElectionEnvironment, hang, unavailable, type Candidate } from '../testing/election.ts';
 
 type Fault = 'none' | 'fails' | 'hangs' | 'responseLost' | 'responseSlow' | 'slow';
 interface Phase {

@@ -10,11 +10,9 @@ import type { KubeClient, KubeObject, ObjectKey } from '../../kube/types.ts';
 import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics.ts';
 import type { Leadership } from '../leadership.ts';
-import { LeaseLock, leaseSpecOf } from './lease.ts';
-import type { Instant, LeaseVersion, WrittenLease } from './lease.ts';
+import { LeaseLock, leaseSpecOf, type Instant, type LeaseVersion, type WrittenLease } from './lease.ts';
 import { ReleaseWatch } from './release-watch.ts';
-import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings } from './timings.ts';
-import type { ElectionTimings } from './timings.ts';
+import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings, type ElectionTimings } from './timings.ts';
 
 export interface LeaderElectionOptions {
   readonly kube: KubeClient;

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { validateTimings } from './timings.ts';
-import type { ElectionTimings } from './timings.ts';
+import { validateTimings, type ElectionTimings } from './timings.ts';
 
 describe('validateTimings', () => {
   const good: ElectionTimings = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };

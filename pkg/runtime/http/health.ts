@@ -1,5 +1,4 @@
-import type { HttpResponse, HttpHandler, HttpRequest } from './http-server.ts';
-import { notFound } from './http-server.ts';
+import { notFound, type HttpResponse, type HttpHandler, type HttpRequest } from './http-server.ts';
 
 export interface HealthCheck {
   readonly name: string;

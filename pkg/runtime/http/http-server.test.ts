@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
@@ -8,8 +7,7 @@ import { errorMessage } from '../../env/error-text.ts';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { formatAddress } from './address.ts';
 import { healthHandler } from './health.ts';
-import { HttpServer } from './http-server.ts';
-import type { HttpHandler, HttpServerOptions } from './http-server.ts';
+import { HttpServer, type HttpHandler, type HttpServerOptions } from './http-server.ts';
 import { metricsHandler } from '../metrics.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -8,8 +7,7 @@ import type { Ms } from '../../env/clock.ts';
 import { aborted, untilAborted } from '../../async/deadline.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
-import { formatAddress } from './address.ts';
-import type { ListenAddress } from './address.ts';
+import { formatAddress, type ListenAddress } from './address.ts';
 import type { Runnable } from '../runnable.ts';
 
 export interface HttpRequest {

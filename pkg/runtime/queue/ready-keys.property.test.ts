@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ReadyFields } from '../testing/ready-keys.ts';
 import { propertyRuns } from '../../env/testing/property-runs.ts';
-import { readyKey } from '../testing/ready-keys.ts';
-import type { ReadyItem } from './ready-keys.ts';
-import { ReadyKeys } from './ready-keys.ts';
+import { readyKey, type ReadyFields } from '../testing/ready-keys.ts';
+import { ReadyKeys, type ReadyItem } from './ready-keys.ts';
 
 const SLOTS = { group: 2, namespace: 3, total: 5 };
 

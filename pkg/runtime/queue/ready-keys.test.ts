@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import type { ReadyFields } from '../testing/ready-keys.ts';
-import { readyKey } from '../testing/ready-keys.ts';
-import type { ReadyItem, Slots } from './ready-keys.ts';
-import { ReadyKeys } from './ready-keys.ts';
+import { readyKey, type ReadyFields } from '../testing/ready-keys.ts';
+import { ReadyKeys, type ReadyItem, type Slots } from './ready-keys.ts';
 
 type Fields = ReadyFields & { readonly id: string };
 

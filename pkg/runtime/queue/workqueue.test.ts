@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import type { Ms } from '../../env/clock.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import type { ObjectKey } from '../../kube/types.ts';
-import { Workqueue } from './workqueue.ts';
-import type { WorkqueueMetrics } from './workqueue.ts';
+import { Workqueue, type WorkqueueMetrics } from './workqueue.ts';
 
 // Many test cases of this file are those of client-go's util/workqueue and of controller-runtime's priority queue.
 

@@ -1,7 +1,6 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import type { ObjectKey } from '../../kube/types.ts';
-import type { QueuePriority, ReadyItem, Slots } from './ready-keys.ts';
-import { ReadyKeys, isHigher } from './ready-keys.ts';
+import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } from './ready-keys.ts';
 
 /** The backoff of a key doubles between these bounds of client-go (default_rate_limiters.go). */
 const BASE_BACKOFF: Ms = 5;

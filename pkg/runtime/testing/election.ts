@@ -6,14 +6,12 @@ import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../kube/client.ts';
 import { keyOf, keyText } from '../../kube/object-key.ts';
-import { FakeApiServer, text } from '../../kube/testing/fake-api-server.ts';
-import type { Intercept } from '../../kube/testing/fake-api-server.ts';
+import { FakeApiServer, text, type Intercept } from '../../kube/testing/fake-api-server.ts';
 import type { TransportRequest } from '../../kube/transport/transport.ts';
 import type { KubeObject } from '../../kube/types.ts';
 import { LeaderElection } from '../election/leader-election.ts';
 import type { ElectionTimings } from '../election/timings.ts';
-import { leaseSpecOf } from '../election/lease.ts';
-import type { LeaseSpec } from '../election/lease.ts';
+import { leaseSpecOf, type LeaseSpec } from '../election/lease.ts';
 import { Metrics } from '../metrics.ts';
 
 export const LEASE = { namespace: 'capaf-system', name: 'controller-leader-election-capaf' };
