@@ -4,6 +4,7 @@ import { CachedCredentials, CredentialPool, type AwsCredentials, type AwsCredent
 import { NoCredentials } from '../errors/sdk-failure.ts';
 
 const MINUTE = 60_000;
+const NOTHING_THERE = 'NoCredentials: the controller has no AWS credentials: nothing there';
 
 /** A source whose fetches return the access keys `key-1`, `key-2` and so on, unless a test replaces `fetch`. */
 class Source implements AwsCredentialSource {
@@ -44,6 +45,14 @@ describe('Cached credentials', () => {
 
   const cached = (source: AwsCredentialSource): CachedCredentials => new CachedCredentials(source, clock, stop.signal);
 
+  /** Credentials that were fetched once and expire in an hour. */
+  async function fetched() {
+    const source = new Source(clock, 60 * MINUTE);
+    const credentials = cached(source);
+    await credentials.get();
+    return { source, credentials };
+  }
+
   async function wordsOf(credentials: CachedCredentials): Promise<string> {
     try {
       return `got ${(await credentials.get()).accessKeyId}`;
@@ -71,9 +80,7 @@ describe('Cached credentials', () => {
   });
 
   it('are renewed in the background five minutes before they expire', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    await credentials.get();
+    const { source, credentials } = await fetched();
     await clock.advance(55 * MINUTE - 1);
     expect(await wordsOf(credentials)).to.equal('got key-1');
     await clock.settle();
@@ -85,9 +92,7 @@ describe('Cached credentials', () => {
   });
 
   it('are returned at once while their renewal hangs, until shortly before they expire', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    await credentials.get();
+    const { source, credentials } = await fetched();
     source.fetch = () => new Promise(() => {});
     await clock.advance(56 * MINUTE);
     for (let seconds = 0; seconds < 200; seconds += 20) {
@@ -101,9 +106,7 @@ describe('Cached credentials', () => {
   });
 
   it('throw the panic of a renewal in the background', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    await credentials.get();
+    const { source, credentials } = await fetched();
     source.fetch = () => Promise.reject(new TypeError('x is not a function'));
     await clock.advance(56 * MINUTE);
     expect(await wordsOf(credentials)).to.equal('got key-1');
@@ -112,15 +115,13 @@ describe('Cached credentials', () => {
   });
 
   it('that AWS rejects during their renewal are not used again when the renewal fails', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    await credentials.get();
+    const { source, credentials } = await fetched();
     await clock.advance(56 * MINUTE);
     source.fails();
     await credentials.get();
     credentials.reject('key-1');
     await clock.settle();
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: the controller has no AWS credentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal(NOTHING_THERE);
   });
 
   it('without an expiry are fetched again after a minute, because the file may have a new key', async () => {
@@ -133,16 +134,14 @@ describe('Cached credentials', () => {
   });
 
   it('stay in use while their renewal fails, until shortly before they expire', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    await credentials.get();
+    const { source, credentials } = await fetched();
     source.fails();
     await clock.advance(56 * MINUTE);
     expect(await wordsOf(credentials)).to.equal('got key-1');
     expect(await wordsOf(credentials)).to.equal('got key-1');
     expect(source.fetched, 'fetches').to.equal(2);
     await clock.advance(3 * MINUTE + 31_000);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: the controller has no AWS credentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal(NOTHING_THERE);
   });
 
   it('that expire soon are not fetched again by every caller', async () => {
@@ -163,11 +162,11 @@ describe('Cached credentials', () => {
     const source = new Source(clock);
     source.fails();
     const credentials = cached(source);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: the controller has no AWS credentials: nothing there');
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: the controller has no AWS credentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal(NOTHING_THERE);
+    expect(await wordsOf(credentials)).to.equal(NOTHING_THERE);
     expect(source.fetched).to.equal(1);
     await clock.advance(5_000);
-    expect(await wordsOf(credentials)).to.equal('NoCredentials: the controller has no AWS credentials: nothing there');
+    expect(await wordsOf(credentials)).to.equal(NOTHING_THERE);
     expect(source.fetched).to.equal(2);
   });
 

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
-import { ElectionEnvironment, hang, heldLease, unavailable } from '../testing/election.ts';
+import { ElectionEnvironment, hang, heldLease, newEnvironmentForEachTest, unavailable } from '../testing/election.ts';
 
 const on = (identity: string, what: string): string =>
   `Lease capaf-system/controller-leader-election-capaf: Normal LeaderElection: ${identity} ${what}`;
 
+let environment: ElectionEnvironment;
+
 describe('Events on the Lease', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('name the process that becomes leader, and the process that stops leading', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader('pod-1');
     const next = environment.candidate('pod-2').start();
     await environment.clock.advance(10_000);
@@ -16,11 +19,9 @@ describe('Events on the Lease', () => {
     expect(leader.events.slice(1)).to.deep.equal([on(leader.identity, 'stopped leading')]);
     await environment.clock.advance(4_400);
     expect(next.events).to.deep.equal([on(next.identity, 'became leader')]);
-    await next.stop();
   });
 
   it('name the leader that loses the lease', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.write(heldLease('pod-9'));
     await environment.clock.advance(2_000);
@@ -28,7 +29,6 @@ describe('Events on the Lease', () => {
   });
 
   it('do not name a candidate that never led', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
     const candidate = environment.candidate().start();
     await environment.clock.advance(5_000);
@@ -38,11 +38,12 @@ describe('Events on the Lease', () => {
 });
 
 describe('The health check of the leader election', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   const ranOut = (seconds: number): string =>
     `the lease capaf-system/controller-leader-election-capaf ran out ${seconds} s ago and was not renewed`;
 
   it('passes before, during and after a regular leadership', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
     const candidate = environment.candidate('pod-1');
     expect(candidate.election.healthCheck.check()).to.equal(undefined);
@@ -60,7 +61,6 @@ describe('The health check of the leader election', () => {
   });
 
   it('fails 20 s after the lease has expired without a renewal', async () => {
-    const environment = new ElectionEnvironment();
     const { election } = environment.candidate();
     await election.acquire(new AbortController().signal);
     await environment.clock.advance(35_000);
@@ -73,7 +73,6 @@ describe('The health check of the leader election', () => {
   });
 
   it('fails when the lease is lost and the process still runs', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     leader.intercept = hang;
     await environment.clock.advance(35_000);

@@ -2,13 +2,24 @@ import { expect } from 'chai';
 import { errorMessage } from '../../env/error-text.ts';
 import { formatMicroTime } from '../../env/timestamp.ts';
 import { LeadershipLost } from './leader-election.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
+import {
+  ElectionEnvironment,
+  LEASE,
+  hang,
+  heldLease,
+  newEnvironmentForEachTest,
+  releasedLease,
+  unavailable,
+} from '../testing/election.ts';
 
 // Many test cases of this file are those of client-go's tools/leaderelection.
 
+let environment: ElectionEnvironment;
+
 describe('The leader', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('renews the lease every retry period, and keeps acquireTime and leaseTransitions', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     const first = environment.spec();
     await environment.clock.advance(60_000);
@@ -16,11 +27,9 @@ describe('The leader', () => {
     expect(environment.server.requests.filter(({ method }) => method === 'GET')).to.have.length(1);
     expect(environment.spec()).to.deep.equal({ ...first, renewTime: formatMicroTime(environment.clock.now()) });
     expect(leader.election.remaining()).to.equal(15_000);
-    await leader.stop();
   });
 
   it('counts the remaining time from before it sent the renewal', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.server.latency = 3_000;
     await environment.clock.advance(2_000);
@@ -30,11 +39,9 @@ describe('The leader', () => {
     await environment.clock.advance(1);
     expect(leader.election.remaining()).to.equal(12_000);
     environment.server.latency = 0;
-    await leader.stop();
   });
 
   it('survives failures that are shorter than the renew deadline', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     leader.intercept = unavailable;
     await environment.clock.advance(9_000);
@@ -43,7 +50,6 @@ describe('The leader', () => {
     await environment.clock.advance(2_000);
     expect(leader.state).to.equal('leading');
     expect(leader.election.remaining()).to.be.above(13_000);
-    await leader.stop();
   });
 
   for (const [how, intercept] of [
@@ -52,7 +58,6 @@ describe('The leader', () => {
     ['cannot be reached', () => new Error('connect ECONNREFUSED')],
   ] as const)
     it(`loses the lease, long before a candidate can take it, when the server ${how} for the renew deadline`, async () => {
-      const environment = new ElectionEnvironment();
       const leader = await environment.leader();
       const lostAt = (): boolean => leader.state === 'lost';
       leader.intercept = intercept;
@@ -65,7 +70,6 @@ describe('The leader', () => {
     });
 
   it('loses the lease at once when another process holds it', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.write(heldLease('pod-9'));
     await environment.clock.advance(2_000);
@@ -79,7 +83,6 @@ describe('The leader', () => {
     ['and returned to the leader with more transitions', { leaseTransitions: 9 }],
   ] as const)
     it(`loses the lease when another process held it meanwhile: released ${how}`, async () => {
-      const environment = new ElectionEnvironment();
       const leader = await environment.leader();
       environment.write(spec);
       const { renewTime } = environment.spec();
@@ -93,7 +96,6 @@ describe('The leader', () => {
     const patient = { leaseDuration: 15_000, renewDeadline: 14_900, retryPeriod: 2_000 };
 
     it('has no remaining time after the lease has expired, and leads again when no process has taken the lease', async () => {
-      const environment = new ElectionEnvironment();
       const leader = await environment.leader('pod-1', patient);
       leader.intercept = unavailable;
       await environment.clock.advance(15_500);
@@ -103,11 +105,9 @@ describe('The leader', () => {
       expect(leader.state).to.equal('leading');
       expect(leader.election.remaining()).to.be.above(13_000);
       expect(environment.spec().leaseTransitions).to.equal(0);
-      await leader.stop();
     });
 
     it('loses the lease when the Lease is deleted after it has expired, because another process may have led', async () => {
-      const environment = new ElectionEnvironment();
       const leader = await environment.leader('pod-1', patient);
       leader.intercept = unavailable;
       await environment.clock.advance(15_500);
@@ -119,7 +119,6 @@ describe('The leader', () => {
   });
 
   it('reads the Lease when another client has changed it, and renews its own record', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.server.storage.mergePatch(environment.server.kind('leases'), LEASE, {
       metadata: { labels: { touched: 'yes' } },
@@ -130,11 +129,9 @@ describe('The leader', () => {
     expect(environment.lease().metadata.labels).to.deep.equal({ touched: 'yes' });
     expect(environment.spec().leaseTransitions).to.equal(0);
     expect(await leader.registry.metrics()).to.contain(`leader_election_slowpath_total{name="${LEASE.name}"} 1`);
-    await leader.stop();
   });
 
   it('renews the lease after the response of a renewal was lost', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     leader.intercept = async (request) => {
       leader.intercept = () => undefined;
@@ -144,21 +141,17 @@ describe('The leader', () => {
     await environment.clock.advance(4_000);
     expect(leader.state).to.equal('leading');
     expect(leader.election.remaining()).to.equal(15_000);
-    await leader.stop();
   });
 
   it('creates the Lease again when it is deleted', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.server.storage.delete(environment.server.kind('leases'), LEASE, {});
     await environment.clock.advance(4_000);
     expect(leader.state).to.equal('leading');
     expect(environment.spec().holderIdentity).to.equal(leader.identity);
-    await leader.stop();
   });
 
   it('is not affected by a wall clock that jumps', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     const other = environment.candidate('pod-2', 3_600_000).start();
     for (const jump of [7_200_000, -86_400_000]) {
@@ -166,13 +159,13 @@ describe('The leader', () => {
       await environment.clock.advance(30_000);
       expect([leader.state, other.state]).to.deep.equal(['leading', 'waiting']);
     }
-    await Promise.all([leader.stop(), other.stop()]);
   });
 });
 
 describe('The leader on a machine that was suspended', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('counts the time that only the wall clock measured, until its next renewal', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     await environment.clock.advance(500);
     environment.clock.jumpWallClock(14_499);
@@ -182,22 +175,20 @@ describe('The leader on a machine that was suspended', () => {
     await environment.clock.advance(1_500);
     expect(leader.state).to.equal('leading');
     expect(leader.election.remaining()).to.equal(15_000);
-    await leader.stop();
   });
 
   it('gains no time from a wall clock that is set back', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.clock.jumpWallClock(-3_600_000);
     await environment.clock.advance(1_000);
     expect(leader.election.remaining()).to.equal(14_000);
-    await leader.stop();
   });
 });
 
 describe('The release of the lease', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('empties the holder, so that the next leader need not wait', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader('pod-1');
     const next = environment.candidate('pod-2').start();
     await environment.clock.advance(10_000);
@@ -208,12 +199,9 @@ describe('The release of the lease', () => {
     await environment.clock.advance(4_400);
     expect(next.state).to.equal('leading');
     expect(environment.spec().leaseTransitions).to.equal(1);
-    await next.stop();
-    expect(environment.clock.pendingTimers()).to.deep.equal([]);
   });
 
   it('does nothing after the lease is lost', async () => {
-    const environment = new ElectionEnvironment();
     const leader = await environment.leader();
     environment.write(heldLease('pod-9'));
     await environment.clock.advance(2_000);
@@ -222,9 +210,8 @@ describe('The release of the lease', () => {
     expect(environment.server.requests).to.have.length(requests);
   });
 
-  it('never throws, whatever the server does', async () => {
-    for (const intercept of [unavailable, hang]) {
-      const environment = new ElectionEnvironment();
+  for (const intercept of [unavailable, hang])
+    it(`never throws, whatever the server does: ${intercept.name}`, async () => {
       const leader = await environment.leader();
       leader.intercept = intercept;
       const stopped = leader.stop();
@@ -233,11 +220,9 @@ describe('The release of the lease', () => {
       expect(leader.logger.linesWith('Failed to release the lease')).to.have.length(1);
       expect(environment.spec().holderIdentity).to.equal(leader.identity);
       expect(environment.clock.pendingTimers()).to.deep.equal([]);
-    }
-  });
+    });
 
   it('does nothing before the election has begun', async () => {
-    const environment = new ElectionEnvironment();
     await environment.candidate().election.release();
     expect(environment.server.requests).to.deep.equal([]);
   });

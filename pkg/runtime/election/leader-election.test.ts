@@ -5,21 +5,32 @@ import { createKubeClient } from '../../kube/client.ts';
 import { json } from '../../kube/testing/fake-api-server.ts';
 import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
-import { LEASE, ElectionEnvironment, hang, heldLease, releasedLease, unavailable } from '../testing/election.ts';
+import {
+  ElectionEnvironment,
+  LEASE,
+  hang,
+  heldLease,
+  newEnvironmentForEachTest,
+  releasedLease,
+  unavailable,
+} from '../testing/election.ts';
 
 // Many test cases of this file are those of client-go's tools/leaderelection.
 
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases/${LEASE.name}`;
 
+let environment: ElectionEnvironment;
+
 describe('A candidate', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('does not lead before it acquires the lease', () => {
-    const { election, identity } = new ElectionEnvironment().candidate('pod-1');
+    const { election, identity } = environment.candidate('pod-1');
     expect(election.remaining()).to.equal(0);
     expect(identity).to.match(/^pod-1_[0-9a-f-]{36}$/);
   });
 
   it('creates the Lease if there is none', async () => {
-    const environment = new ElectionEnvironment();
     const now = formatMicroTime(environment.clock.now());
     const { identity, registry } = await environment.leader();
     expect(environment.lease()['spec']).to.deep.equal({
@@ -34,7 +45,6 @@ describe('A candidate', () => {
   });
 
   it('takes a released lease at once and counts the transition', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(releasedLease());
     const { identity } = await environment.leader();
     expect(environment.spec()).to.include({ holderIdentity: identity, leaseTransitions: 4 });
@@ -42,7 +52,6 @@ describe('A candidate', () => {
   });
 
   it('takes a Lease with an empty spec', async () => {
-    const environment = new ElectionEnvironment();
     environment.write({});
     await environment.leader();
     expect(environment.spec().leaseTransitions).to.equal(1);
@@ -50,7 +59,6 @@ describe('A candidate', () => {
 
   for (const seconds of [15, 60])
     it(`waits for the ${seconds} s that the holder wrote from when it first read the Lease, whatever renewTime says`, async () => {
-      const environment = new ElectionEnvironment();
       environment.write(heldLease('pod-0', { leaseDurationSeconds: seconds }));
       const candidate = environment.candidate().start();
       await environment.clock.advance(seconds * 1_000);
@@ -60,11 +68,9 @@ describe('A candidate', () => {
       await environment.clock.advance(4_400);
       expect(candidate.state).to.equal('leading');
       expect(environment.spec()).to.include({ holderIdentity: candidate.identity, leaseTransitions: 4 });
-      await candidate.stop();
     });
 
   it('waits again after every change of the spec, even if renewTime stays the same or goes back', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
     const candidate = environment.candidate().start();
     for (let renewal = 0; renewal < 10; renewal++) {
@@ -74,11 +80,9 @@ describe('A candidate', () => {
     }
     await environment.clock.advance(15_000 + 2 * 4_400);
     expect(candidate.state).to.equal('leading');
-    await candidate.stop();
   });
 
   it('does not count a change of the metadata as a renewal', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
     const candidate = environment.candidate().start();
     for (let second = 0; second < 15; second++) {
@@ -89,11 +93,9 @@ describe('A candidate', () => {
     }
     await environment.clock.advance(4_400);
     expect(candidate.state).to.equal('leading');
-    await candidate.stop();
   });
 
   it('makes an attempt after the retry period and up to 1.2 times that period more', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0', { leaseDurationSeconds: 10_000 }));
     const candidate = environment.candidate().start();
     await environment.clock.advance(1_000_000);
@@ -101,12 +103,9 @@ describe('A candidate', () => {
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? NaN));
     expect(Math.min(...gaps)).to.be.within(2_000, 2_050);
     expect(Math.max(...gaps)).to.be.within(4_350, 4_400);
-    await candidate.stop();
-    expect(environment.clock.pendingTimers()).to.deep.equal([]);
   });
 
   it('keeps trying while the server fails or hangs, and logs it', async () => {
-    const environment = new ElectionEnvironment();
     const candidate = environment.candidate();
     candidate.intercept = unavailable;
     candidate.start();
@@ -118,11 +117,9 @@ describe('A candidate', () => {
     candidate.intercept = () => undefined;
     await environment.clock.advance(10_000);
     expect(candidate.state).to.equal('leading');
-    await candidate.stop();
   });
 
   it('logs the wrong field of a Lease that it cannot decode, and keeps trying', async () => {
-    const environment = new ElectionEnvironment();
     environment.server.storage.create(environment.server.kind('leases'), LEASE.namespace, {
       metadata: { name: LEASE.name },
       spec: { holderIdentity: 7 },
@@ -134,7 +131,6 @@ describe('A candidate', () => {
     environment.write(releasedLease());
     await environment.clock.advance(4_400);
     expect(candidate.state).to.equal('leading');
-    await candidate.stop();
   });
 
   for (const { what, code, reason, message, remedy } of [
@@ -155,7 +151,6 @@ describe('A candidate', () => {
     },
   ])
     it(`logs a remedy when ${what}, and keeps trying`, async () => {
-      const environment = new ElectionEnvironment();
       const candidate = environment.candidate();
       candidate.intercept = ({ method }) =>
         method === 'POST' ? json(code, { kind: 'Status', code, reason, message }) : undefined;
@@ -167,22 +162,18 @@ describe('A candidate', () => {
       candidate.intercept = () => undefined;
       await environment.clock.advance(4_400);
       expect(candidate.state).to.equal('leading');
-      await candidate.stop();
     });
 
   it('stops at once and leaves the lease of another process unchanged', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(heldLease('pod-0'));
     const before = environment.lease();
     const candidate = environment.candidate().start();
     await environment.clock.advance(1_000);
     await candidate.stop();
     expect(environment.lease()).to.deep.equal(before);
-    expect(environment.clock.pendingTimers()).to.deep.equal([]);
   });
 
   it('releases a lease that it took with a write whose response came after the stop', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(releasedLease());
     const candidate = environment.candidate();
     candidate.intercept = async (request) => {
@@ -200,7 +191,6 @@ describe('A candidate', () => {
   });
 
   it('does not become leader by a response after the stop', async () => {
-    const environment = new ElectionEnvironment();
     environment.write(releasedLease());
     const client = createKubeClient({ transport: environment.server, clock: environment.clock });
     const { signal: deaf } = new AbortController();
@@ -232,12 +222,12 @@ describe('A candidate', () => {
 });
 
 describe('The written Lease', () => {
+  newEnvironmentForEachTest((made) => (environment = made));
+
   it('has a duration that is rounded up to whole seconds', async () => {
-    const environment = new ElectionEnvironment();
     const timings: ElectionTimings = { leaseDuration: 2_500, renewDeadline: 2_000, retryPeriod: 500 };
     const candidate = environment.candidate('pod-1', 0, timings).start();
     await environment.clock.settle();
     expect(environment.spec().leaseDurationSeconds).to.equal(3);
-    await candidate.stop();
   });
 });

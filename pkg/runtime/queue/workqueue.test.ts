@@ -8,13 +8,15 @@ import { Workqueue, type WorkqueueMetrics } from './workqueue.ts';
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });
 
-const startQueue = (): { readonly clock: VirtualClock; readonly queue: Workqueue } => {
-  const clock = new VirtualClock();
-  return { clock, queue: new Workqueue({ clock }) };
+let clock: VirtualClock;
+let queue: Workqueue;
+const start = (): void => {
+  clock = new VirtualClock();
+  queue = new Workqueue({ clock });
 };
 
 /** Takes all ready keys in order, each after the one before is done, and returns their names. */
-async function takeAll(queue: Workqueue): Promise<readonly string[]> {
+async function takeAll(): Promise<readonly string[]> {
   const names: string[] = [];
   while (queue.length > 0) {
     const next = await queue.get();
@@ -28,21 +30,20 @@ async function takeAll(queue: Workqueue): Promise<readonly string[]> {
 const [a, b, c] = [key('a'), key('b'), key('c')];
 
 describe('The workqueue', () => {
+  beforeEach(start);
+
   it('hands out keys in the order of their adds', async () => {
-    const { queue } = startQueue();
     for (const one of [c, a, b]) queue.add(one);
-    expect(await takeAll(queue)).to.deep.equal(['c', 'a', 'b']);
+    expect(await takeAll()).to.deep.equal(['c', 'a', 'b']);
   });
 
   it('hands out a key once that was added several times', async () => {
-    const { queue } = startQueue();
     for (let times = 0; times < 5; times++) queue.add(a);
     expect(queue.length).to.equal(1);
-    expect(await takeAll(queue)).to.deep.equal(['a']);
+    expect(await takeAll()).to.deep.equal(['a']);
   });
 
   it('compares keys by namespace and name', async () => {
-    const { queue } = startQueue();
     queue.add({ namespace: 'x', name: 'a' });
     queue.add({ namespace: 'x', name: 'a' });
     queue.add({ namespace: 'y', name: 'a' });
@@ -50,7 +51,6 @@ describe('The workqueue', () => {
   });
 
   it('holds back a key that is added while it is processed, and hands it out once after done', async () => {
-    const { queue } = startQueue();
     queue.add(a);
     const first = await queue.get();
     queue.add(a);
@@ -58,12 +58,11 @@ describe('The workqueue', () => {
     expect(queue.length).to.equal(0);
     queue.done(a);
     expect(first).to.deep.equal(a);
-    expect(await takeAll(queue)).to.deep.equal(['a']);
+    expect(await takeAll()).to.deep.equal(['a']);
     expect(queue.length).to.equal(0);
   });
 
   it('serves idle workers in the order of their calls', async () => {
-    const { queue, clock } = startQueue();
     const got: string[] = [];
     const wait = async (worker: string): Promise<void> => {
       const next = await queue.get();
@@ -78,7 +77,6 @@ describe('The workqueue', () => {
   });
 
   it('ignores done for a key that is not being processed', () => {
-    const { queue } = startQueue();
     queue.add(a);
     queue.done(a);
     expect(queue.length).to.equal(1);
@@ -86,8 +84,7 @@ describe('The workqueue', () => {
 
   it('reads the group of a ready key again when the key is added again, and hands it out if that has a free slot', async () => {
     const groups = new Map<string, string>();
-    const clock = new VirtualClock();
-    const queue = new Workqueue({
+    queue = new Workqueue({
       clock,
       slots: { group: 2, namespace: 10, total: 10 },
       groupOf: ({ name }) => groups.get(name) ?? 'unknown',
@@ -104,7 +101,6 @@ describe('The workqueue', () => {
   });
 
   it('hands out once a key that one event adds twice, also when a worker is idle', async () => {
-    const { queue, clock } = startQueue();
     const got = queue.get();
     queue.add(a);
     queue.add(a, 'urgent');
@@ -116,7 +112,6 @@ describe('The workqueue', () => {
 
   describe('addAfter', () => {
     it('makes a key ready at once without a delay', () => {
-      const { queue, clock } = startQueue();
       queue.addAfter(a, 0);
       queue.addAfter(b, -5);
       expect(queue.length).to.equal(2);
@@ -128,10 +123,10 @@ describe('The workqueue', () => {
         [1000, 50],
         [50, 1000],
       ]) {
-        const { queue, clock } = startQueue();
+        start();
         for (const delay of delays) queue.addAfter(a, delay);
         await clock.advance(50);
-        expect(await takeAll(queue), String(delays)).to.deep.equal(['a']);
+        expect(await takeAll(), String(delays)).to.deep.equal(['a']);
         await clock.advance(10_000);
         expect(queue.length).to.equal(0);
         expect(clock.pendingTimers()).to.deep.equal([]);
@@ -139,40 +134,36 @@ describe('The workqueue', () => {
     });
 
     it('hands out keys in the order of their times', async () => {
-      const { queue, clock } = startQueue();
       queue.addAfter(a, 1000);
       queue.addAfter(b, 500);
       queue.addAfter(c, 750);
       await clock.advance(1000);
-      expect(await takeAll(queue)).to.deep.equal(['b', 'c', 'a']);
+      expect(await takeAll()).to.deep.equal(['b', 'c', 'a']);
     });
 
     it('sets no second wake-up for a key that is added earlier', async () => {
-      const { queue, clock } = startQueue();
       queue.addAfter(a, 1000);
       queue.add(a);
-      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(await takeAll()).to.deep.equal(['a']);
       expect(clock.pendingTimers()).to.deep.equal([]);
     });
 
     it('changes nothing for a key that is ready', async () => {
-      const { queue, clock } = startQueue();
       queue.add(a);
       queue.addAfter(a, 1000);
-      expect(await takeAll(queue)).to.deep.equal(['a']);
+      expect(await takeAll()).to.deep.equal(['a']);
       expect(clock.pendingTimers()).to.deep.equal([]);
     });
   });
 
   describe('backoff', () => {
     it('is 5 ms and doubles at each failure, up to 1000 s', async () => {
-      const { queue, clock } = startQueue();
       const delays: Ms[] = [];
       for (let failure = 0; failure < 20; failure++) {
         queue.addRateLimited(a);
         delays.push(clock.pendingTimers()[0] ?? NaN);
         await clock.advance(1_000_000);
-        await takeAll(queue);
+        await takeAll();
       }
       expect(delays.slice(0, 4)).to.deep.equal([5, 10, 20, 40]);
       expect(delays[17]).to.equal(5 * 2 ** 17);
@@ -180,23 +171,21 @@ describe('The workqueue', () => {
     });
 
     it('stays at its maximum for a key that always fails', async () => {
-      const { queue, clock } = startQueue();
       for (let failure = 0; failure < 2_000; failure++) queue.addRateLimited(a);
       await clock.advance(5);
-      await takeAll(queue);
+      await takeAll();
       queue.addRateLimited(a);
       expect(clock.pendingTimers()).to.deep.equal([1_000_000]);
     });
 
     it('is counted per key and reset by forget', async () => {
-      const { queue, clock } = startQueue();
       queue.addRateLimited(a);
       queue.addRateLimited(a);
       queue.addRateLimited(b);
       queue.forget(a);
       await clock.advance(5);
       expect(queue.length, 'forget takes nothing off the queue').to.equal(2);
-      await takeAll(queue);
+      await takeAll();
       queue.addRateLimited(a);
       queue.addRateLimited(b);
       expect(clock.pendingTimers()).to.deep.equal([5, 10]);
@@ -205,7 +194,6 @@ describe('The workqueue', () => {
 
   describe('shutDown', () => {
     it('refuses new keys, drops keys with a delay, hands out ready keys, then ends the workers', async () => {
-      const { queue, clock } = startQueue();
       queue.add(a);
       queue.addAfter(b, 10);
       queue.shutDown();
@@ -218,7 +206,6 @@ describe('The workqueue', () => {
     });
 
     it('ends idle workers', async () => {
-      const { queue } = startQueue();
       const workers = [queue.get(), queue.get()];
       queue.shutDown();
       expect(await Promise.all(workers)).to.deep.equal([undefined, undefined]);
@@ -226,10 +213,9 @@ describe('The workqueue', () => {
   });
 
   it('reports the same metrics as client-go', async () => {
-    const clock = new VirtualClock();
     const told: string[] = [];
     let gauges: Parameters<WorkqueueMetrics['registerGauges']>[0] | undefined;
-    const queue = new Workqueue({
+    queue = new Workqueue({
       clock,
       metrics: {
         recordAdd: () => told.push('added'),
@@ -270,50 +256,48 @@ describe('The workqueue', () => {
 });
 
 describe('The priority of a key', () => {
+  beforeEach(start);
+
   it('counts for one hand-out', async () => {
-    const { queue, clock } = startQueue();
     queue.add(a, 'urgent');
     await queue.get();
     queue.addAfter(b, 5);
     queue.addAfter(a, 10);
     queue.done(a);
     await clock.advance(10);
-    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    expect(await takeAll()).to.deep.equal(['b', 'a']);
   });
 
   it('is the highest of all adds', async () => {
-    const { queue, clock } = startQueue();
     queue.add(a, 'low');
     queue.add(b, 'low');
     queue.add(b);
     queue.add(b, 'low');
-    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    expect(await takeAll()).to.deep.equal(['b', 'a']);
     queue.addAfter(a, 10, 'low');
     queue.addAfter(b, 10, 'low');
     queue.addAfter(b, 20, 'normal');
     await clock.advance(10);
-    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    expect(await takeAll()).to.deep.equal(['b', 'a']);
   });
 
   it('stays low for a key that is added again while it is processed with low', async () => {
-    const { queue, clock } = startQueue();
     queue.add(a, 'low');
     await queue.get();
     queue.addAfter(a, 10);
     queue.done(a);
     await clock.advance(10);
     queue.add(b);
-    expect(await takeAll(queue)).to.deep.equal(['b', 'a']);
+    expect(await takeAll()).to.deep.equal(['b', 'a']);
   });
 
   it('is raised for a key that is being processed', async () => {
-    const { queue } = startQueue();
     queue.add(a, 'low');
     await queue.get();
     queue.add(a, 'low');
     queue.add(b, 'low');
     queue.add(a);
     queue.done(a);
-    expect(await takeAll(queue)).to.deep.equal(['a', 'b']);
+    expect(await takeAll()).to.deep.equal(['a', 'b']);
   });
 });

@@ -120,6 +120,7 @@ export class ElectionEnvironment {
   readonly clock = new VirtualClock();
   readonly random: SeededRandom;
   readonly server: FakeApiServer;
+  private readonly candidates: Candidate[] = [];
 
   constructor(seed = 1) {
     this.random = new SeededRandom(seed);
@@ -127,7 +128,9 @@ export class ElectionEnvironment {
   }
 
   candidate(hostname = 'pod-1', skew: Ms = 0, timings?: ElectionTimings): Candidate {
-    return new Candidate(this, hostname, skew, timings);
+    const candidate = new Candidate(this, hostname, skew, timings);
+    this.candidates.push(candidate);
+    return candidate;
   }
 
   async leader(hostname = 'pod-1', timings?: ElectionTimings): Promise<Candidate> {
@@ -135,6 +138,13 @@ export class ElectionEnvironment {
     await this.clock.settle();
     expect(candidate.state).to.equal('leading');
     return candidate;
+  }
+
+  /** Stops all candidates, and checks that they leave neither timers nor watches. */
+  async end(): Promise<void> {
+    for (const candidate of this.candidates) candidate.intercept = () => undefined;
+    await Promise.all([...this.candidates.map((candidate) => candidate.stop()), this.clock.advance(60_000)]);
+    expect([this.clock.pendingTimers(), this.server.openWatches]).to.deep.equal([[], 0]);
   }
 
   lease(): KubeObject {
@@ -152,6 +162,13 @@ export class ElectionEnvironment {
       this.server.storage.create(kind, LEASE.namespace, { metadata: { name: LEASE.name }, spec });
     else this.server.storage.mergePatch(kind, LEASE, { spec });
   }
+}
+
+/** Makes an environment for each test of the surrounding `describe`, and ends it after the test. */
+export function newEnvironmentForEachTest(use: (environment: ElectionEnvironment) => void): void {
+  let environment: ElectionEnvironment;
+  beforeEach(() => use((environment = new ElectionEnvironment())));
+  afterEach(() => environment.end());
 }
 
 export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSpec => ({
