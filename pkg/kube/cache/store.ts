@@ -272,7 +272,8 @@ export class Store {
     if (previous !== undefined) {
       const storedVersion = previous.metadata.resourceVersion;
       if (isOlder(version, storedVersion) && !evenIfOlder) return;
-      if (storedVersion === version && (!evenIfSameVersion || hasSameContent(previous, object))) return;
+      if (storedVersion === version && (!evenIfSameVersion || jsonEqual(previous, withoutManagedFields(object))))
+        return;
     }
     const frozen = deepFreeze(withoutManagedFields(object));
     this.objects.set(text, frozen);
@@ -290,7 +291,7 @@ export class Store {
     const before = this.indexed.get(text);
     const now = new Map<string, readonly string[]>();
     for (const [index, groups] of this.indexes) {
-      const values = after === undefined ? [] : this.valuesOf(index, after);
+      const values = (after && this.callSafely(() => this.indexFuncs[index]?.(after))) ?? [];
       now.set(index, values);
       for (const value of values) {
         const group = groups.get(value) ?? new Group();
@@ -306,10 +307,6 @@ export class Store {
     }
     if (after === undefined) this.indexed.delete(text);
     else this.indexed.set(text, now);
-  }
-
-  private valuesOf(index: string, object: KubeObject): readonly string[] {
-    return this.callSafely(() => this.indexFuncs[index]?.(object)) ?? [];
   }
 
   private notify(change: Change): void {
@@ -363,9 +360,6 @@ function until(
     check();
   });
 }
-
-const hasSameContent = (stored: KubeObject, object: KubeObject): boolean =>
-  jsonEqual(stored, withoutManagedFields(object));
 
 function withoutManagedFields(object: KubeObject): KubeObject {
   if (!('managedFields' in object.metadata)) return object;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerOptions } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Server, Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
@@ -86,15 +86,11 @@ export class HttpServer implements Runnable {
   /** Throws when the certificate cannot be loaded, the server cannot listen on its address, or fails later. */
   async run(signal: AbortSignal): Promise<void> {
     const { address, logger, name, tls, requestTimeout = REQUEST_TIMEOUT } = this.options;
-    const limits = {
-      headersTimeout: requestTimeout,
-      requestTimeout,
-      connectionsCheckingInterval: requestTimeout / 2,
-    };
-    const { server, watchCertificate } =
-      tls === undefined
-        ? { server: createServer(limits, this.handleRequest), watchCertificate: aborted }
-        : await this.createSecureServer(tls, limits, signal);
+    const limits = { headersTimeout: requestTimeout, requestTimeout, connectionsCheckingInterval: requestTimeout / 2 };
+    const secure =
+      tls &&
+      createTlsServer({ ...limits, handshakeTimeout: requestTimeout, ...(await tls.load(signal)) }, this.respond);
+    const server = secure ?? createServer(limits, this.respond);
     const connections = limitConnections(server);
     try {
       server.listen({ port: address.port, ...(address.host === undefined ? {} : { host: address.host }) });
@@ -112,7 +108,8 @@ export class HttpServer implements Runnable {
     this.listening.resolve(at);
     const failed = new Promise<never>((_resolve, reject) => server.on('error', reject));
     try {
-      await Promise.race([watchCertificate(signal), failed]);
+      const stopped = tls?.watch(signal, (settings) => secure?.setSecureContext(settings)) ?? aborted(signal);
+      await Promise.race([stopped, failed]);
     } finally {
       const closed = once(server, 'close');
       server.close();
@@ -121,18 +118,7 @@ export class HttpServer implements Runnable {
     }
   }
 
-  private async createSecureServer(tls: TlsSource, limits: ServerOptions, signal: AbortSignal) {
-    const handshakeTimeout = limits.requestTimeout;
-    const server = createTlsServer(
-      { ...limits, ...(handshakeTimeout !== undefined && { handshakeTimeout }), ...(await tls.load(signal)) },
-      this.handleRequest,
-    );
-    const watchCertificate = (until: AbortSignal): Promise<void> =>
-      tls.watch(until, (settings) => server.setSecureContext(settings));
-    return { server, watchCertificate };
-  }
-
-  private readonly handleRequest: RequestListener = (request, response) => {
+  private readonly respond: RequestListener = (request, response) => {
     const { logger, name, methods = READ_METHODS } = this.options;
     const send = ({ status, contentType = TEXT, headers, body }: HttpResponse): void => {
       response.writeHead(status, {
