@@ -103,7 +103,7 @@ export function newCallFactory(env: CallEnv, service: AwsService, context: CallC
     permit.settle(E.isLeft(response) && isThrottled(response.left) ? 'throttled' : 'completed');
 
     const errorCode = E.isLeft(response) ? response.left.code : '';
-    const { statusCode, requestId } = E.isLeft(response) ? response.left : metadataOf(output);
+    const { statusCode, requestId } = E.isLeft(response) ? response.left : metadataOf(E.toUnion(output));
     const logger = context.logger.with({ service, operation });
     if (sentAt === undefined) {
       logger.debug('AWS call not sent', { errorCode });
@@ -228,33 +228,22 @@ function decodeResponse<A>(
   { operation, response }: CallRequest<A>,
   output: unknown,
 ): E.Either<AwsFailure, A> {
-  const { requestId, statusCode } = metadataOf(E.right(output));
-  const undecodable = (message: string): AwsFailure => ({
-    service,
-    operation,
-    code: 'Undecodable',
-    message,
-    ...(statusCode !== undefined && { statusCode }),
-    ...(requestId !== undefined && { requestId }),
-  });
+  const metadata = metadataOf(output);
+  const undecodable = (message: string): E.Either<AwsFailure, never> =>
+    E.left({ service, operation, code: 'Undecodable', message, ...metadata });
   // Every response of AWS has a request ID; the HTML page of a proxy has none, and the SDK itself accepts such a page
   // as the empty response of most IAM mutations.
-  return requestId === undefined
-    ? E.left(undecodable(`HTTP ${statusCode ?? 200} without a request ID: not a response of AWS`))
-    : E.mapLeft((problems: Parameters<typeof describeProblems>[0]) =>
-        // The remedies are for users, who cannot correct an answer of AWS.
-        undecodable(
-          `the response is not as expected: ${describeProblems(problems.map(({ remedy: _remedy, ...problem }) => problem))}`,
-        ),
-      )(decode(response, output));
+  if (metadata.requestId === undefined)
+    return undecodable(`HTTP ${metadata.statusCode ?? 200} without a request ID: not a response of AWS`);
+  const decoded = decode(response, output);
+  if (E.isRight(decoded)) return decoded;
+  // The remedies are for users, who cannot correct an answer of AWS.
+  const problems = decoded.left.map(({ remedy: _remedy, ...problem }) => problem);
+  return undecodable(`the response is not as expected: ${describeProblems(problems)}`);
 }
 
-function metadataOf(result: E.Either<unknown, unknown>): { statusCode?: number; requestId?: string } {
-  const decoded = E.isRight(result) ? ResponseMetadata.decode(result.right) : result;
-  if (E.isLeft(decoded)) return {};
-  const { httpStatusCode, requestId } = decoded.right.$metadata ?? {};
-  return {
-    ...(httpStatusCode !== undefined && { statusCode: httpStatusCode }),
-    ...(requestId !== undefined && { requestId }),
-  };
+function metadataOf(output: unknown): { readonly statusCode?: number; readonly requestId?: string } {
+  const decoded = ResponseMetadata.decode(output);
+  const { httpStatusCode: statusCode, requestId } = (E.isRight(decoded) && decoded.right.$metadata) || {};
+  return { ...(statusCode !== undefined && { statusCode }), ...(requestId !== undefined && { requestId }) };
 }

@@ -11,7 +11,7 @@ const undecodable = (doing: string, problem: string, cause?: unknown): KubeError
   new KubeError(`${doing}: the API server's answer cannot be read: ${problem}`, {
     status: 0,
     reason: 'Undecodable',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 
 export function parseJson(doing: string, text: string): unknown {
@@ -68,15 +68,8 @@ export function decodeWatchEvent(doing: string, line: string): WatchEvent {
       return { type, resourceVersion };
     }
     case 'ERROR': {
-      const status = decodeStatus(object);
-      return {
-        type,
-        status: {
-          code: status?.code ?? 0,
-          reason: status?.reason ?? 'Unknown',
-          message: status?.message ?? '',
-        },
-      };
+      const { code = 0, reason = 'Unknown', message = '' } = decodeStatus(object) ?? {};
+      return { type, status: { code, reason, message } };
     }
     default:
       throw undecodable(doing, `a watch event of type ${JSON.stringify(type)}`);
