@@ -7,7 +7,6 @@ export type Severity = 'error' | 'warn' | 'info' | 'debug';
 
 export interface LogRecord {
   readonly severity: Severity;
-  /** In ms since 1970. */
   readonly at: Ms;
   readonly message: string;
   readonly keys: LogKeys;

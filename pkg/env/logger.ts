@@ -1,4 +1,3 @@
-/** Nested objects are printed as JSON. */
 export type LogKeys = Readonly<Record<string, unknown>>;
 
 /**

@@ -3,8 +3,10 @@ import { aborted } from '../async/deadline.ts';
 import { ManagerHarness } from './testing/manager.ts';
 
 describe('The manager at its end', () => {
+  let harness: ManagerHarness;
+  beforeEach(() => (harness = new ManagerHarness()));
+
   it('stops while it waits for the lease', async () => {
-    const harness = new ManagerHarness();
     harness.server.intercept = () => new Promise(() => {});
     harness.manager.addServer(harness.part('probes'));
     harness.run();
@@ -17,7 +19,6 @@ describe('The manager at its end', () => {
   });
 
   it('stops all parts in order when a part fails, and names the part', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addServer(harness.part('probes'));
     harness.manager.addCache(harness.part('clusters'));
     const fails = async (): Promise<void> => {
@@ -34,7 +35,6 @@ describe('The manager at its end', () => {
   });
 
   it('fails when a part ends early', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addWorker(harness.doing('controller', async () => {}, true));
     harness.run();
     await harness.clock.settle();
@@ -43,7 +43,6 @@ describe('The manager at its end', () => {
   });
 
   it('fails with the error of a server that cannot listen, before it starts other parts', async () => {
-    const harness = new ManagerHarness();
     const cannot = harness.doing('probes', () => Promise.reject(new Error('the port is taken')));
     harness.manager.addServer({ ...cannot, started: () => new Promise(() => {}) });
     harness.manager.addCache(harness.part('clusters'));
@@ -54,7 +53,6 @@ describe('The manager at its end', () => {
   });
 
   it('ends at once when it loses the lease, without waiting for its parts', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 1_000_000 }));
     harness.run();
     await harness.clock.advance(1_000);
@@ -69,7 +67,6 @@ describe('The manager at its end', () => {
   });
 
   it('gives recorders two seconds after a failure', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addRecorder(harness.part('events', { stops: 900 }));
     harness.manager.addRecorder(harness.part('stuck', { stops: 1_000_000 }));
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 1_000_000 }));
@@ -84,7 +81,6 @@ describe('The manager at its end', () => {
   });
 
   it('ends at once when it loses the lease during a stop', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 25_000 }));
     harness.run();
     await harness.clock.advance(1_000);
@@ -96,7 +92,6 @@ describe('The manager at its end', () => {
   });
 
   it('keeps the lease while a part takes long to stop', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 25_000 }));
     harness.run();
     await harness.clock.advance(1_000);
@@ -109,7 +104,6 @@ describe('The manager at its end', () => {
   });
 
   it('waits for the grace period, names the parts that still run, and does not release the lease', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addServer(harness.part('probes'));
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 31_000 }));
     harness.run();
@@ -126,7 +120,6 @@ describe('The manager at its end', () => {
   });
 
   it('starts no more parts when a cache is synced after the stop', async () => {
-    const harness = new ManagerHarness();
     const listed = Promise.withResolvers<void>();
     harness.manager.addCache(harness.part('clusters', { started: listed.promise }));
     harness.manager.addWorker(harness.part('events'));
@@ -140,7 +133,7 @@ describe('The manager at its end', () => {
   });
 
   it('logs the error of a part that fails during a stop', async () => {
-    const harness = new ManagerHarness(false);
+    harness = new ManagerHarness(false);
     const fails = async (signal: AbortSignal): Promise<void> => {
       await aborted(signal);
       throw new Error('half way');
@@ -161,7 +154,6 @@ describe('The manager at its end', () => {
   });
 
   it('starts nothing when the signal has aborted before', async () => {
-    const harness = new ManagerHarness();
     harness.manager.addServer(harness.part('probes'));
     harness.stopping.abort();
     harness.run();

@@ -3,8 +3,10 @@ import { LEASE } from './testing/election.ts';
 import { ManagerHarness } from './testing/manager.ts';
 
 describe('The manager', () => {
+  let harness: ManagerHarness;
+  beforeEach(() => (harness = new ManagerHarness()));
+
   it('starts each group when the previous one has started, and stops them in reverse', async () => {
-    const harness = new ManagerHarness();
     const { manager, clock, trace } = harness;
     const listed = Promise.withResolvers<void>();
     const listening = Promise.withResolvers<void>();
@@ -40,7 +42,6 @@ describe('The manager', () => {
   });
 
   it('starts parts that need leadership when it becomes leader', async () => {
-    const harness = new ManagerHarness();
     harness.server.storage.create(harness.server.kind('leases'), LEASE.namespace, {
       metadata: { name: LEASE.name },
       spec: { holderIdentity: 'pod-0', leaseDurationSeconds: 15 },
@@ -58,7 +59,7 @@ describe('The manager', () => {
   });
 
   it('leads from the start without an election', async () => {
-    const harness = new ManagerHarness(false);
+    harness = new ManagerHarness(false);
     harness.manager.addWorker(harness.part('controller', { needsLeadership: true }));
     harness.run();
     await harness.clock.settle();
@@ -69,7 +70,6 @@ describe('The manager', () => {
   });
 
   it('is ready when all caches are synced, names the missing ones, and is not ready when it stops', async () => {
-    const harness = new ManagerHarness();
     const { readyCheck } = harness.manager;
     const listed = Promise.withResolvers<void>();
     harness.manager.addCache(harness.part('clusters', { started: listed.promise }));
@@ -93,7 +93,6 @@ describe('The manager', () => {
   });
 
   it('is not ready while a started cache has an outage', async () => {
-    const harness = new ManagerHarness();
     const { readyCheck } = harness.manager;
     let outage: string | undefined;
     harness.manager.addCache({ ...harness.part('profiles'), outage: () => outage });
@@ -109,7 +108,7 @@ describe('The manager', () => {
   });
 
   it('runs once, and rejects parts that are added while it runs', async () => {
-    const harness = new ManagerHarness().run();
+    harness.run();
     await harness.clock.settle();
     expect(() => harness.manager.addWorker(harness.part('late'))).to.throw(
       'late is added to a manager that already runs',
