@@ -10,6 +10,11 @@ const failure = (code: string, message = '', statusCode?: number): AwsFailure =>
   ...(statusCode !== undefined && { statusCode }),
 });
 
+const inUse = (message: string): AwsFailure => failure('ResourceInUseException', message, 409);
+const invalid = (message: string): AwsFailure => failure('InvalidParameterException', message, 400);
+const invalidRequest = (message: string): AwsFailure => failure('InvalidRequestException', message, 400);
+const unsigned = (message: string): AwsFailure => failure('SignatureDoesNotMatch', message, 403);
+
 const predicates = {
   isNotFound: errors.isNotFound,
   isClusterNotFound: errors.isClusterNotFound,
@@ -51,43 +56,23 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('NoSuchEntity', 'The role with name X cannot be found.', 404), 'isNotFound', 'isRoleNotVisible'],
   [failure('NoSuchEntityException', 'The role with name X cannot be found.', 404), 'isNotFound', 'isRoleNotVisible'],
   [failure('NoSuchEntity', 'Policy arn:aws:iam::1:policy/p does not exist.', 404), 'isNotFound'],
-  [
-    failure('ResourceInUseException', 'A Fargate Profile already exists with this name in this cluster.', 409),
-    'isNameTaken',
-  ],
+  [inUse('A Fargate Profile already exists with this name in this cluster.'), 'isNameTaken'],
   [failure('EntityAlreadyExists', 'Role with name X already exists.', 409), 'isNameTaken'],
   [
-    failure(
-      'ResourceInUseException',
-      'Cannot create Fargate Profile b because cluster c currently has Fargate profile a in status CREATING',
-      409,
-    ),
+    inUse('Cannot create Fargate Profile b because cluster c currently has Fargate profile a in status CREATING'),
     'isSiblingBusy',
   ],
+  [inUse('Cannot Delete Fargate Profile p because cluster c currently has an update in progress'), 'isClusterUpdating'],
+  [inUse('Something new')],
+  [invalidRequest("Cluster 'c' is not in ACTIVE status"), 'isClusterNotActive'],
   [
-    failure(
-      'ResourceInUseException',
-      'Cannot Delete Fargate Profile p because cluster c currently has an update in progress',
-      409,
-    ),
-    'isClusterUpdating',
-  ],
-  [failure('ResourceInUseException', 'Something new', 409)],
-  [failure('InvalidRequestException', "Cluster 'c' is not in ACTIVE status", 400), 'isClusterNotActive'],
-  [
-    failure(
-      'InvalidParameterException',
+    invalid(
       'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal',
-      400,
     ),
     'isRoleRejected',
   ],
   [
-    failure(
-      'InvalidParameterException',
-      'Role with arn: arn:aws:iam::111122223333:role/r could not be assumed because it does not exist',
-      400,
-    ),
+    invalid('Role with arn: arn:aws:iam::111122223333:role/r could not be assumed because it does not exist'),
     'isRoleRejected',
   ],
   [failure('ResourcePropagationDelayException', 'still propagating', 428), 'isRoleRejected'],
@@ -99,10 +84,8 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('AccessDenied', 'User: x is not authorized to perform: iam:GetRole', 403), 'isAccessDenied'],
   [failure('AccessDeniedException', 'no', 403), 'isAccessDenied'],
   [
-    failure(
-      'InvalidRequestException',
+    invalidRequest(
       "Failed to validate if SLR: AWSServiceRoleForAmazonEKSForFargate already exists due to missing permissions for 'iam:GetRole",
-      400,
     ),
     'isAccessDenied',
   ],
@@ -114,13 +97,9 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
     { ...failure('UnrecognizedClientException', 'The security token is invalid.', 403), acceptedIn: 'us-east-1' },
     'isRegionNotEnabled',
   ],
-  [failure('SignatureDoesNotMatch', 'The request signature we calculated does not match', 403), 'isCredentialsInvalid'],
+  [unsigned('The request signature we calculated does not match'), 'isCredentialsInvalid'],
   [
-    failure(
-      'SignatureDoesNotMatch',
-      'Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T001500Z - 5 min.)',
-      403,
-    ),
+    unsigned('Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T001500Z - 5 min.)'),
     'isSignatureTimeRejected',
   ],
   [
@@ -141,10 +120,7 @@ const table: readonly (readonly [AwsFailure, ...Name[]])[] = [
   [failure('NotPrepared', 'Region not accepted'), 'isNotPrepared'],
   [failure('ConcurrentModification', 'try again', 409), 'isConcurrentModification'],
   [failure('DeleteConflict', 'Cannot delete entity, must detach all policies first.', 409), 'isDeleteConflict'],
-  [
-    failure('InvalidParameterException', 'Subnet subnet-1 provided in Fargate Profile is not a private subnet', 400),
-    'isInvalidRequest',
-  ],
+  [invalid('Subnet subnet-1 provided in Fargate Profile is not a private subnet'), 'isInvalidRequest'],
   [failure('MalformedPolicyDocument', 'Syntax errors in policy.', 400), 'isInvalidRequest'],
   [failure('ValidationError', '1 validation error detected', 400), 'isInvalidRequest'],
 ];
@@ -174,16 +150,16 @@ describe('AWS errors', () => {
     [failure('ServerException', 'oops', 500), false],
     [failure('NoAnswer', 'no answer within 10 s'), false],
     [failure('NoCredentials', 'nothing found', 403), false],
-    [failure('SignatureDoesNotMatch', 'Signature expired: 20260101T000000Z is now …', 403), false],
+    [unsigned('Signature expired: 20260101T000000Z is now …'), false],
   ] satisfies (readonly [AwsFailure, boolean])[])
     it(`${given.code} "${given.message}" ${wanted ? 'is' : 'is not'} an answer that refuses the call`, () => {
       expect(errors.isRefused(given)).to.equal(wanted);
     });
 
   it('of CreateAccessEntry tell an existing access entry from a role that EKS does not find', () => {
-    const existing = failure('ResourceInUseException', 'The specified access entry resource is already in use.', 409);
-    const unknown = failure('InvalidParameterException', 'The specified principalArn is invalid.', 400);
-    const other = failure('InvalidParameterException', 'The specified type is invalid.', 400);
+    const existing = inUse('The specified access entry resource is already in use.');
+    const unknown = invalid('The specified principalArn is invalid.');
+    const other = invalid('The specified type is invalid.');
     expect([existing, unknown, other].map(errors.isEntryExisting)).to.deep.equal([true, false, false]);
     expect([existing, unknown, other].map(errors.isInvalidPrincipal)).to.deep.equal([false, true, false]);
   });
