@@ -16,11 +16,7 @@ const QUEUE_SECONDS = exponentialBuckets(10e-9, 10, 12);
 
 const RESULTS: readonly ReconcileResult[] = ['success', 'error', 'requeue', 'requeue_after'];
 
-export interface LeaderElectionMetrics {
-  setLeading(is: boolean): void;
-  /** Counts a renewal in which the leader had to read the Lease, because it had changed or was deleted. */
-  recordSlowPath(): void;
-}
+export type LeaderElectionMetrics = ReturnType<Metrics['leaderElection']>;
 
 /** Metrics under the names of controller-runtime and client-go, so that existing dashboards work. */
 export class Metrics {
@@ -74,12 +70,13 @@ export class Metrics {
   }
 
   /** `name` is that of the Lease. */
-  leaderElection(name: string): LeaderElectionMetrics {
+  leaderElection(name: string) {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);
     return {
-      setLeading: (is) => master.set({ name }, is ? 1 : 0),
-      recordSlowPath: () => slowPaths.inc({ name }),
+      setLeading: (is: boolean): void => master.set({ name }, is ? 1 : 0),
+      /** Counts a renewal in which the leader had to read the Lease, because it had changed or was deleted. */
+      recordSlowPath: (): void => slowPaths.inc({ name }),
     };
   }
 }

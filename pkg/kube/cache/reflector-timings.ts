@@ -2,7 +2,7 @@ import type { Ms } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 import { KubeError } from '../errors.ts';
 import { REQUEST_DEADLINE } from '../requests/api-requests.ts';
-import type { ReflectorInput, ReflectorState } from './reflector-state.ts';
+import type { BackingOff, ReflectorInput, ReflectorState } from './reflector-state.ts';
 
 /** The backoff doubles with each failure, between these bounds of client-go. */
 const FIRST_BACKOFF: Ms = 800;
@@ -18,10 +18,8 @@ export function backoffDelay(attempts: number, random: Random): Ms {
 }
 
 /** The longer of the backoff and the Retry-After of the API server. */
-export const delayAfter = (
-  { failures, error }: { readonly failures: number; readonly error: unknown },
-  random: Random,
-): Ms => Math.max(backoffDelay(failures, random), retryAfterOf(error));
+export const delayAfter = ({ failures, error }: BackingOff, random: Random): Ms =>
+  Math.max(backoffDelay(failures, random), retryAfterOf(error));
 
 const retryAfterOf = (error: unknown): Ms =>
   error instanceof KubeError ? Math.min(error.retryAfter ?? 0, LONGEST_RETRY_AFTER) : 0;

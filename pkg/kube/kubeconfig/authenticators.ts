@@ -36,14 +36,6 @@ const WAIT_BEFORE: Ms = 15_000;
 /** How many characters of a failed plugin's stderr go into its error. */
 const MAX_STDERR = 500;
 
-interface Plugin {
-  readonly apiVersion: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly installHint: string;
-}
-
 interface Credential extends Login {
   /** In ms since 1970; undefined: the credential is valid until the API server refuses it. */
   readonly expires: Ms | undefined;
@@ -103,7 +95,8 @@ export class ExecPlugin implements Authenticator {
     return credential;
   }
 
-  private runPlugin({ command, args, installHint }: Plugin, env: Readonly<Record<string, string>>): Promise<string> {
+  private runPlugin(plugin: ReturnType<typeof decodePlugin>, env: Readonly<Record<string, string>>): Promise<string> {
+    const { command, args, installHint } = plugin;
     return new Promise((resolve, reject) => {
       const fail = (problem: string, cause?: unknown): void =>
         reject(new Error(`exec plugin "${command}": ${problem}`, { cause }));
@@ -133,7 +126,7 @@ export class ExecPlugin implements Authenticator {
   }
 }
 
-function decodePlugin(exec: UnknownRecord): Plugin {
+function decodePlugin(exec: UnknownRecord) {
   const command = textAt(exec, 'command');
   if (command === undefined) throw new Error('exec plugin: the kubeconfig names no command');
   const env = Array.isArray(exec['env']) ? exec['env'].filter(isRecord) : [];

@@ -16,12 +16,6 @@ const IDLE_CONNECTION: Ms = 60_000;
 /** As in client-go: less than the minute after which some load balancers drop a silent connection. */
 const TCP_KEEP_ALIVE: Ms = 30_000;
 
-export interface ConnectOptions {
-  /** Called at the start, and again when the API server refuses the credentials. */
-  readonly load: () => Kubeconfig;
-  readonly clock: Clock;
-}
-
 export interface ApiServerConnections extends Transport {
   /**
    * Connections of their own: requests of workers that hang, for example in a webhook, can occupy all others, and the
@@ -33,13 +27,13 @@ export interface ApiServerConnections extends Transport {
 }
 
 /**
- * Connects to the API server of a kubeconfig. A pool of connections is replaced when the TLS material or the proxy
- * changes.
+ * Connects to the API server of a kubeconfig, which it loads at the start, and again when the API server refuses the
+ * credentials. A pool of connections is replaced when the TLS material or the proxy changes.
  *
  * @throws KubeconfigError
  */
-export function connect({ load, clock }: ConnectOptions): ApiServerConnections {
-  const source = new CredentialSource(load, clock);
+export function connect(options: { readonly load: () => Kubeconfig; readonly clock: Clock }): ApiServerConnections {
+  const source = new CredentialSource(options.load, options.clock);
   const shared = new PooledTransport(source, MAX_CONNECTIONS);
   const forLease = new PooledTransport(source, MAX_LEASE_CONNECTIONS);
   return {
