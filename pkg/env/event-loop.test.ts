@@ -31,15 +31,8 @@ function histogramOf(spans: readonly number[]) {
 
 describe('The monitor of the event loop', () => {
   it('reports how late the timer ran, without the interval of the timer', () => {
-    expect(takeDelays(histogramOf([100, 101, 102, 350]), INTERVAL)).to.deep.equal({
-      min: 0,
-      max: 250,
-      mean: 63.25,
-      stddev: 3,
-      p50: 1,
-      p90: 250,
-      p99: 250,
-    });
+    const delays = takeDelays(histogramOf([100, 101, 102, 350]), INTERVAL);
+    expect(delays).to.deep.equal({ min: 0, max: 250, mean: 63.25, stddev: 3, p50: 1, p90: 250, p99: 250 });
   });
 
   it('reports no negative delay of a timer that ran a little early', () => {
@@ -49,14 +42,7 @@ describe('The monitor of the event loop', () => {
   it('reports each sample once, and zeros without a sample', () => {
     const histogram = histogramOf([130]);
     expect(takeDelays(histogram, INTERVAL).max).to.equal(30);
-    expect(takeDelays(histogram, INTERVAL)).to.deep.equal({
-      min: 0,
-      max: 0,
-      mean: 0,
-      stddev: 0,
-      p50: 0,
-      p90: 0,
-      p99: 0,
-    });
+    const none = takeDelays(histogram, INTERVAL);
+    expect(none).to.deep.equal({ min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 });
   });
 });
