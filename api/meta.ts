@@ -1,5 +1,4 @@
-import { boolean, integer, list, map, object, optional, string } from './schema/field.ts';
-import type { Field } from './schema/field.ts';
+import { boolean, integer, list, map, object, optional, string, type Field } from './schema/field.ts';
 
 /** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339 text. */
 export interface ObjectMeta {

@@ -1,10 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
 import { EksClusterName } from '../names.ts';
-import { boolean, list, map, object, optional, optionalText, string, text, view } from '../schema/field.ts';
-import type { Field } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
-import type { DecodeProblem } from '../schema/problem.ts';
+import { boolean, list, map, object, optional, optionalText, string, text, view, type Field } from '../schema/field.ts';
+import { decode, type DecodeProblem } from '../schema/problem.ts';
 import { IdentityReference } from './identity.ts';
 import type { ObjectReference } from './cluster.ts';
 

@@ -1,9 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
-import { boolean, object, optional, view, string } from '../schema/field.ts';
-import type { Field, TypeOf } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
-import type { DecodeProblem } from '../schema/problem.ts';
+import { boolean, object, optional, view, string, type Field, type TypeOf } from '../schema/field.ts';
+import { decode, type DecodeProblem } from '../schema/problem.ts';
 
 /** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
 export interface ObjectReference {

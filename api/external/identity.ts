@@ -1,11 +1,9 @@
-import { chain } from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { chain, type Either } from 'fp-ts/lib/Either.js';
 import { ObjectMeta } from '../meta.ts';
 import { RoleArn } from '../names.ts';
 import { integer, list, map, nullable, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import type { TypeOf } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
-import type { DecodeProblem } from '../schema/problem.ts';
+import { decode, type DecodeProblem } from '../schema/problem.ts';
 
 export const IDENTITY_GROUP = 'infrastructure.cluster.x-k8s.io';
 export const IDENTITY_VERSION = 'v1beta2';

@@ -1,8 +1,6 @@
-import { textAt, fieldAt, isRecord } from '../record.ts';
-import type { UnknownRecord } from '../record.ts';
+import { textAt, fieldAt, isRecord, type UnknownRecord } from '../record.ts';
 import { getOrElse, tryCatch } from 'fp-ts/lib/Option.js';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleArn } from '../names.ts';
 import {
   anything,
@@ -19,8 +17,7 @@ import {
   view,
 } from '../schema/field.ts';
 import type { Field } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
-import type { DecodeProblem } from '../schema/problem.ts';
+import { decode, type DecodeProblem } from '../schema/problem.ts';
 
 // The kind InstanceGroup of keiko, with only the fields that its provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md
@@ -110,7 +107,7 @@ const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field'
  * A selector has two forms. The code of keiko reads `- namespace: namespace1`. Its documentation uses `- namespace1:`,
  * where the name of the namespace is a key with an empty value.
  */
-function toSelector(input: UnknownRecord): Either<string, FargateGroupSelector> {
+function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
   const labels = Labels.decode(given ?? {});
   if (E.isLeft(labels)) return E.left('labels that are a map of texts, each with a value');
@@ -132,7 +129,7 @@ const CLUSTER_FORM = 'the name of a cluster in EKS';
 
 const FargatePart: Field<FargateGroup> = view(
   object({
-    clusterName: refine(text(EksClusterName, { wanted: CLUSTER_FORM }), (name): Either<string, EksClusterName> =>
+    clusterName: refine(text(EksClusterName, { wanted: CLUSTER_FORM }), (name): E.Either<string, EksClusterName> =>
       name === '' ? E.left(CLUSTER_FORM) : E.right(name),
     ),
     podExecutionRoleArn: optionalText(text(RoleArn)),
@@ -158,7 +155,7 @@ const InstanceGroup = object({
 });
 
 /** Decodes an InstanceGroup whose provisioner is `eks-fargate`. */
-export const decodeFargateGroup = (input: unknown): Either<readonly DecodeProblem[], FargateGroup> =>
+export const decodeFargateGroup = (input: unknown): E.Either<readonly DecodeProblem[], FargateGroup> =>
   E.map(({ spec }: { readonly spec: { readonly [FARGATE_PROVISIONER]: FargateGroup } }) => spec[FARGATE_PROVISIONER])(
     decode(InstanceGroup, withNamedSelectors(input)),
   );

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isLeft, isRight, right } from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { isLeft, isRight, right, type Either } from 'fp-ts/lib/Either.js';
 import {
   anything,
   boolean,
@@ -18,8 +17,7 @@ import {
   view,
 } from './field.ts';
 import type { Field } from './field.ts';
-import { decode, describeProblem } from './problem.ts';
-import type { DecodeProblem } from './problem.ts';
+import { decode, describeProblem, type DecodeProblem } from './problem.ts';
 
 const words = <A>(result: Either<readonly DecodeProblem[], A>): readonly string[] =>
   isLeft(result) ? result.left.map(describeProblem) : [];

@@ -1,5 +1,4 @@
-import { isLeft, right } from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { isLeft, right, type Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { isRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';

@@ -1,5 +1,4 @@
-import { mapLeft } from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
+import { mapLeft, type Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { cut } from '../text.ts';
 

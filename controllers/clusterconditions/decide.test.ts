@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Action, ClusterInputs } from './decide.ts';
-import { decide, FARGATE_PROFILES_READY } from './decide.ts';
+import { type Action, type ClusterInputs, decide, FARGATE_PROFILES_READY } from './decide.ts';
 
 const NOW = '2026-01-02T03:04:05Z';
 const BEFORE = '2025-01-01T00:00:00Z';

@@ -1,10 +1,8 @@
 import { CLUSTER_GROUP } from '../../api/external/index.ts';
-import { fieldAt, textAt, isRecord } from '../../api/record.ts';
-import { WATCH_FILTER_LABEL, KIND } from '../../api/v1beta2/index.ts';
+import { fieldAt, textAt, isRecord, type UnknownRecord } from '../../api/record.ts';
+import { WATCH_FILTER_LABEL, KIND, type ConditionStatus } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
-import type { UnknownRecord } from '../../api/record.ts';
-import type { ConditionStatus } from '../../api/v1beta2/index.ts';
 import { MAX_FACT, cut } from '../../api/text.ts';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
 

@@ -11,8 +11,7 @@ import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import { BY_CLUSTER } from '../shared/caches.ts';
-import { FARGATE_PROFILES_READY, findCondition, decide } from './decide.ts';
-import type { Action, ClusterCondition } from './decide.ts';
+import { FARGATE_PROFILES_READY, findCondition, decide, type Action, type ClusterCondition } from './decide.ts';
 import { DONE, LEASE_EXPIRED, after, backOff } from '../shared/requeue.ts';
 
 /** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */

@@ -3,8 +3,7 @@ import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from
 import { aCluster, aControlPlane, aDeletedObject, anObject } from '../awsfargateprofile/testing/builders.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
-import type { ClusterState, ControlPlanes } from './decide.ts';
-import { isTearingDown, planFinalizers, profilesToDelete } from './decide.ts';
+import { type ClusterState, type ControlPlanes, isTearingDown, planFinalizers, profilesToDelete } from './decide.ts';
 
 const deleted = { deletionTimestamp: '2026-11-21T03:00:00Z' };
 const moved = { ...deleted, annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } };

@@ -1,17 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, API_VERSION, KIND } from '../../api/v1beta2/index.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
-import type { ApiRejection } from '../shared/api-rejections.ts';
-import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';
-import type { ServedSchema } from '../shared/crd/served-schema.ts';
-import { isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { reportRejection, BLOCKED, LEFT_TO_OTHERS, schemaUnreadable } from './requeue.ts';
 import { DONE, LEASE_EXPIRED, after } from '../shared/requeue.ts';
 
@@ -44,7 +40,7 @@ export class ProfileDeleter {
     profiles: readonly AWSFargateProfile[],
     cause: string,
     context: ReconcileContext,
-  ): Promise<Either<Requeue, Requeue>> {
+  ): Promise<E.Either<Requeue, Requeue>> {
     if (profiles.length === 0) {
       this.recorded.delete(keyText(cluster));
       this.rounds.delete(keyText(cluster));

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Either } from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import {
   controlPlaneReference,
@@ -7,8 +6,7 @@ import {
   joinsControlPlane,
   needsAccountToJoin,
 } from '../shared/control-plane/joined-control-plane.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { describeProblems } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
@@ -17,14 +15,11 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import { hasFinalizer } from '../shared/object-state.ts';
-import type { ClusterState, ControlPlanes } from './decide.ts';
-import { planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
-import type { ProfileDeleterOptions } from './delete-profiles.ts';
-import { ProfileDeleter } from './delete-profiles.ts';
+import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
+import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
 import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
 import { PROFILE_LEFT } from './requeue.ts';
-import type { FinalizerSyncOptions } from './sync-control-plane-finalizer.ts';
-import { FinalizerSync } from './sync-control-plane-finalizer.ts';
+import { type FinalizerSyncOptions, FinalizerSync } from './sync-control-plane-finalizer.ts';
 
 export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
@@ -86,7 +81,7 @@ export class TeardownReconciler {
   private async deleteProfiles(
     { key, state, controlPlanes, profiles }: TeardownInputs,
     context: ReconcileContext,
-  ): Promise<Either<Requeue, Requeue>> {
+  ): Promise<E.Either<Requeue, Requeue>> {
     const toDelete = profilesToDelete(state, decodedOf(profiles));
     return this.profileDeleter.deleteProfiles(key, toDelete, teardownCause(key, controlPlanes), context);
   }
@@ -104,7 +99,7 @@ export class TeardownReconciler {
   }
 
   /** Left: a kind has not been listed yet, or the Cluster or its control plane cannot be decoded. */
-  private readInputs(key: ObjectKey): Either<Requeue, TeardownInputs> {
+  private readInputs(key: ObjectKey): E.Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
     const lookup = this.options.clusters.lookup(key);
     if (profiles.kind === 'unknown' || lookup.kind === 'unknown') {
@@ -143,7 +138,7 @@ export class TeardownReconciler {
    * Left if the cache does not know them yet: an unknown control plane must not count as absent, because then the
    * AWSFargateProfiles would be deleted before the workers are drained.
    */
-  private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): Either<Requeue, ControlPlaneEntries> {
+  private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): E.Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
     const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
     if (owned.kind === 'unknown') return E.left(backOff(owned.reason));
@@ -179,7 +174,7 @@ const decodedOf = (entries: readonly TypedEntry<AWSFargateProfile>[]): readonly 
   entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []));
 
 /** Left is terminal: only a change of the object helps, and its watch event starts the next reconcile. */
-function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): Either<Requeue, A | undefined> {
+function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;
   if (E.isRight(decoded)) return decoded;

@@ -2,8 +2,7 @@ import type { Requeue, ReconcileContext } from '../../pkg/runtime/reconcile.ts';
 import { after, backOff } from '../shared/requeue.ts';
 import type { EventRecorder, InvolvedObject } from '../../pkg/kube/events/events.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { ApiRejection } from '../shared/api-rejections.ts';
-import { describeApiRejection } from '../shared/api-rejections.ts';
+import { type ApiRejection, describeApiRejection } from '../shared/api-rejections.ts';
 
 /** A user or an operator has to act, and the next reconcile tries again. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
@@ -11,8 +10,7 @@ import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts'
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
-import type { JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
-import { joinsControlPlane } from '../shared/control-plane/joined-control-plane.ts';
+import { type JoinFacts, joinsControlPlane } from '../shared/control-plane/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';

@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Decision, Situation } from './decide.ts';
-import { decide, nextProbeState } from './decide.ts';
+import { type Decision, type Situation, decide, nextProbeState } from './decide.ts';
 import type { WebhookEntry, WebhookPhase } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
-import type { KeeperRecord } from './record.ts';
-import { EMPTY_RECORD } from './record.ts';
+import { type KeeperRecord, EMPTY_RECORD } from './record.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;

@@ -1,9 +1,7 @@
 import type { Ms } from '../../pkg/env/clock.ts';
-import type { Observation, Part } from './observe.ts';
-import { foreignParts } from './observe.ts';
+import { type Observation, type Part, foreignParts } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
-import type { KeeperRecord } from './record.ts';
-import { addRestoration } from './record.ts';
+import { type KeeperRecord, addRestoration } from './record.ts';
 
 const SECOND: Ms = 1_000;
 /**

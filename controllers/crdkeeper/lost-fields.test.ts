@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { crd } from '../../api/v1beta2/crd.ts';
 import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { anObject } from '../awsfargateprofile/testing/builders.ts';
-import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
+import { anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { KnownFields } from './lost-fields.ts';

@@ -1,8 +1,7 @@
 import { crd } from '../../api/v1beta2/crd.ts';
 import type { JsonPatchOperation, KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
-import type { Observation, Part, WebhookEntry } from './observe.ts';
-import { configurationKey, configurationResource } from './observe.ts';
+import { type Observation, type Part, type WebhookEntry, configurationKey, configurationResource } from './observe.ts';
 import { FIELD_MANAGER } from './record.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { WebhookEntry } from './observe.ts';
-import { entriesOf } from './observe.ts';
+import { type WebhookEntry, entriesOf } from './observe.ts';
 import { interpret } from './webhook-probe.ts';
 
 const NAME = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';

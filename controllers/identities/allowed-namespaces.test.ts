@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { AllowedNamespaces } from '../../api/external/identity.ts';
 import { checkAllowedNamespaces, evaluateSelector, isEmptySelector } from './allowed-namespaces.ts';
-import { isRight } from 'fp-ts/lib/Either.js';
 import * as E from 'fp-ts/lib/Either.js';
 
 type Allowed = AllowedNamespaces | null | undefined;
@@ -52,7 +51,7 @@ describe('allowedNamespaces', () => {
       const permission = checkAllowedNamespaces(allowed, 'team-a');
       const selected =
         permission.kind === 'dependsOnLabels' ? evaluateSelector(permission.selector, { team: 'a' }) : undefined;
-      const isPermitted = selected === undefined ? permission.kind === 'granted' : isRight(selected) && selected.right;
+      const isPermitted = selected === undefined ? permission.kind === 'granted' : E.isRight(selected) && selected.right;
       expect(isPermitted).to.equal(permitted);
     });
 

@@ -2,22 +2,19 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
-import type {
-  AssumedRoleConfig,
-  AwsCredentialSource,
-  AwsCredentialSources,
-  CredentialsProblem,
-  CredentialsProblemReason,
-} from '../../pkg/cloud/index.ts';
 import {
+  type AssumedRoleConfig,
+  type AwsCredentialSource,
+  type AwsCredentialSources,
+  type CredentialsProblem,
+  type CredentialsProblemReason,
   newAssumedRoleSource,
   credentialsName,
   DEFAULT_DURATION_SECONDS,
   defaultSessionName,
 } from '../../pkg/cloud/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { identityRefOf, resolveIdentity } from './identity-chain.ts';
-import type { IdentityReader } from './identity-chain.ts';
+import { identityRefOf, resolveIdentity, type IdentityReader } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 
 export interface CredentialSourcesOptions {

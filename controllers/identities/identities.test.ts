@@ -12,9 +12,7 @@ import {
   STATIC,
   identityObject,
 } from './testing/fixture.ts';
-import { isRight } from 'fp-ts/lib/Either.js';
-import type { Identity } from '../../api/external/identity.ts';
-import { decodeIdentity } from '../../api/external/identity.ts';
+import { type Identity, decodeIdentity } from '../../api/external/identity.ts';
 import { findDependentIdentities } from './identities.ts';
 
 describe('identities', () => {
@@ -150,7 +148,7 @@ const role = (name: string, sourceKind: string, source: string): Identity => {
       sourceIdentityRef: { kind: sourceKind, name: source },
     }),
   );
-  if (!isRight(decoded)) throw new Error('the identity cannot be decoded');
+  if (!E.isRight(decoded)) throw new Error('the identity cannot be decoded');
   return decoded.right;
 };
 

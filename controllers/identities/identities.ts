@@ -22,14 +22,12 @@ import type { Random } from '../../pkg/env/random.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import type { Change } from '../../pkg/kube/cache/store.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
+import { type Change, Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
-import type { IdentityReader } from './identity-chain.ts';
-import { identityRefOf } from './identity-chain.ts';
+import { type IdentityReader, identityRefOf } from './identity-chain.ts';
 import { Secrets } from './secrets.ts';
 import { newCredentialSources } from './credential-sources.ts';
 

@@ -4,8 +4,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Lookup } from '../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import type { IdentityReader } from './identity-chain.ts';
-import { resolveIdentity } from './identity-chain.ts';
+import { type IdentityReader, resolveIdentity } from './identity-chain.ts';
 import { identityObject, namespaceObject } from './testing/fixture.ts';
 
 const [CONTROLLER, STATIC, ROLE] = [

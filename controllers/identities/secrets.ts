@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { map, object, optional, string } from '../../api/schema/field.ts';
-import type { AwsCredentials } from '../../pkg/cloud/index.ts';
-import { retentionOf } from '../../pkg/cloud/index.ts';
+import { type AwsCredentials, retentionOf } from '../../pkg/cloud/index.ts';
 import { Lru } from '../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { SingleFlight } from '../../pkg/async/single-flight.ts';

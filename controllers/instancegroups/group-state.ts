@@ -1,6 +1,5 @@
 import type { FargateGroup } from '../../api/external/index.ts';
-import type { AWSFargateProfile, Condition } from '../../api/v1beta2/index.ts';
-import { KIND, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, type Condition, KIND, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { isDeleting } from '../shared/object-state.ts';

@@ -1,6 +1,5 @@
 import type { FargateGroup, FargateGroupSelector } from '../../api/external/index.ts';
-import { isRecord } from '../../api/record.ts';
-import type { UnknownRecord } from '../../api/record.ts';
+import { isRecord, type UnknownRecord } from '../../api/record.ts';
 import type { AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';

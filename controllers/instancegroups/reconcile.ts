@@ -1,7 +1,5 @@
-import type { Either } from 'fp-ts/lib/Either.js';
 import * as E from 'fp-ts/lib/Either.js';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
@@ -11,15 +9,11 @@ import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
-import type { ServedSchema } from '../shared/crd/served-schema.ts';
-import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { type ServedSchema, FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
-import type { ActionsOptions } from './actions.ts';
-import { Actions, Conflict } from './actions.ts';
-import type { Action, GroupInputs } from './decide.ts';
-import { decide, isReconciled } from './decide.ts';
-import type { GroupState } from './group-state.ts';
-import { errorState } from './group-state.ts';
+import { type ActionsOptions, Actions, Conflict } from './actions.ts';
+import { type Action, type GroupInputs, decide, isReconciled } from './decide.ts';
+import { type GroupState, errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 import { GroupReporter } from './status-and-events.ts';
 import { DONE, LEASE_EXPIRED, backOff, after } from '../shared/requeue.ts';
@@ -107,7 +101,7 @@ export class InstanceGroupReconciler {
   }
 
   /** Left: the InstanceGroup is gone, or a kind has not been listed yet. */
-  private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<Either<Requeue, GroupInputs>> {
+  private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<E.Either<Requeue, GroupInputs>> {
     const { groups, profiles } = this.options;
     const group = groups.lookup(key);
     if (group.kind === 'absent') {

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
 import { ClusterName, EksClusterName } from '../../api/names.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { ObjectParts } from '../awsfargateprofile/testing/builders.ts';
-import { anObject } from '../awsfargateprofile/testing/builders.ts';
+import { type ObjectParts, anObject } from '../awsfargateprofile/testing/builders.ts';
 import { PROFILE_INDEXES, listSiblings } from './caches.ts';
 
 const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject => ({

@@ -1,10 +1,9 @@
-import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
+import { GROUP, PLURAL, VERSION, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isConflict } from '../../pkg/kube/errors.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, Resource, ObjectKey } from '../../pkg/kube/types.ts';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces' };

@@ -2,8 +2,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
-import type { ApiRejection } from './api-rejections.ts';
-import { describeApiError } from './api-rejections.ts';
+import { type ApiRejection, describeApiError } from './api-rejections.ts';
 
 /**
  * How long errors last before users are told. A restart of the API server, and conflicts with a client that writes one

@@ -6,8 +6,7 @@ import { Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import { json, text } from '../../pkg/kube/testing/fake-api-server.ts';
 import { ProfileWriter } from './profile-writer.ts';
-import type { Api } from '../awsfargateprofile/testing/api.ts';
-import { PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
+import { type Api, PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
 import { aDeletedObject, anObject } from '../awsfargateprofile/testing/builders.ts';
 
 const { signal } = new AbortController();

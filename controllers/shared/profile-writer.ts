@@ -1,8 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isRecord } from '../../api/record.ts';
-import type { UnknownRecord } from '../../api/record.ts';
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import { describeProblems } from '../../api/v1beta2/index.ts';
+import { isRecord, type UnknownRecord } from '../../api/record.ts';
+import { type AWSFargateProfile, type AWSFargateProfileStatus, describeProblems } from '../../api/v1beta2/index.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';

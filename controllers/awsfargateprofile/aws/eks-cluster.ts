@@ -1,14 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Session } from '../../../pkg/cloud/index.ts';
-import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { eksClusterNotAllowed } from '../goal/target-eks-cluster.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 /** The only status of an EKS cluster in which EKS accepts the creation of a Fargate profile. */

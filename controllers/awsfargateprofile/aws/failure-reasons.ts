@@ -21,8 +21,7 @@ import type { AwsFailure, Session, IdentityRef, CredentialsProblem } from '../..
 import type { Target } from '../model/goal-kinds.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
-import type { AffectedConditionType, Reason } from '../reasons/reasons.ts';
-import { inconsistentAnswers, newReason } from '../reasons/reasons.ts';
+import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
 const CONDITION_TYPE_OF: Readonly<Record<AwsFailure['service'], AffectedConditionType>> = {
   eks: 'EKSFargateProfileReady',

@@ -23,8 +23,7 @@ import {
 import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith } from '../testing/pass-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
-import type { AwsReader } from './observe.ts';
-import { observeProfiles, observeRoles } from './observe.ts';
+import { type AwsReader, observeProfiles, observeRoles } from './observe.ts';
 
 /** Reads profiles and roles in the order in which a pass reads them. */
 async function observe(reader: AwsReader, object: AWSFargateProfile): Promise<E.Either<AwsFailure, Observed>> {

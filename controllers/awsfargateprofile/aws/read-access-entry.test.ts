@@ -4,8 +4,7 @@ import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { EKS_CLUSTER, ROLE_ARN, aFailure } from '../testing/builders.ts';
 import { aSimulatedRole, awsWith } from '../testing/pass-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
-import type { SimulatedSession } from '../testing/simulated-session.ts';
-import { sessionOn } from '../testing/simulated-session.ts';
+import { type SimulatedSession, sessionOn } from '../testing/simulated-session.ts';
 import { AccessEntryReader } from './read-access-entry.ts';
 
 const HOUR = 60 * 60_000;

@@ -1,17 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn } from '../../../api/names.ts';
-import { describeFailure, isRefused } from '../../../pkg/cloud/index.ts';
-import type { AwsFailure, Session } from '../../../pkg/cloud/index.ts';
+import { describeFailure, isRefused, type AwsFailure, type Session } from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import { foundRoles, isRecreated } from '../decide/compare.ts';
 import { entriesToRead, modeNeededBefore } from '../decide/further-reads.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { isSilent, newReason } from '../reasons/reasons.ts';
-import type { AskedCluster } from './authentication-mode-cache.ts';
-import { AuthenticationModes } from './authentication-mode-cache.ts';
+import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
+import { type AskedCluster, AuthenticationModes } from './authentication-mode-cache.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;

@@ -1,12 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { credentialsName } from '../../../pkg/cloud/index.ts';
-import type { Session, SessionRequest, Sessions } from '../../../pkg/cloud/index.ts';
+import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';
 
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;

@@ -1,8 +1,7 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
-import { isWithoutEffect } from '../model/outcome.ts';
+import { type MutationOutcome, isWithoutEffect } from '../model/outcome.ts';
 import type { RetryState } from './retry-state.ts';
 
 /** The value that replaces `status.createRequestedAt` if `clusterctl move` may have dropped that field. */

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { RetryState } from './retry-state.ts';
-import { NO_RETRY_STATE, notBeforeFor, withSuccess } from './retry-state.ts';
+import { type RetryState, NO_RETRY_STATE, notBeforeFor, withSuccess } from './retry-state.ts';
 import { attemptsOf, withAttempt, withProfileFailure } from './failed-profile-backoff.ts';
 import { newReason } from '../reasons/reasons.ts';
 

@@ -1,5 +1,4 @@
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
@@ -8,11 +7,9 @@ import type { ReconcileInputs } from '../goal/inputs.ts';
 import { locationOf } from '../model/location.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { SiblingChange } from '../reasons/reasons.ts';
-import { isEndedBySibling } from '../reasons/reasons.ts';
+import { type SiblingChange, isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
-import type { RetryState } from './retry-state.ts';
-import { NO_RETRY_STATE, withSuccess } from './retry-state.ts';
+import { type RetryState, NO_RETRY_STATE, withSuccess } from './retry-state.ts';
 
 interface Entry {
   readonly uid: string;

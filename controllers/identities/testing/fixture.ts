@@ -9,10 +9,8 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
-import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
-import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { IdentityUsePredicate, Identities } from '../identities.ts';
-import { newIdentities } from '../identities.ts';
+import { type FakeKind, FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { type IdentityUsePredicate, type Identities, newIdentities } from '../identities.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 export const SECOND = 1_000;

@@ -1,8 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AccountId } from '../../../api/names.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
-import { credentialsName } from '../../../pkg/cloud/index.ts';
-import type { Sessions } from '../../../pkg/cloud/index.ts';
+import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
 import { Lru } from '../../../pkg/collections/lru.ts';
 import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 

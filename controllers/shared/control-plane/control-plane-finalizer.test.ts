@@ -5,8 +5,7 @@ import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
 import { isConflict } from '../../../pkg/kube/errors.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
-import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
-import { FakeApiServer, json, text } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { type FakeKind, FakeApiServer, json, text } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer, hasControlPlaneFinalizer } from './control-plane-finalizer.ts';
 

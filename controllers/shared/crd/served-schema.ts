@@ -4,10 +4,8 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Logger } from '../../../pkg/env/logger.ts';
 import { isForbidden, isNotServed } from '../../../pkg/kube/errors.ts';
 import type { KubeClient, Resource } from '../../../pkg/kube/types.ts';
-import type { SchemaComparison } from './crd-schema.ts';
-import { compareSchema } from './crd-schema.ts';
-import { Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { type SchemaComparison, compareSchema } from './crd-schema.ts';
+import { Gauge, type Registry } from 'prom-client';
 
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
