@@ -1,35 +1,6 @@
-import { boolean, integer, list, map, object, optional, string, type Field } from './schema/field.ts';
+import { boolean, integer, list, map, object, optional, string, type TypeOf } from './schema/field.ts';
 
-/** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339 text. */
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly OwnerReference[];
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
-
-/** The metadata of an object of a namespaced kind. */
-export interface NamespacedMeta extends ObjectMeta {
-  readonly namespace: string;
-}
-
-export const OwnerReference: Field<OwnerReference> = object({
+const OwnerReference = object({
   apiVersion: string(),
   kind: string(),
   name: string(),
@@ -37,10 +8,13 @@ export const OwnerReference: Field<OwnerReference> = object({
   controller: optional(boolean()),
   blockOwnerDeletion: optional(boolean()),
 });
+export interface OwnerReference extends TypeOf<typeof OwnerReference> {}
 
-const requiredFields = { name: string(), uid: string(), resourceVersion: string() };
-
-const optionalFields = {
+/** The parts of Kubernetes' ObjectMeta that controllers read. Timestamps are RFC 3339 text. */
+const fields = {
+  name: string(),
+  uid: string(),
+  resourceVersion: string(),
   generation: optional(integer({ format: 'int64' })),
   creationTimestamp: optional(string()),
   deletionTimestamp: optional(string()),
@@ -50,14 +24,9 @@ const optionalFields = {
   ownerReferences: optional(list(OwnerReference)),
 };
 
-export const ObjectMeta: Field<ObjectMeta> = object({
-  ...requiredFields,
-  namespace: optional(string()),
-  ...optionalFields,
-});
+export const ObjectMeta = object({ ...fields, namespace: optional(string()) });
+export interface ObjectMeta extends TypeOf<typeof ObjectMeta> {}
 
-export const NamespacedMeta: Field<NamespacedMeta> = object({
-  ...requiredFields,
-  namespace: string(),
-  ...optionalFields,
-});
+/** The metadata of an object of a namespaced kind. */
+export const NamespacedMeta = object({ ...fields, namespace: string() });
+export interface NamespacedMeta extends TypeOf<typeof NamespacedMeta> {}

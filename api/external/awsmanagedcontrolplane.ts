@@ -1,8 +1,7 @@
-import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
 import { EksClusterName } from '../names.ts';
 import { boolean, list, map, object, optional, optionalText, string, text, view, type Field } from '../schema/field.ts';
-import { decode, type DecodeProblem } from '../schema/problem.ts';
+import { decode } from '../schema/problem.ts';
 import { IdentityReference } from './identity.ts';
 import type { ObjectReference } from './cluster.ts';
 
@@ -60,7 +59,7 @@ const RawControlPlane = object({
   status: optional(object({ ready: optional(boolean()) })),
 });
 
-export const AWSManagedControlPlane: Field<AWSManagedControlPlane> = view(
+const AWSManagedControlPlane: Field<AWSManagedControlPlane> = view(
   RawControlPlane,
   ({ metadata, spec = {}, status = {} }): AWSManagedControlPlane => ({
     metadata,
@@ -77,6 +76,4 @@ export const AWSManagedControlPlane: Field<AWSManagedControlPlane> = view(
   }),
 );
 
-export const decodeAWSManagedControlPlane = (
-  input: unknown,
-): Either<readonly DecodeProblem[], AWSManagedControlPlane> => decode(AWSManagedControlPlane, input);
+export const decodeAWSManagedControlPlane = (input: unknown) => decode(AWSManagedControlPlane, input);

@@ -1,7 +1,6 @@
-import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
-import { boolean, object, optional, view, string, type Field, type TypeOf } from '../schema/field.ts';
-import { decode, type DecodeProblem } from '../schema/problem.ts';
+import { boolean, object, optional, optionalText, view, string, type Field, type TypeOf } from '../schema/field.ts';
+import { decode } from '../schema/problem.ts';
 
 /** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
 export interface ObjectReference {
@@ -12,21 +11,22 @@ export interface ObjectReference {
 }
 
 /** A reference as Cluster API stores it: `apiVersion` and `namespace` in v1beta1, `apiGroup` alone in v1beta2. */
-export const RawReference = object({
+const RawReference = object({
   apiVersion: optional(string()),
   apiGroup: optional(string()),
-  kind: optional(string()),
-  name: optional(string()),
-  namespace: optional(string()),
+  kind: optionalText(string()),
+  name: optionalText(string()),
+  namespace: optionalText(string()),
 });
-export interface RawReference extends TypeOf<typeof RawReference> {}
 
-/** `namespace` is that of the referring object. `undefined` if the reference has no kind or no name. */
-const toReference = (raw: RawReference | undefined, namespace: string): ObjectReference | undefined => {
-  if (raw?.kind === undefined || raw.kind === '' || raw.name === undefined || raw.name === '') return undefined;
-  const group = raw.apiGroup ?? groupOf(raw.apiVersion ?? '');
-  return { group, kind: raw.kind, name: raw.name, namespace: raw.namespace || namespace };
-};
+/** `undefined` if the reference has no kind or no name. */
+const toReference = (
+  { apiVersion = '', apiGroup = groupOf(apiVersion), kind, name, namespace }: TypeOf<typeof RawReference>,
+  referrer: NamespacedMeta,
+): ObjectReference | undefined =>
+  kind === undefined || name === undefined
+    ? undefined
+    : { group: apiGroup, kind, name, namespace: namespace ?? referrer.namespace };
 
 /** The API group in an apiVersion such as `apps/v1`. The apiVersion of the core group, `v1`, gives `''`. */
 const groupOf = (apiVersion: string): string =>
@@ -47,21 +47,12 @@ export interface Cluster {
 
 const RawCluster = object({
   metadata: NamespacedMeta,
-  spec: optional(
-    object({
-      paused: optional(boolean()),
-      controlPlaneRef: optional(RawReference),
-    }),
-  ),
+  spec: optional(object({ paused: optional(boolean()), controlPlaneRef: optional(RawReference) })),
 });
 
-export const Cluster: Field<Cluster> = view(RawCluster, ({ metadata, spec = {} }): Cluster => {
-  const controlPlaneRef = toReference(spec.controlPlaneRef, metadata.namespace);
-  return {
-    metadata,
-    paused: spec.paused ?? false,
-    ...(controlPlaneRef && { controlPlaneRef }),
-  };
+const Cluster: Field<Cluster> = view(RawCluster, ({ metadata, spec = {} }): Cluster => {
+  const controlPlaneRef = toReference(spec.controlPlaneRef ?? {}, metadata);
+  return { metadata, paused: spec.paused ?? false, ...(controlPlaneRef && { controlPlaneRef }) };
 });
 
-export const decodeCluster = (input: unknown): Either<readonly DecodeProblem[], Cluster> => decode(Cluster, input);
+export const decodeCluster = (input: unknown) => decode(Cluster, input);

@@ -1,4 +1,4 @@
-import { chain, type Either } from 'fp-ts/lib/Either.js';
+import { isLeft, type Either } from 'fp-ts/lib/Either.js';
 import { ObjectMeta } from '../meta.ts';
 import { RoleArn } from '../names.ts';
 import { integer, list, map, nullable, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
@@ -91,16 +91,13 @@ export interface AWSClusterRoleIdentity extends TypeOf<typeof AWSClusterRoleIden
 
 export type Identity = AWSClusterControllerIdentity | AWSClusterStaticIdentity | AWSClusterRoleIdentity;
 
-const KindOnly = object({ kind: IdentityKind });
+const CODECS = {
+  [CONTROLLER_IDENTITY_KIND]: AWSClusterControllerIdentity,
+  [STATIC_IDENTITY_KIND]: AWSClusterStaticIdentity,
+  [ROLE_IDENTITY_KIND]: AWSClusterRoleIdentity,
+};
 
-export const decodeIdentity = (input: unknown): Either<readonly DecodeProblem[], Identity> =>
-  chain(({ kind }: TypeOf<typeof KindOnly>): Either<readonly DecodeProblem[], Identity> => {
-    switch (kind) {
-      case CONTROLLER_IDENTITY_KIND:
-        return decode(AWSClusterControllerIdentity, input);
-      case STATIC_IDENTITY_KIND:
-        return decode(AWSClusterStaticIdentity, input);
-      case ROLE_IDENTITY_KIND:
-        return decode(AWSClusterRoleIdentity, input);
-    }
-  })(decode(KindOnly, input));
+export function decodeIdentity(input: unknown): Either<readonly DecodeProblem[], Identity> {
+  const decoded = decode(object({ kind: IdentityKind }), input);
+  return isLeft(decoded) ? decoded : decode<Identity>(CODECS[decoded.right.kind], input);
+}

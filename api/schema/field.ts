@@ -36,10 +36,7 @@ export type ObjectOf<P> = {
 
 interface Docs {
   readonly description?: string;
-  /**
-   * Lets rules see `null`, which the API server otherwise drops without a word. A rule must refuse it, as the decoder
-   * does.
-   */
+  /** Lets rules see `null`, which the API server otherwise drops. A rule must refuse it, as the decoder does. */
   readonly nullable?: true;
   readonly default?: Json;
   readonly rules?: readonly Rule[];
@@ -47,12 +44,9 @@ interface Docs {
   readonly wanted?: string;
 }
 
-export interface StringDocs extends Docs {
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly format?: 'date-time';
-}
+type StringDocs = Docs & Pick<OpenApi, 'minLength' | 'maxLength' | 'pattern'> & { readonly format?: 'date-time' };
+type NumberDocs = Docs & Pick<OpenApi, 'minimum' | 'maximum'>;
+type ListDocs = Docs & Pick<OpenApi, 'minItems' | 'maxItems' | 'x-kubernetes-list-type' | 'x-kubernetes-list-map-keys'>;
 
 const schema = (shape: OpenApi, { rules, wanted: _wanted, ...docs }: Docs & OpenApi): OpenApi => ({
   ...docs,
@@ -72,10 +66,7 @@ const field = <A>(
   remedy,
 });
 
-const setTo =
-  (wanted: string): Field<unknown>['remedy'] =>
-  (path) =>
-    `set ${path} to ${wanted}`;
+const setTo = (wanted: string) => (path: string) => `set ${path} to ${wanted}`;
 
 const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi, wanted = `a ${name}`): Field<A> =>
   field(
@@ -100,6 +91,21 @@ const isInteger = (u: unknown): u is number => Number.isSafeInteger(u);
 export const string = (docs: StringDocs = {}): Field<string> =>
   primitive('string', isString, schema({ type: 'string' }, docs), docs.wanted);
 
+declare const brand: unique symbol;
+
+/** A nominal type: the compiler refuses, for example, a RoleName where a ProfileName is expected. */
+export type Brand<A, Name extends string> = A & { readonly [brand]: Name };
+
+/** The codec of a string with a nominal type. It accepts any string; other code validates length and characters. */
+interface Branded<A extends string> extends t.Decoder<unknown, A> {
+  of(text: string): A;
+}
+
+export const branded = <A extends Brand<string, string>>(): Branded<A> => ({
+  ...primitive('string', (u): u is A => isString(u), {}),
+  of: (computed) => computed as A,
+});
+
 /** A string with a nominal type. `decoder` is a codec from `api/names.ts`, such as RoleName. */
 export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
   field(decoder, schema({ type: 'string' }, docs), setTo(docs.wanted ?? 'a string'));
@@ -108,13 +114,12 @@ export const boolean = (docs: Docs = {}): Field<boolean> =>
   primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs), 'true or false');
 
 /** A finite number: the decoder refuses NaN and infinities. */
-export const number = (docs: Docs & { readonly minimum?: number; readonly maximum?: number } = {}): Field<number> =>
+export const number = (docs: NumberDocs = {}): Field<number> =>
   primitive('number', isNumber, schema({ type: 'number' }, docs));
 
 /** A whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
-export const integer = (
-  docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number; readonly maximum?: number },
-): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
+export const integer = (docs: NumberDocs & { readonly format: 'int32' | 'int64' }): Field<number> =>
+  primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
 /** A string from a closed list of words. The decoder refuses other words. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
@@ -147,13 +152,6 @@ export const optionalText = <A extends string>(inner: Field<A>): Optional<A> => 
 });
 
 const isOptional = (property: Property): property is Optional<unknown> => 'optional' in property;
-
-export interface ListDocs extends Docs {
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
-  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
-}
 
 export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]> =>
   field(
@@ -265,23 +263,9 @@ export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown
   );
 
 /** Decodes with `raw`, then converts. The OpenAPI schema is that of `raw`. */
-export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> =>
-  field(
-    {
-      name: raw.name,
-      validate: (input, context) => {
-        const result = raw.validate(input, context);
-        return isLeft(result) ? result : right(to(result.right));
-      },
-    },
-    raw.openapi,
-    raw.remedy,
-  );
+export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> => refine(raw, (a) => right(to(a)));
 
-/**
- * Decodes with `raw`, then converts, or refuses with a text (as Left) that says which value is expected. The OpenAPI
- * schema is that of `raw`.
- */
+/** Decodes with `raw`, then converts, or refuses with a text (as Left) that says which value is expected. */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(
     {

@@ -15,18 +15,6 @@ describe('a decode problem', () => {
     expect(words(t.string, 7)).to.deep.equal(['expected string, got 7']);
   });
 
-  it('has the path of the field, without the entries of unions and intersections', () => {
-    const decoder = t.intersection([
-      t.type({ list: t.array(t.union([t.string, t.null])) }),
-      t.partial({ map: t.record(t.string, t.boolean) }),
-    ]);
-    expect(words(decoder, { list: ['a', 7], map: { 'a.b': 1 } })).to.deep.equal([
-      'list[1]: expected string, got 7',
-      'list[1]: expected null, got 7',
-      'map["a.b"]: expected boolean, got 1',
-    ]);
-  });
-
   it('truncates a long value, and hides the contents of objects and arrays', () => {
     expect(words(t.number, 'x'.repeat(1000))).to.deep.equal([`expected number, got "${'x'.repeat(59)}…`]);
     expect(words(t.number, { secret: 1 })).to.deep.equal(['expected number, got an object']);

@@ -42,15 +42,12 @@ function toProblem({ value, context, message }: t.ValidationError): DecodeProble
 const hasRemedy = (decoder: object): decoder is { readonly remedy: (path: string) => string } =>
   'remedy' in decoder && typeof decoder.remedy === 'function';
 
-/**
- * Formats the path of a wrong field, without the first entry of the context, which is the whole input, and without the
- * entries that io-ts adds for unions and intersections.
- */
+/** The first entry of the context is the whole input. */
 const pathOf = (context: t.Context): string =>
   context
     .map(({ key }, index) => {
       const parent = context[index - 1];
-      if (parent === undefined || isComposite(parent.type)) return '';
+      if (parent === undefined) return '';
       if (Array.isArray(parent.actual)) return `[${key}]`;
       // Each mistake in a map has the path of its key, which may be long.
       const shown = key.slice(0, SHOWN_PATH + 1);
@@ -58,9 +55,6 @@ const pathOf = (context: t.Context): string =>
     })
     .join('')
     .replace(/^\./, '');
-
-const isComposite = (decoder: object): boolean =>
-  '_tag' in decoder && (decoder._tag === 'UnionType' || decoder._tag === 'IntersectionType');
 
 /** In UTF-16 code units. A user recognises a longer value by its beginning, and the message fits into a condition. */
 const SHOWN_CHARACTERS = 61;
