@@ -5,15 +5,8 @@ import type { AwsFailure, Session } from '../../../pkg/cloud/index.ts';
 import { Lru } from '../../../pkg/collections/lru.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 
-/**
- * How long the controller caches the authentication mode of an EKS cluster. The mode changes at most twice in the life
- * of a cluster, because EKS accepts no change back to an earlier mode.
- */
+/** The mode changes at most twice in the life of a cluster: EKS accepts no change back to an earlier mode. */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
-/**
- * The maximum number of EKS clusters whose authentication mode is cached. Beyond this number, the least recently used
- * mode leaves the cache.
- */
 const MOST_MODES = 1_000;
 
 interface KnownMode {
@@ -23,13 +16,9 @@ interface KnownMode {
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters'>;
 
-/** An EKS cluster whose authentication mode is asked for. */
 export interface AskedCluster {
   readonly eksCluster: EksClusterName;
-  /**
-   * The UID of the control plane, if there is one. A cluster that is made again has the same name and another UID, and
-   * may have another mode.
-   */
+  /** A cluster that is made again has the same name and another UID, and may have another mode. */
   readonly controlPlaneUid?: string | undefined;
 }
 
@@ -46,10 +35,7 @@ export class AuthenticationModes {
     this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
   }
 
-  /**
-   * Returns the authentication mode of the EKS cluster, from the cache if possible and if `isTrusted` is true for the
-   * cached mode. Reconciles that ask at the same time share one call to EKS.
-   */
+  /** From the cache, if `isTrusted` is true for the cached mode. Concurrent reads share one call to EKS. */
   async read(
     session: Reader,
     cluster: AskedCluster,
@@ -65,16 +51,14 @@ export class AuthenticationModes {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster)();
       if (E.isLeft(response)) return response;
-      // EKS gives no authentication mode for clusters that are older than access entries: they use the ConfigMap
-      // aws-auth. A deleted cluster has no access entries either, so it is treated like these clusters.
+      // Clusters that are older than access entries have no mode: they use the ConfigMap aws-auth. A deleted cluster has
+      // no access entries either.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // Reconciles that ask at the same time share one call to EKS, which uses the credentials of the first of them. If
-    // the call failed with the credentials of another reconcile, these credentials may be the cause, so this reconcile
-    // calls EKS itself.
+    // The credentials of another reconcile may be why the shared call failed, so this reconcile calls EKS itself.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }

@@ -13,13 +13,12 @@ import { callContext, reasonForFailure } from './failure-reasons.ts';
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts about the EKS cluster that spec.eksCluster names, as soon as the AWS account of the credentials is
- * known. The facts then tell whether the flags of the manager allow this EKS cluster, whether a control plane of Cluster
- * API manages it, and whether it is ACTIVE. Returns Left if the reconcile must end without another call to AWS.
+ * Completes the facts about the EKS cluster that spec.eksCluster names, once the AWS account is known: whether the
+ * flags of the manager allow it, whether a control plane of Cluster API manages it, and whether it is ACTIVE. Left: the
+ * reconcile must end without another call to AWS.
  *
- * The controller asks EKS for the status of the EKS cluster only until the object is provisioned, and not while EKS
- * creates or deletes its Fargate profile. Later changes need no such question, because EKS itself refuses a change that
- * the status forbids.
+ * EKS is asked for the status only until the object is provisioned, because EKS itself refuses a later change that the
+ * status forbids.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,
@@ -39,13 +38,7 @@ export async function completeEksClusterFacts(
   if (facts.creationBlocker !== undefined || isProvisioned || isInTransit(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
   if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
-  const creationBlocker = blockerFor(name, described.right?.status ?? ACTIVE);
-  return E.right(creationBlocker === undefined ? facts : { ...facts, creationBlocker });
+  const status = described.right?.status ?? ACTIVE;
+  if (status === ACTIVE) return E.right(facts);
+  return E.right({ ...facts, creationBlocker: newReason('WaitingForEKSCluster', { cluster: name, status }) });
 }
-
-/**
- * Returns the reason for which no Fargate profile can be created in an EKS cluster with this status; `undefined` if the
- * status allows it.
- */
-const blockerFor = (cluster: string, status: string): Reason | undefined =>
-  status === ACTIVE ? undefined : newReason('WaitingForEKSCluster', { cluster, status });

@@ -33,9 +33,8 @@ const CONDITION_TYPE_OF: Readonly<Record<AwsFailure['service'], AffectedConditio
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
-  /** Whether the AWSFargateProfile gets its EKS cluster from spec.eksCluster instead of from a control plane. */
+  /** The EKS cluster comes from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
-  /** The source of the subnets of the Fargate profile that the call was about, for example the spec. */
   readonly subnets?: SubnetSource | undefined;
   /** Whether the object was provisioned, if the call was a change in AWS. */
   readonly isProvisioned?: boolean | undefined;
@@ -43,12 +42,8 @@ export interface CallContext {
   readonly violation?: string | undefined;
   /** The existing resource that the call changes, such as `Fargate profile "a"`. */
   readonly resource?: string | undefined;
-  /** The AWS account of the credentials; undefined while it is not known. */
   readonly account?: string;
-  /**
-   * The reference to the identity object of Cluster API Provider AWS, for example an AWSClusterRoleIdentity, whose
-   * credentials were used. `undefined` stands for the manager's own credentials.
-   */
+  /** `undefined`: the manager's own credentials. */
   readonly identity: IdentityRef | undefined;
   /** How a user can end the deletion of the AWSFargateProfile while the controller has no credentials for AWS. */
   readonly abandonment?: Abandonment | undefined;
@@ -80,7 +75,7 @@ export const callContext = (
   violation,
 });
 
-/** Returns the reason to stop if the controller gets no credentials for AWS; silent while the manager stops. */
+/** Silent while the manager stops. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '' }: CredentialsProblem,
   context: CallContext,
@@ -109,9 +104,8 @@ export function reasonForCredentials(
 }
 
 /**
- * Returns the reason to stop after a failed call to AWS. It is silent if the manager itself prevented the call, because
- * it stops, because its leader lease may have expired, or because it has no credentials any more: the next pass reports
- * that. If the rate limiter held a call back for too long, the reason tells, because the next calls may wait as long.
+ * Silent if the manager itself prevented the call, because it stops, its lease may have expired, or it has no
+ * credentials any more: the next pass reports that. Not silent if the rate limiter held the call back for too long.
  */
 export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
   const {
@@ -179,21 +173,16 @@ export function reasonForFailure(failure: AwsFailure, context: CallContext): Rea
     return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
   if (isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
-  // The controller needs the policies and instance profiles of a role only if IAM returns the role. If IAM does not
-  // find the role for them, IAM contradicts itself, and the controller tries again.
+  // The policies and instance profiles of a role are read only if IAM returns the role, so IAM contradicts itself.
   if (isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
-  // IAM also answers "not found" if a policy ARN in the spec does not exist, because IAM has no separate error code for
-  // this case. So the controller reports that AWS refuses the spec.
+  // IAM also answers "not found" if a policy ARN in the spec does not exist.
   if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
   return isInvalidRequest(failure)
     ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation })
     : newReason('AWSError', { ...said, ...(isNotFound(failure) && resource !== undefined && { missing: resource }) });
 }
 
-/**
- * Whether the deadline of a request passed: while the request waited in the rate limiter, while it was signed, or while
- * the manager waited for the answer of AWS.
- */
+/** The deadline passed in the rate limiter, while the request was signed, or while AWS was to answer. */
 const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

@@ -22,7 +22,7 @@ import type { MutationOutcome } from '../model/outcome.ts';
 
 const DONE: MutationOutcome = { kind: 'done' };
 
-/** Sends one change to AWS; no other function changes AWS. A failed call is returned as an outcome, not thrown. */
+/** No other function changes AWS. */
 export async function mutate(session: Session, cluster: EksClusterName, mutation: Mutation): Promise<MutationOutcome> {
   const answer = await carryOut(session, cluster, mutation)();
   return E.isRight(answer) ? answer.right : outcomeOf(mutation, answer.left);
@@ -78,10 +78,7 @@ function carryOut(
 
 const done = (call: Call<void>): Call<MutationOutcome> => TE.map(() => DONE)(call);
 
-/**
- * Returns the outcome of a failed change. EKS answers 409 `ResourceInUseException` in several situations, which only
- * the message of the error distinguishes.
- */
+/** EKS answers 409 `ResourceInUseException` in several situations, which only the message distinguishes. */
 function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
   if (isClusterNotFound(failure)) return { kind: 'clusterGone' };
   if (isNotFound(failure) && isDeletion(mutation)) return { kind: 'gone' };

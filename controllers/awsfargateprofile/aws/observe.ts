@@ -10,16 +10,13 @@ import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
 
-/** The calls that read the state of AWS. */
 export interface AwsReader {
   readonly profiles: Pick<FargateProfiles, 'describe'>;
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
-/** The state of the EKS cluster and of the object's Fargate profiles, as EKS describes them. */
 export type ObservedProfiles = Pick<Observed, 'cluster' | 'profiles'>;
 
-/** Reads the Fargate profiles with these names, with one call per name. */
 export async function observeProfiles(
   { profiles }: AwsReader,
   eksCluster: EksClusterName,
@@ -44,10 +41,7 @@ export async function observeProfiles(
   );
 }
 
-/**
- * Reads the IAM roles that the plan depends on. While EKS creates or deletes a profile of this controller, and before a
- * deletion has deleted the profile, the roles do not matter yet.
- */
+/** While EKS creates or deletes a profile, and before a deletion has deleted the profile, roles do not matter yet. */
 export async function observeRoles(
   reader: AwsReader,
   desired: Desired,
@@ -64,8 +58,8 @@ function observeRole(reader: AwsReader, desired: Desired, name: RoleName): Call<
   const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, name);
   const isUnwanted = !isSameRoleName(wanted?.role.name, name);
   const hasOtherPath = (role: Role): boolean => wanted?.role.kind === 'managed' && wanted.role.path !== role.path;
-  // IAM refuses to list the policies of a role that does not exist. So the policies are read at the same time as the
-  // role only if status has the id of the role, which shows that the role has existed.
+  // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only
+  // if status has the id of the role, which shows that the role has existed.
   const wasSeen = recorded.roleId !== undefined && isRecorded(desired, name);
   const early = wasSeen ? observeAttachments(reader, name, { isOnlyUsed, isToBeDeleted: isUnwanted }) : undefined;
   return pipe(
@@ -90,11 +84,7 @@ type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
 const NOTHING: Call<readonly string[]> = TE.right([]);
 
-/**
- * Reads the managed policies of a role, unless it is the role of spec.roleARN. For a role that the controller is going
- * to delete, this function also reads the inline policies and the instance profiles, because IAM deletes no role that
- * has them.
- */
+/** IAM deletes no role that has inline policies or instance profiles. */
 function observeAttachments(
   { roles }: AwsReader,
   name: RoleName,

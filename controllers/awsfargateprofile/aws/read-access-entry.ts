@@ -13,14 +13,12 @@ import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
-/** What the reading of an object's access entries depends on. */
 interface AccessQuestion {
   readonly target: Target;
   readonly desired: Desired;
   readonly observed: Observed;
 }
 
-/** Reads EKS access entries, and the authentication mode of EKS clusters. */
 export class AccessEntryReader {
   private readonly modes: AuthenticationModes;
 
@@ -37,8 +35,7 @@ export class AccessEntryReader {
     const context = callContext(target, { session, abandonment: desired.abandonment });
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(desired, observed)) {
-      // If the role was recreated, EKS is asked again for the authentication mode of the cluster, because once status
-      // records that the access entry is right, no later pass checks the entry.
+      // Once status records that the access entry of a recreated role is right, no later pass checks the entry.
       const role = foundRoles(observed.roles).find(({ arn, id }) => arn === principal && id !== '');
       const asksModeAgain = role !== undefined && isRecreated(desired, role);
       const read = await this.read(session, target, principal, signal, { asksModeAgain });
@@ -59,10 +56,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads the EKS access entry of an IAM role. If AWS refuses the call, the result is still a Right, with the error
-   * message in `refusal`, because the controller also works without permission for access entries. Any other failed
-   * call gives a Left, for example a call without an answer. If `asksModeAgain` is true, the authentication mode of the
-   * EKS cluster is read from EKS, not from the cache.
+   * A refusal by AWS is a Right with the error message in `refusal`, because the controller also works without permission
+   * for access entries. With `asksModeAgain`, the cached authentication mode does not count.
    */
   async read(
     session: Reader,
@@ -81,8 +76,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads the authentication mode of an EKS cluster; `unreadable` if AWS refuses to show it. Before a creation, a cached
-   * mode CONFIG_MAP is not trusted, because a user may have changed the mode so that the creation can go on.
+   * `unreadable` if AWS refuses to show it. Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may
+   * have changed the mode so that the creation can go on.
    */
   async readMode(
     session: Reader,

@@ -9,10 +9,7 @@ import { callContext, reasonForCredentials } from './failure-reasons.ts';
 
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
-/**
- * Gets the AWS credentials with which the object's AWS resources are read and changed. Returns Left if there are no
- * credentials, or if they belong to another account than the account in which the profile was created.
- */
+/** Left if there are no credentials, or if they belong to another account than that in which the profile was created. */
 export async function openSession(
   sessions: Sessions,
   object: AWSFargateProfile,
@@ -25,8 +22,7 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // While EKS creates or deletes the object's Fargate profile, a reconcile only asks for the status of the profile.
-    // So the option `polling` gives the read calls of this reconcile the lowest priority in the rate limiter.
+    // Then a reconcile only asks for the status of the profile, with the lowest priority in the rate limiter.
     polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));

@@ -13,17 +13,15 @@ const CREATE_VISIBILITY: Ms = 60_000;
 type CreateRecord = Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'>;
 
 /**
- * Records the create request that status names, unless its result is known. The age of the request is measured from the
- * time at which this process first recorded it. The time in `createRequestedAt` may come from the clock of another
- * process, which may be wrong.
+ * Records the create request that status names, unless its result is known. Its age counts from when this process first
+ * saw it, because `createRequestedAt` may come from a wrong clock of another process.
  */
 export function withUnconfirmedCreate(
   state: RetryState,
   { createRequestedAt, profileARN }: CreateRecord = {},
   now: Ms,
 ): RetryState {
-  // `clusterctl move` may have dropped `createRequestedAt`. So its absence does not mean that no create request was
-  // sent.
+  // `clusterctl move` may have dropped `createRequestedAt`, so its absence proves nothing.
   if (createRequestedAt === undefined && state.unconfirmedCreate?.asked === BEFORE_MOVE) return state;
   if (createRequestedAt === undefined || profileARN !== undefined || state.confirmedCreate === createRequestedAt) {
     const { unconfirmedCreate: _confirmed, ...rest } = state;
@@ -34,19 +32,13 @@ export function withUnconfirmedCreate(
     : { ...state, unconfirmedCreate: { asked: createRequestedAt, since: now } };
 }
 
-/**
- * Records that the result of the create request at `createRequestedAt` is known. If `createRequestedAt` is `undefined`,
- * records that the result of the last create request is not known.
- */
+/** The result of the create request at this time is known; `undefined`: that of the last request is not. */
 export function withConfirmedCreate(state: RetryState, createRequestedAt: string | undefined): RetryState {
   const { unconfirmedCreate: _unconfirmed, confirmedCreate: _confirmed, ...rest } = state;
   return createRequestedAt === undefined ? rest : { ...rest, confirmedCreate: createRequestedAt };
 }
 
-/**
- * Records the outcome of a create request for a Fargate profile. A successful response proves that EKS has created the
- * profile. A refused request creates no profile, but an earlier request without an answer may still have created one.
- */
+/** A refused request creates no profile, but an earlier request without an answer may have created one. */
 export function withCreateOutcome(
   state: RetryState,
   { object, desired }: { readonly object: Pick<AWSFargateProfile, 'status'>; readonly desired: Desired },
@@ -56,9 +48,6 @@ export function withCreateOutcome(
   return withConfirmedCreate(state, isConfirmed ? object.status?.createRequestedAt : undefined);
 }
 
-/**
- * Whether a "not found" from EKS does not prove that the Fargate profile does not exist, because a create request
- * without a known result is less than a minute old.
- */
+/** A "not found" from EKS then does not prove that the Fargate profile does not exist. */
 export const isCreateUnconfirmed = ({ unconfirmedCreate }: RetryState, now: Ms): boolean =>
   unconfirmedCreate !== undefined && now - unconfirmedCreate.since < CREATE_VISIBILITY;

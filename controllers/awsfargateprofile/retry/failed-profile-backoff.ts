@@ -5,17 +5,11 @@ import type { Observed } from '../model/observed-state.ts';
 import type { RetryState } from './retry-state.ts';
 
 const SECOND: Ms = 1_000;
-/**
- * The delay before the first retry of a failed Fargate profile. A user can read the failure during this delay. The
- * delay is short compared with the retry itself, for which EKS takes minutes.
- */
+/** Long enough to read the failure, and short compared with the retry itself, for which EKS takes minutes. */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
-/**
- * Whether the change retries an operation that EKS failed to do. Such a change deletes a Fargate profile with the
- * status DELETE_FAILED, or with the status CREATE_FAILED if the profile is as the spec asks for.
- */
+/** A profile with the status CREATE_FAILED that is not as the spec asks for is deleted for that reason. */
 export function isRetryOfFailedProfile(
   mutation: Mutation,
   { profiles }: Pick<Observed, 'profiles'>,
@@ -25,10 +19,7 @@ export function isRetryOfFailedProfile(
   return status === 'DELETE_FAILED' || (status === 'CREATE_FAILED' && mutation.because === 'failed');
 }
 
-/**
- * Starts the backoff of a failed Fargate profile when a reconcile observes the failure for the first time, or for the
- * first time after a retry. A change of the spec ends the backoff.
- */
+/** Starts the backoff at the first look, also after a retry. A change of the spec ends it. */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;
   if (recovery !== undefined && recovery.generation !== generation) {
@@ -40,13 +31,10 @@ export function withProfileFailure(state: RetryState, generation: number, now: M
   return { ...state, recovery: { generation, attempts, notBefore: now + pause } };
 }
 
-/**
- * Returns how many times in a row the controller has retried a failed Fargate profile with this generation of the spec.
- */
 export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
   recovery?.generation === generation ? recovery.attempts : 0;
 
-/** Counts a retry of a failed Fargate profile, after AWS has accepted the request. */
+/** After AWS has accepted the request. */
 export function withAttempt(state: RetryState, generation: number): RetryState {
   return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
 }

@@ -4,14 +4,11 @@ import type { Mutation } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Refusal, RetryState } from './retry-state.ts';
 
-/**
- * Returns a text that identifies a change in AWS across reconciles: its kind, its arguments and the identity that sends
- * it.
- */
+/** Identifies a change in AWS across reconciles: its kind, its arguments and the identity that sends it. */
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
 
-/** Records a change that AWS refused, and forgets the refused changes whose backoff is over. */
+/** Forgets the refused changes whose backoff is over. */
 export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
   const others = (state.refused ?? []).filter(
     ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
@@ -19,10 +16,7 @@ export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): Retry
   return { ...state, refused: [...others, refusal] };
 }
 
-/**
- * Returns the reason for which AWS refused this change. `undefined` once the backoff of the change is over or the spec
- * has changed.
- */
+/** `undefined` once the backoff of the change is over or the spec has changed. */
 export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
   return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
     ?.reason;

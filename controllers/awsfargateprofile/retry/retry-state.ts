@@ -6,43 +6,22 @@ import type { Reason, ReasonName } from '../reasons/reasons.ts';
  * controller acts at other times, but not wrongly. All times are on the monotonic clock.
  */
 export interface RetryState {
-  /**
-   * The reason because of which the object waits, and since when it has waited because of that reason without a break.
-   */
-  readonly waiting?: {
-    readonly name: ReasonName;
-    readonly since: Ms;
-  };
-  /**
-   * The changes that AWS refused, in the order of the refusals. A reconcile continues after a refusal that does no
-   * harm, so AWS may then refuse another change.
-   */
+  /** Without a break since then. */
+  readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
+  /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
   readonly refused?: readonly Refusal[];
-  /**
-   * The time since which EKS has rejected the trust policy of the IAM role, and the generation of the spec at that
-   * time.
-   */
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
-  /**
-   * A create request for the Fargate profile whose result is not known. `asked` is the time of the request (RFC 3339),
-   * or `BEFORE_MOVE` of create-visibility.ts. `since` is the time at which this process first noticed the request.
-   */
+  /** Without a known result. `asked` is its time (RFC 3339) or `BEFORE_MOVE`; this process has known it `since`. */
   readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
-  /**
-   * The value of `status.createRequestedAt`, or `BEFORE_MOVE`, for the last create request whose result is known: EKS
-   * has shown the profile, or has certainly not created it.
-   */
+  /** As `asked`, for the last request whose result is known: EKS has shown the profile, or has not created it. */
   readonly confirmedCreate?: string;
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
 }
 
-/**
- * A change that AWS refused, or that failed for another reason. It is not sent again before the time `notBefore`,
- * unless the spec changes.
- */
+/** A failed change, which is not sent again before `notBefore` unless the spec changes. */
 export interface Refusal {
-  /** A text that identifies the change: the result of `mutationKey` in refused-mutations.ts. */
+  /** The result of `mutationKey` in refused-mutations.ts. */
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;
@@ -52,46 +31,33 @@ export interface Refusal {
 interface Recovery {
   readonly generation: number;
   readonly attempts: number;
-  /** The time of the next retry of the failed Fargate profile; undefined while the last retry is under way. */
+  /** The time of the next retry; undefined while the last one is under way. */
   readonly notBefore?: Ms;
 }
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/**
- * Returns how long the object has waited because of this reason; 0 if it waits because of another reason or does not
- * wait.
- */
+/** 0 if it waits because of another reason or does not wait. */
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
 
-/** Starts a wait because of a reason, or continues it if the object already waits because of that reason. */
 export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
   return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
 }
 
-/**
- * Restores the wait that was recorded before a reconcile, because the result of the reconcile could not be written into
- * status.
- */
+/** With the wait from before a reconcile whose result could not be written into status. */
 export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten, ...state }: RetryState): RetryState {
   return waiting === undefined ? state : { ...state, waiting };
 }
 
-/**
- * Returns the end of the backoff after a failure with this reason: from then on, the controller may send the failed
- * change again. `undefined` if there is no backoff.
- */
+/** The end of the backoff after a failure with this reason. */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
   return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
-/**
- * Returns the state after a pass that found AWS as desired: all waits and failures are over. Of the refused changes, only
- * those with one of the `notices` stay recorded, so that their backoff grows and the controller does not send them yet.
- */
+/** All is over but the refused changes with one of the `notices`, so that their backoff grows. */
 export function withSuccess(
   { confirmedCreate, refused = [], waiting }: RetryState,
   notices: readonly Reason[] = [],

@@ -16,21 +16,15 @@ interface Entry {
   readonly state: RetryState;
 }
 
-/** Read and write access to the retry state of one AWSFargateProfile. */
+/** The retry state of one AWSFargateProfile. */
 export interface RetryHandle {
   readonly state: RetryState;
   update(change: (state: RetryState) => RetryState): RetryState;
 }
 
-/**
- * The retry states of all AWSFargateProfiles. An object that is created with the name of a deleted object starts
- * without retry state.
- *
- * Each change applies a function to the newest state. So a change by a watch event during a reconcile is not lost.
- */
+/** Each change applies a function to the newest state, so that a change by a watch event during a pass is not lost. */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
-  /** For each object key: the uid and the retry state of the object. */
   private readonly entries = new Map<string, Entry>();
   /** For each namespace: the names of the objects whose wait a change of another object may end. */
   private readonly siblingWaits = new Map<string, Set<string>>();
@@ -56,12 +50,10 @@ export class RetryStore {
     return object.status?.conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True') === true;
   }
 
-  /** The number of objects that wait for their turn in the lane of an EKS cluster. */
   get waitingForTurn(): number {
     return [...this.entries.values()].filter(({ state }) => state.waiting?.name === 'WaitingForSibling').length;
   }
 
-  /** Changes the retry state of an object and returns the changed state. */
   update({ metadata }: Pick<AWSFargateProfile, 'metadata'>, change: (state: RetryState) => RetryState): RetryState {
     const state = change(this.get({ metadata }));
     this.set(keyOf({ metadata }), { uid: metadata.uid, state });
@@ -79,7 +71,6 @@ export class RetryStore {
     else this.siblingWaits.delete(key.namespace);
   }
 
-  /** Returns the retry state of one object, to be read and changed during a reconcile. */
   handleFor(object: Pick<AWSFargateProfile, 'metadata'>): RetryHandle {
     const read = (): RetryState => this.get(object);
     return {
@@ -95,10 +86,7 @@ export class RetryStore {
     this.set(key, undefined);
   }
 
-  /**
-   * Ends the waits of those objects of the namespace for which `isSibling` returns true and whose problem the change of
-   * another AWSFargateProfile may solve. Returns their keys.
-   */
+  /** Ends the waits that {@link endSiblingWait} ends, and returns their keys. */
   endSiblingWaits(
     namespace: string,
     change: SiblingChange,
@@ -109,10 +97,7 @@ export class RetryStore {
       .filter((key) => isSibling(key) && this.endSiblingWait(key, change));
   }
 
-  /**
-   * Ends the wait of this object if the change of another AWSFargateProfile of the cluster may solve the problem of
-   * this object. Returns whether the wait was ended: then the object can be reconciled at once.
-   */
+  /** Whether the change of another AWSFargateProfile may solve the object's problem, so that its wait has ended. */
   endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
     if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
@@ -120,10 +105,7 @@ export class RetryStore {
     return true;
   }
 
-  /**
-   * Returns the time since the object's Cluster was first found missing; `undefined` if the Cluster exists, if the
-   * object has no Cluster, or if the cache cannot tell.
-   */
+  /** `undefined` if the Cluster exists, if the object has no Cluster, or if the cache cannot tell. */
   clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const key = keyText(keyOf(object));
     if (cluster.kind !== 'absent') {
@@ -136,10 +118,6 @@ export class RetryStore {
     return now - since;
   }
 
-  /**
-   * Whether a "not found" from EKS does not prove that the object's Fargate profile does not exist, because a create
-   * request may be too recent.
-   */
   isCreateUnconfirmed(object: AWSFargateProfile): boolean {
     const now = this.clock.monotonic();
     const record = isCreateRecordLost(object) ? LOST_RECORD : object.status;
@@ -149,20 +127,14 @@ export class RetryStore {
     );
   }
 
-  /**
-   * Records that no create request was sent for this object before now. The controller calls this method when it first
-   * records the AWS account, region and EKS cluster of the object, and it does so before any create request.
-   */
+  /** The location of the object is recorded for the first time, which comes before any create request. */
   recordNoCreateSent(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
-  /**
-   * Records the facts that an answer of EKS about the object's Fargate profiles shows.
-   */
   recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
-    // If EKS shows a profile with the name of the object's profile, the result of the create request is known, even if
-    // that profile belongs to another owner: an EKS cluster has at most one profile with a name.
+    // Then the result of the create request is known, even if the profile belongs to another owner: an EKS cluster has
+    // at most one profile with a name.
     const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
     const isNameTaken = observed.profiles.some(({ name, found }) => name === profileName && found !== undefined);
     if (isNameTaken) {
@@ -174,9 +146,8 @@ export class RetryStore {
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 
 /**
- * Whether `clusterctl move` may have dropped the record of a create request from status. That is so if the object is
- * being deleted, names its AWS account in an annotation and not in status, and its deletion began after the move. If
- * the deletion began before the move, the controller had already read EKS and knew the result of every create request.
+ * By `clusterctl move`, from the status of an object whose deletion began after the move. If it began before, the
+ * controller had already read EKS and knew the result of every create request.
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
   isDeleting(object) &&
