@@ -23,35 +23,19 @@ export interface ClusterTeardownControllerOptions extends ControllerOptions {
   readonly accounts: ControlPlaneAccounts;
 }
 
-/**
- * Deletes the AWSFargateProfiles of a cluster that is being deleted, and keeps the control plane until they are gone.
- */
+/** Deletes the AWSFargateProfiles of a deleted cluster, and keeps the control plane until they are gone. */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
-  const { client, caches, controlPlaneFinalizer, schema, leadership, recorder, metrics, clock, random, logger } =
-    options;
-  const { managerRegion, accounts } = options;
+  const { caches, metrics, clock } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME), slots: SLOTS });
   enqueueOnChange(queue, caches);
+  const { clusterResource } = caches;
   return new Controller({
+    ...options,
     name: NAME,
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
     concurrency: SLOTS.total,
     queue,
-    reconcile: new TeardownReconciler({
-      client,
-      ...caches.typed,
-      clusterResource: caches.clusterResource,
-      controlPlaneFinalizer,
-      schema,
-      leadership,
-      recorder,
-      clock,
-      managerRegion,
-      accounts,
-    }).reconcile,
-    clock,
-    random,
-    logger,
+    reconcile: new TeardownReconciler({ ...options, ...caches.typed, clusterResource }).reconcile,
     metrics: metrics.controller(NAME),
   });
 }
@@ -65,9 +49,7 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   region: fieldAt(status, 'region'),
 });
 
-/**
- * The deletion of a cluster may wait for a change of any of these. A reconcile with nothing to do reads caches only.
- */
+/** A deletion may wait for a change of any of these. A reconcile with nothing to do reads caches only. */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
     listing.kind === 'listed' ? listing.objects : [];

@@ -63,8 +63,6 @@ export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): s
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';
-  /** An AWSFargateProfile with its finalizer that this manager cannot decode, and so cannot delete. */
-  readonly undecodable?: KubeObject | undefined;
 }
 
 /**
@@ -76,19 +74,13 @@ export function planFinalizers(
   cluster: Cluster | undefined,
   { current, former }: ControlPlanes,
   profiles: readonly KubeObject[],
-  undecodable?: KubeObject,
 ): readonly FinalizerTask[] {
   if (cluster?.paused === true) return [];
   const isNeeded = profiles.some(hasFinalizer);
   const controlPlanes = [...(current === undefined ? [] : [current]), ...(isNeeded ? [] : former)];
+  const change = isNeeded ? 'add' : 'remove';
   return controlPlanes.map((controlPlane) => ({
     controlPlane,
-    action: actionFor(controlPlane, isNeeded),
-    ...(undecodable && { undecodable }),
+    action: hasControlPlaneFinalizer(controlPlane) === isNeeded ? 'keep' : change,
   }));
-}
-
-function actionFor(controlPlane: KubeObject, isNeeded: boolean): FinalizerTask['action'] {
-  if (hasControlPlaneFinalizer(controlPlane) === isNeeded) return 'keep';
-  return isNeeded ? 'add' : 'remove';
 }

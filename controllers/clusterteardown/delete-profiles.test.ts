@@ -70,36 +70,20 @@ describe('a teardown', () => {
       await expectNothing({ kind: 'backoff', reason: 'the lease may have run out' });
     });
 
-    it('under a foreign schema, which drops spec.deletionPolicy', async () => {
-      teardown.putTornDownCluster();
-      teardown.putProfile('web');
-      teardown.sync();
-      teardown.schema = { kind: 'foreign', provider: undefined, missing: [] };
-      await expectNothing({ kind: 'after', delay: 15_000 });
-    });
-
-    it('while Cluster API Provider AWS serves the kind', async () => {
-      teardown.putTornDownCluster();
-      teardown.putProfile('web');
-      teardown.sync();
-      teardown.schema = { kind: 'capaServes', webhook: 'default.example', isForeign: false };
-      await expectNothing({ kind: 'after', delay: 15_000 });
-    });
-
-    it('while the CRD cannot be read, which may be a foreign one', async () => {
-      teardown.putTornDownCluster();
-      teardown.putProfile('web');
-      teardown.sync();
-      teardown.schema = { kind: 'unreadable', reason: 'forbidden' };
-      await expectNothing({ kind: 'backoff', reason: 'the CRD of AWSFargateProfiles cannot be read: forbidden' });
-    });
-
-    it('while the Cluster is paused', async () => {
-      teardown.putTornDownCluster({ paused: true });
-      teardown.putProfile('web');
-      teardown.sync();
-      await expectNothing({ kind: 'done' });
-    });
+    const later = { kind: 'after', delay: 15_000 } as const;
+    const reason = 'the CRD of AWSFargateProfiles cannot be read: forbidden';
+    for (const [when, schema, expected] of [
+      ['under a foreign schema', { kind: 'foreign', provider: undefined, missing: [] }, later],
+      ['while CAPA serves the kind', { kind: 'capaServes', webhook: 'default.example', isForeign: false }, later],
+      ['while the CRD cannot be read', { kind: 'unreadable', reason: 'forbidden' }, { kind: 'backoff', reason }],
+    ] as const)
+      it(`${when}: the API server may drop spec.deletionPolicy`, async () => {
+        teardown.putTornDownCluster();
+        teardown.putProfile('web');
+        teardown.sync();
+        teardown.schema = schema;
+        await expectNothing(expected);
+      });
 
     it('when the Cluster names a control plane of another kind, although an AWSManagedControlPlane is being deleted', async () => {
       teardown.putTornDownCluster({ controlPlaneRef: { ...REFERENCE, kind: 'KubeadmControlPlane' } });

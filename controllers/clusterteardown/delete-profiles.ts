@@ -5,7 +5,7 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
-import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
+import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';
 import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { reportRejection, BLOCKED, LEFT_TO_OTHERS, schemaUnreadable } from './requeue.ts';
@@ -57,34 +57,38 @@ export class ProfileDeleter {
     const batch = batchAfter(round?.last ?? '', profiles);
     for (const profile of batch) {
       if (this.options.leadership.remaining() <= 0) return E.left(LEASE_EXPIRED);
-      const attempt = await catchRejection(() => this.deleteProfile(cluster, profile, cause, context));
-      if (attempt === 'done') continue;
-      requeue = attempt === 'blocked' ? BLOCKED : reportRejection(this.options.recorder, profile, attempt, context);
+      requeue = (await this.deleteProfile(cluster, profile, cause, context)) ?? requeue;
     }
     if (batch.length < BATCH) return E.right(requeue);
     this.rounds.set(keyText(cluster), { last: batch.at(-1)?.metadata.name ?? '', requeue });
     return E.left(after(0, 'more profiles of the cluster are left to delete'));
   }
 
+  /** The requeue after a deletion that the API server rejects, or that may not happen now. */
   private async deleteProfile(
     cluster: ObjectKey,
     profile: AWSFargateProfile,
     cause: string,
-    { logger, signal }: ReconcileContext,
-  ): Promise<'done' | 'blocked'> {
-    const { client, clusterResource } = this.options;
-    const because = await findLiveBlocker(client, clusterResource(), profile, cluster, signal);
-    if (because !== undefined) {
-      logger.info('Not deleting a profile of a cluster that is torn down', {
-        AWSFargateProfile: keyOf(profile),
-        because,
-      });
-      return 'blocked';
+    context: ReconcileContext,
+  ): Promise<Requeue | undefined> {
+    const { client, clusterResource, recorder } = this.options;
+    const { logger, signal } = context;
+    try {
+      const because = await findLiveBlocker(client, clusterResource(), profile, cluster, signal);
+      const keys = { AWSFargateProfile: keyOf(profile) };
+      if (because !== undefined) {
+        logger.info('Not deleting a profile of a cluster that is torn down', { ...keys, because });
+        return BLOCKED;
+      }
+      logger.info('Deleting profile of a cluster that is torn down', { ...keys, cause });
+      await deleteProfileObject(client, profile, signal);
+    } catch (error) {
+      const rejection = apiRejectionFrom(error);
+      if (rejection === undefined) throw error;
+      return reportRejection(recorder, profile, rejection, context);
     }
-    logger.info('Deleting profile of a cluster that is torn down', { AWSFargateProfile: keyOf(profile), cause });
-    await deleteProfileObject(client, profile, signal);
     this.recordEventOnce(cluster, profile, cause);
-    return 'done';
+    return undefined;
   }
 
   private recordEventOnce(cluster: ObjectKey, { metadata }: AWSFargateProfile, cause: string): void {
@@ -107,14 +111,3 @@ const batchAfter = (last: string, profiles: readonly AWSFargateProfile[]): reado
     .filter(({ metadata }) => metadata.name > last)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .slice(0, BATCH);
-
-/** Other errors are thrown. */
-async function catchRejection<A>(task: () => Promise<A>): Promise<A | ApiRejection> {
-  try {
-    return await task();
-  } catch (error) {
-    const rejection = apiRejectionFrom(error);
-    if (rejection === undefined) throw error;
-    return rejection;
-  }
-}

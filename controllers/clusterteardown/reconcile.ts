@@ -10,7 +10,6 @@ import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/inde
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
@@ -25,13 +24,11 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
-  readonly leadership: Leadership;
   readonly accounts?: ControlPlaneAccounts;
 }
 
 /** The facts on which one reconcile of a Cluster decides, read from the caches. */
 interface TeardownInputs {
-  readonly key: ObjectKey;
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
   /** Their spec.clusterName names the Cluster, or their spec.eksCluster names its EKS cluster. */
@@ -56,9 +53,13 @@ export class TeardownReconciler {
     const inputs = (await this.learnAccountIfNeeded(found.right, context)) ? this.readInputs(key) : found;
     if (E.isLeft(inputs)) return inputs.left;
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
-    const deletions = await this.deleteProfiles(inputs.right, context);
+    const { state, controlPlanes, profiles } = inputs.right;
+    // The controller of AWSFargateProfiles reports those that cannot be decoded.
+    const decoded = profiles.flatMap((each) => (E.isRight(each.decoded) ? [each.decoded.right] : []));
+    const cause = teardownCause(key, controlPlanes);
+    const deletions = await this.profileDeleter.deleteProfiles(key, profilesToDelete(state, decoded), cause, context);
     if (E.isLeft(deletions)) return deletions.left;
-    const finalizers = await this.syncControlPlaneFinalizer(inputs.right, context);
+    const finalizers = await this.syncFinalizers(key, inputs.right, context);
     // An AWSFargateProfile that this manager does not delete must not delay the next attempt to delete the others.
     const isOnlyWaiting = finalizers === PROFILE_LEFT && deletions.right.kind !== 'done';
     return finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
@@ -78,21 +79,14 @@ export class TeardownReconciler {
     return isNeeded;
   }
 
-  private async deleteProfiles(
-    { key, state, controlPlanes, profiles }: TeardownInputs,
-    context: ReconcileContext,
-  ): Promise<E.Either<Requeue, Requeue>> {
-    const toDelete = profilesToDelete(state, decodedOf(profiles));
-    return this.profileDeleter.deleteProfiles(key, toDelete, teardownCause(key, controlPlanes), context);
-  }
-
-  private async syncControlPlaneFinalizer(
-    { key, state, controlPlanes, profiles }: TeardownInputs,
+  private async syncFinalizers(
+    key: ObjectKey,
+    { state, controlPlanes, profiles }: TeardownInputs,
     context: ReconcileContext,
   ): Promise<Requeue> {
     const undecodable = profiles.find(({ object, decoded }) => hasFinalizer(object) && E.isLeft(decoded))?.object;
-    for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles), undecodable)) {
-      const requeue = await this.finalizerSync.syncFinalizer(key, task, context);
+    for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles))) {
+      const requeue = await this.finalizerSync.syncFinalizer(key, task, undecodable, context);
       if (requeue.kind !== 'done') return requeue;
     }
     return DONE;
@@ -115,13 +109,10 @@ export class TeardownReconciler {
     const state = { cluster: cluster.right, controlPlane: controlPlane.right };
     const controlPlanes = { current: current?.object, former: objectsOf(former) };
     const joined = this.findJoined(controlPlane.right, joinsControlPlane);
-    return E.right({ key, state, controlPlanes, profiles: [...profiles.entries, ...joined] });
+    return E.right({ state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
-  /**
-   * The AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and that `joins`
-   * accepts.
-   */
+  /** Those whose spec.eksCluster has the name of the control plane's EKS cluster, and that `joins` accepts. */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
     joins: typeof joinsControlPlane,
@@ -159,28 +150,19 @@ export class TeardownReconciler {
 const needsAccountComparison: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
   profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 
-type ControlPlaneEntry = TypedEntry<AWSManagedControlPlane>;
-
 interface ControlPlaneEntries {
-  readonly current: ControlPlaneEntry | undefined;
-  readonly former: readonly ControlPlaneEntry[];
+  readonly current: TypedEntry<AWSManagedControlPlane> | undefined;
+  readonly former: readonly TypedEntry<AWSManagedControlPlane>[];
 }
 
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
-
-/** The controller of AWSFargateProfiles reports the others. */
-const decodedOf = (entries: readonly TypedEntry<AWSFargateProfile>[]): readonly AWSFargateProfile[] =>
-  entries.flatMap(({ decoded }) => (E.isRight(decoded) ? [decoded.right] : []));
 
 /** Left is terminal: only a change of the object helps, and its watch event starts the next reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;
   if (E.isRight(decoded)) return decoded;
-  const problems = describeProblems(decoded.left);
-  return E.left({
-    kind: 'terminal',
-    error: new Error(`${object.kind} ${keyText(keyOf(object))} cannot be read: ${problems}`),
-  });
+  const message = `${object.kind} ${keyText(keyOf(object))} cannot be read: ${describeProblems(decoded.left)}`;
+  return E.left({ kind: 'terminal', error: new Error(message) });
 }

@@ -1,20 +1,22 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
-import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
+import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
-import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
-import { type JoinFacts, joinsControlPlane } from '../shared/control-plane/joined-control-plane.ts';
+import {
+  CONTROL_PLANE_FINALIZER,
+  type ControlPlaneFinalizer,
+} from '../shared/control-plane/control-plane-finalizer.ts';
+import { joinsControlPlane, type JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
-import { AwaitedProfiles } from './awaited-profiles.ts';
 import type { FinalizerTask } from './decide.ts';
 import { reportRejection, PROFILE_LEFT } from './requeue.ts';
 import { DONE, backOff } from '../shared/requeue.ts';
@@ -26,21 +28,37 @@ export interface FinalizerSyncOptions extends JoinFacts {
   readonly clock: Clock;
 }
 
+/** That a control plane keeps its finalizer because of one AWSFargateProfile. The times are monotonic. */
+interface Wait {
+  readonly uid: string;
+  readonly since: Ms;
+  readonly toldAt: Ms;
+}
+
+/** While another manager deletes it: EKS deletes a cluster's profiles one by one, each in about two minutes. */
+const DELETION_PATIENCE: Ms = 15 * 60_000;
+/** For one that is not being deleted: this manager's cache may be behind, or another manager may begin the deletion. */
+const PATIENCE: Ms = 25_000;
+/** Between two events about the same AWSFargateProfile: reconciles are frequent, and Warning events are limited. */
+const EVENT_INTERVAL: Ms = 30_000;
+
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** For each control plane: since when all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
-  private readonly awaited: AwaitedProfiles;
+  /** By control plane that is being deleted, from its last reconcile. */
+  private readonly waits = new Map<string, Wait>();
 
   constructor(options: FinalizerSyncOptions) {
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
-    this.awaited = new AwaitedProfiles(options);
   }
 
+  /** `undecodable` has its finalizer, and this manager cannot delete it. */
   async syncFinalizer(
     cluster: ObjectKey,
-    { controlPlane, action, undecodable }: FinalizerTask,
+    { controlPlane, action }: FinalizerTask,
+    undecodable: KubeObject | undefined,
     context: ReconcileContext,
   ): Promise<Requeue> {
     switch (action) {
@@ -63,14 +81,24 @@ export class FinalizerSync {
       : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
+  /** Asks the API server: a cache may be outdated, and with a watch filter has only some of the objects. */
   private async removeFinalizer(
     cluster: ObjectKey,
     controlPlane: KubeObject,
     context: ReconcileContext,
   ): Promise<Requeue> {
+    const { logger, signal } = context;
     let user: KubeObject | undefined;
+    const isUnused = async (): Promise<boolean> => {
+      user = await this.findLiveProfile(cluster, controlPlane, signal);
+      if (user !== undefined) return false;
+      logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
+        AWSManagedControlPlane: keyOf(controlPlane),
+      });
+      return true;
+    };
     try {
-      user = await this.removeFinalizerIfUnused(cluster, controlPlane, context);
+      await this.options.controlPlaneFinalizer.removeIf(controlPlane, isUnused, signal);
     } catch (error) {
       if (!isNotFound(error)) return this.handleRemoveError(controlPlane, error, context);
     }
@@ -79,15 +107,31 @@ export class FinalizerSync {
   }
 
   /**
-   * `user` is an AWSFargateProfile that this manager does not delete. While the control plane is not being deleted, the
-   * finalizer on it blocks nothing; its deletion starts another reconcile.
+   * `user` is an AWSFargateProfile that this manager does not delete: it cannot decode it, or a manager with another
+   * watch filter reconciles it. While the control plane is not being deleted, the finalizer on it blocks nothing; its
+   * deletion starts another reconcile. After an unusually long wait, an event on the control plane names the user.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
+    const key = keyText(keyOf(controlPlane));
     if (user === undefined || !isDeleting(controlPlane)) {
-      this.awaited.forget(controlPlane);
+      this.waits.delete(key);
       return DONE;
     }
-    this.awaited.wait(controlPlane, user, logger);
+    const { clock, recorder } = this.options;
+    const now = clock.monotonic();
+    const { uid } = user.metadata;
+    const known = this.waits.get(key);
+    const { since, toldAt } = known?.uid === uid ? known : { since: now, toldAt: Number.NEGATIVE_INFINITY };
+    const patience = isDeleting(user) ? DELETION_PATIENCE : PATIENCE;
+    const isDue = now - since >= patience && now - toldAt >= EVENT_INTERVAL;
+    this.waits.set(key, { uid, since, toldAt: isDue ? now : toldAt });
+    if (isDue) {
+      logger.warn('A profile keeps the finalizer of a control plane that is being deleted', {
+        AWSManagedControlPlane: keyOf(controlPlane),
+        AWSFargateProfile: keyOf(user),
+      });
+      recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(user));
+    }
     return PROFILE_LEFT;
   }
 
@@ -101,38 +145,15 @@ export class FinalizerSync {
     throw error;
   }
 
-  /**
-   * Asks the API server for an AWSFargateProfile with a finalizer, because a cache may be outdated, and with a watch
-   * filter has only some of the objects. Returns the one that needs the control plane's finalizer, if any.
-   */
-  private async removeFinalizerIfUnused(
-    cluster: ObjectKey,
-    controlPlane: KubeObject,
-    { logger, signal }: ReconcileContext,
-  ): Promise<KubeObject | undefined> {
-    let user: KubeObject | undefined;
-    const isUnused = async (): Promise<boolean> => {
-      user = await this.findLiveProfile(cluster, controlPlane, signal);
-      if (user !== undefined) return false;
-      logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
-        AWSManagedControlPlane: keyOf(controlPlane),
-      });
-      return true;
-    };
-    await this.options.controlPlaneFinalizer.removeIf(controlPlane, isUnused, signal);
-    return user;
-  }
-
   private async findLiveProfile(
     { namespace, name }: ObjectKey,
     controlPlane: KubeObject,
     signal: AbortSignal,
   ): Promise<KubeObject | undefined> {
-    const { client } = this.options;
     const decoded = decodeAWSManagedControlPlane(controlPlane);
     const joins = (profile: AWSFargateProfile): boolean =>
       E.isRight(decoded) && joinsControlPlane(profile, decoded.right, this.options);
-    for await (const item of listLiveProfiles(client, { namespace }, signal)) {
+    for await (const item of listLiveProfiles(this.options.client, { namespace }, signal)) {
       if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return item;
     }
     return undefined;
@@ -145,4 +166,15 @@ function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFarg
   if (typeof named === 'string') return named === cluster;
   const profile = decodeAWSFargateProfile(item);
   return E.isLeft(profile) || joins(profile.right);
+}
+
+function messageAbout(profile: KubeObject): string {
+  const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
+  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
+  return (
+    `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
+    `still has the finalizer ${FINALIZER}. ` +
+    `Delete ${name}, or wait until the manager that reconciles it has deleted its profile and role in AWS. If no manager can do so, ` +
+    'remove the finalizer of that object: then its profile and role stay in AWS. The controller looks again every 30 seconds.'
+  );
 }
