@@ -1,5 +1,5 @@
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
+import { Store, type ChangeHandler } from '../../pkg/kube/cache/store.ts';
 import { resourceName } from '../../pkg/kube/requests/paths.ts';
 import type { ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
@@ -29,52 +29,36 @@ export function crdKeeperController(options: CrdKeeperControllerOptions): {
   readonly controller: Runnable;
   readonly caches: readonly Runnable[];
 } {
-  const { client, schema, recordNamespace, namespace, leadership, recorder, metrics, clock, random, logger } = options;
-  const { profiles } = options.caches;
+  const { caches, recordNamespace, namespace, metrics, ...rest } = options;
+  const { client, clock, logger } = rest;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const keeper = new CrdKeeper({
-    client,
-    profiles,
+    ...rest,
+    profiles: caches.profiles,
     records: new RecordStore(client, recordNamespace),
     ...(namespace !== undefined && { watchedNamespace: namespace }),
-    schema,
-    leadership,
-    recorder,
-    clock,
   });
-  const cacheOf = (resource: Resource, { name }: ObjectKey): { readonly store: Store; readonly cache: Runnable } => {
+  const cacheOf = (resource: Resource, { name }: ObjectKey, onChange: ChangeHandler = () => {}): Runnable => {
     const store = new Store({ name: resourceName(resource), logger });
-    const resolve = async (): Promise<Resource> => resource;
-    const cache = new Reflector({
-      client,
-      store,
-      resolve,
-      clock,
-      random,
-      logger,
-      fieldSelector: `metadata.name=${name}`,
-    });
     store.onChange(() => queue.add(OUR_CRD));
-    return { store, cache };
+    store.onChange(onChange);
+    return new Reflector({ ...rest, store, resolve: async () => resource, fieldSelector: `metadata.name=${name}` });
   };
-  const crds = cacheOf(CRDS, OUR_CRD);
-  crds.store.onChange(({ object }) => {
+  const crds = cacheOf(CRDS, OUR_CRD, ({ object }) => {
     if (compareSchema(object).kind === 'foreign') keeper.noteForeignCrd();
   });
   const configurations = WEBHOOK_PHASES.map((phase) => cacheOf(configurationResource(phase), configurationKey(phase)));
   queue.add(OUR_CRD);
   return {
     controller: new Controller({
+      ...rest,
       name: NAME,
       object: { group: CRDS.group, kind: 'CustomResourceDefinition' },
       concurrency: 1,
       queue,
       reconcile: keeper.reconcile,
-      clock,
-      random,
-      logger,
       metrics: metrics.controller(NAME),
     }),
-    caches: [crds, ...configurations].map(({ cache }) => cache),
+    caches: [crds, ...configurations],
   };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Decision, type Situation, decide, nextProbeState } from './decide.ts';
-import type { WebhookEntry, WebhookPhase } from './observe.ts';
+import { foreignParts, type WebhookEntry, type WebhookPhase } from './observe.ts';
 import type { Answer } from './webhook-probe.ts';
 import { type KeeperRecord, EMPTY_RECORD } from './record.ts';
 
@@ -26,40 +26,31 @@ const entry = (phase: WebhookPhase): WebhookEntry => ({
 const BOTH = [entry('mutating'), entry('validating')];
 
 const probeStateFor = (answer: Answer, agoMs = 0) => ({ answer, since: ELAPSED - agoMs });
-const NOT_SERVED = probeStateFor({ kind: 'notServed' });
 const SERVED: Answer = { kind: 'served', webhook: WEBHOOK };
+const NOT_SERVED: Answer = { kind: 'notServed' };
+const NOT_INSTALLED: Answer = { kind: 'notInstalled' };
+const NO_WEBHOOK: Answer = { kind: 'noWebhook' };
+const UNCLEAR: Answer = { kind: 'unclear', because: 'refused' };
 
 const decideOn = (situation: Partial<Situation>): Decision =>
   decide({
     observation: { schema: 'foreign', entries: BOTH },
-    probeState: NOT_SERVED,
+    probeState: probeStateFor(NOT_SERVED),
     record: EMPTY_RECORD,
     elapsed: ELAPSED,
     now: NOW,
     ...situation,
   });
 
-/**
- * Returns a record of restorations of the CRD and the webhook configurations, one restoration for each number in
- * `hoursAgo`.
- */
-const restored = (...hoursAgo: readonly number[]): KeeperRecord => ({
-  restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts: ['crd', 'mutating', 'validating'] })),
+const ALL = ['crd', 'mutating', 'validating'];
+const restored = (hoursAgo: readonly number[], parts = ALL): KeeperRecord => ({
+  restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts })),
 });
 
 describe('the decision of the keeper of the CRD', () => {
-  it('is to do nothing if the CRD is ours and no webhook is left', () => {
-    for (const answer of [SERVED, { kind: 'notServed' } as const])
-      expect(
-        decideOn({ observation: { schema: 'ours', entries: [] }, probeState: probeStateFor(answer) }),
-      ).to.deep.equal({
-        kind: 'rest',
-      });
-  });
-
-  it('is not to create a CRD that does not exist or is being deleted', () => {
-    expect(decideOn({ observation: { schema: 'absent', entries: [] } })).to.deep.equal({ kind: 'rest' });
-  });
+  for (const schema of ['ours', 'absent'] as const)
+    it(`is not needed if no webhook is left and the CRD is ${schema}`, () =>
+      expect(foreignParts({ schema, entries: [] })).to.deep.equal([]));
 
   it('is to restore only the webhook that is there', () => {
     const decision = decideOn({ observation: { schema: 'ours', entries: [entry('validating')] } });
@@ -67,39 +58,19 @@ describe('the decision of the keeper of the CRD', () => {
   });
 
   describe('while Cluster API Provider AWS', () => {
-    const cases: readonly (readonly [given: string, answer: Answer, lastedMs: number, expected: object])[] = [
-      ['serves the kind', SERVED, 2 * SECOND, { kind: 'leaveToCapa', webhook: WEBHOOK }],
-      [
-        'seems to serve the kind, because a webhook may be too new to be asked',
-        SERVED,
-        1_999,
-        { kind: 'wait', after: 1 },
-      ],
-      ['does not serve the kind', { kind: 'notServed' }, 0, { kind: 'restore' }],
-      ['has been uninstalled for a minute', { kind: 'notInstalled' }, 60 * SECOND, { kind: 'restore' }],
-      [
-        'may be in an upgrade, without its Service',
-        { kind: 'notInstalled' },
-        59 * SECOND,
-        { kind: 'wait', after: SECOND },
-      ],
-      ['has had no webhook for a minute', { kind: 'noWebhook' }, 60 * SECOND, { kind: 'restore' }],
-      [
-        'may be in an upgrade, without its webhooks',
-        { kind: 'noWebhook' },
-        59 * SECOND,
-        { kind: 'wait', after: SECOND },
-      ],
-      [
-        'does not answer, for example while it restarts',
-        { kind: 'unclear', because: 'refused' },
-        24 * HOUR,
-        { kind: 'wait' },
-      ],
+    const cases: readonly (readonly [given: string, answer: Answer, lasted: number, expected: object])[] = [
+      ['serves the kind', SERVED, 2, { kind: 'leaveToCapa', webhook: WEBHOOK }],
+      ['may serve the kind, because a webhook may be too new to be asked', SERVED, 1.999, { kind: 'wait', after: 1 }],
+      ['does not serve the kind', NOT_SERVED, 0, { kind: 'restore' }],
+      ['has been uninstalled for a minute', NOT_INSTALLED, 60, { kind: 'restore' }],
+      ['may be in an upgrade, without its Service', NOT_INSTALLED, 59, { kind: 'wait', after: SECOND }],
+      ['has had no webhook for a minute', NO_WEBHOOK, 60, { kind: 'restore' }],
+      ['may be in an upgrade, without its webhooks', NO_WEBHOOK, 59, { kind: 'wait', after: SECOND }],
+      ['does not answer, for example while it restarts', UNCLEAR, 86_400, { kind: 'wait' }],
     ];
-    for (const [given, answer, lastedMs, expected] of cases)
+    for (const [given, answer, lasted, expected] of cases)
       it(`${given}, is to ${Reflect.get(expected, 'kind')}`, () =>
-        expect(decideOn({ probeState: probeStateFor(answer, lastedMs) })).to.deep.include(expected));
+        expect(decideOn({ probeState: probeStateFor(answer, lasted * SECOND) })).to.deep.include(expected));
   });
 
   it('leaves everything as it is while Cluster API Provider AWS serves the kind under our CRD', () => {
@@ -112,15 +83,12 @@ describe('the decision of the keeper of the CRD', () => {
 
   describe('after reverts', () => {
     it('is to restore a third time, and then to stop, however slow the reverts are', () => {
-      expect(decideOn({ record: restored(11, 1) })).to.deep.include({ kind: 'restore' });
-      expect(decideOn({ record: restored(23.9, 12, 1) })).to.deep.equal({
-        kind: 'stop',
-        parts: ['crd', 'mutating', 'validating'],
-      });
+      expect(decideOn({ record: restored([11, 1]) })).to.deep.include({ kind: 'restore' });
+      expect(decideOn({ record: restored([23.9, 12, 1]) })).to.deep.equal({ kind: 'stop', parts: ALL });
     });
 
     it('forgets what is older than 24 hours', () => {
-      const decision = decideOn({ record: restored(24, 12, 1) });
+      const decision = decideOn({ record: restored([24, 12, 1]) });
       expect(
         decision.kind === 'restore' && decision.record.restorations.map(({ at }) => (NOW - at) / HOUR),
       ).to.deep.equal([12, 1, 0]);
@@ -128,10 +96,8 @@ describe('the decision of the keeper of the CRD', () => {
 
     it('counts webhooks that come back alone', () => {
       const observation = { schema: 'ours', entries: BOTH } as const;
-      const record = {
-        restorations: [9, 5, 1].map((h) => ({ at: NOW - h * HOUR, parts: ['mutating', 'validating'] })),
-      };
-      expect(decideOn({ observation, record })).to.deep.include({ kind: 'stop', parts: ['mutating', 'validating'] });
+      const parts = ['mutating', 'validating'];
+      expect(decideOn({ observation, record: restored([9, 5, 1], parts) })).to.deep.include({ kind: 'stop', parts });
     });
   });
 });

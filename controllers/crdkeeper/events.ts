@@ -1,13 +1,13 @@
 import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
-import type { EventRecorder, EventType } from '../../pkg/kube/events/events.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';
 import type { Loss } from './lost-fields.ts';
-import { type Observation, type Part, configurationKey } from './observe.ts';
+import { configurationKey, type Observation, type Part } from './observe.ts';
 import { MOST_REVERTS } from './record.ts';
 
 /** Reports in the log and in Events; a state that lasts is reported once. */
@@ -37,29 +37,45 @@ export class KeeperEvents {
   leftToCapa({ crd }: Observation, webhook: string, logger: Logger): void {
     this.once(`served ${webhook}`, () => {
       logger.warn('Cluster API Provider AWS serves AWSFargateProfiles: nothing is changed', { webhook });
-      if (crd !== undefined) this.record([servesEvent(crd, webhook)]);
+      const message = `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`;
+      if (crd !== undefined) this.recorder.record(crd, 'Warning', 'CAPAServesProfiles', message);
     });
   }
 
   stopped({ crd }: Observation, description: StopDescription, writers: readonly string[], logger: Logger): void {
-    this.once(description.problem, () => {
+    const { problem, remedy } = description;
+    this.once(problem, () => {
       logger.warn('The keeper of the CRD has stopped', { ...description, writers: writers.join(', ') });
-      if (crd !== undefined) this.record([stopEvent(crd, description)]);
+      if (crd !== undefined) this.recorder.record(crd, 'Warning', 'CRDKeeperStopped', `${problem}. ${remedy}.`);
     });
   }
 
-  restored(observation: Observation, parts: readonly Part[], writers: readonly string[], logger: Logger): void {
+  restored({ crd, entries }: Observation, parts: readonly Part[], writers: readonly string[], logger: Logger): void {
     logger.info('The keeper of the CRD has restored what another client had replaced', {
       parts: parts.join(', '),
       writers: writers.join(', '),
     });
-    this.record(eventsOfRestoration(observation, parts, writers));
+    const by = writers.length === 0 ? 'another client' : quotedList(writers);
+    const ofCrd = `The manager has applied its CRD again, because ${by} had replaced it by a CRD that drops fields of AWSFargateProfiles (--manage-crd)`;
+    if (crd !== undefined && parts.includes('crd')) this.recorder.record(crd, 'Normal', 'CRDRestored', ofCrd);
+    for (const { phase, name, configuration } of entries) {
+      const ofWebhook = `The manager has removed the webhook ${name}, which refused every write of AWSFargateProfiles, because Cluster API Provider AWS does not answer it (--manage-crd)`;
+      if (parts.includes(phase)) this.recorder.record(configuration, 'Normal', 'CAPAWebhookRemoved', ofWebhook);
+    }
   }
 
+  /** About AWSFargateProfiles that a client wrote under the CRD of another provider. */
   fieldsLost(losses: readonly Loss[], logger: Logger): void {
-    const objects = losses.map(lossText).join('; ');
-    logger.info('The CRD is ours again', { lostFields: losses.length, objects });
-    this.record(losses.map(lossEvent));
+    const texts = losses.map(lossText).join('; ');
+    logger.info('The CRD is ours again', { lostFields: losses.length, objects: texts });
+    for (const { object, fields } of losses) {
+      const ofSpec = fields.filter((field) => field.startsWith('spec.'));
+      const message =
+        ofSpec.length > 0
+          ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply your manifest of this object again. The controller writes the fields of status again on its own.`
+          : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller writes them again on its own.';
+      this.recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, 'Warning', 'FieldsLost', message);
+    }
   }
 
   private once(state: string, report: () => void): void {
@@ -67,57 +83,10 @@ export class KeeperEvents {
     this.reported = state;
     report();
   }
-
-  private record(events: readonly KeeperEvent[]): void {
-    for (const { about, type, reason, message } of events) this.recorder.record(about, type, reason, message);
-  }
 }
-
-interface KeeperEvent {
-  readonly about: KubeObject;
-  readonly type: EventType;
-  readonly reason: string;
-  readonly message: string;
-}
-
-const CRD_KIND = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' };
-const ADMISSION_VERSION = 'admissionregistration.k8s.io/v1';
-const KIND_OF = { mutating: 'MutatingWebhookConfiguration', validating: 'ValidatingWebhookConfiguration' } as const;
-
-/** A real API server sends a single object with both; a fake API server in tests may not. */
-const aboutCrd = (crd: KubeObject): KubeObject => ({ ...crd, ...CRD_KIND });
-
-function eventsOfRestoration(
-  { crd, entries }: Observation,
-  parts: readonly Part[],
-  writers: readonly string[],
-): readonly KeeperEvent[] {
-  const by = writers.length === 0 ? 'another client' : quotedList(writers);
-  const ofCrd = `The manager has applied its CRD again, because ${by} had replaced it by a CRD that drops fields of AWSFargateProfiles (--manage-crd)`;
-  return [
-    ...(crd !== undefined && parts.includes('crd')
-      ? [{ about: aboutCrd(crd), type: 'Normal', reason: 'CRDRestored', message: ofCrd } as const]
-      : []),
-    ...entries
-      .filter(({ phase }) => parts.includes(phase))
-      .map(({ phase, name, configuration }) => ({
-        about: { ...configuration, apiVersion: ADMISSION_VERSION, kind: KIND_OF[phase] },
-        type: 'Normal' as const,
-        reason: 'CAPAWebhookRemoved',
-        message: `The manager has removed the webhook ${name}, which refused every write of AWSFargateProfiles, because Cluster API Provider AWS does not answer it (--manage-crd)`,
-      })),
-  ];
-}
-
-const servesEvent = (crd: KubeObject, webhook: string): KeeperEvent => ({
-  about: aboutCrd(crd),
-  type: 'Warning',
-  reason: 'CAPAServesProfiles',
-  message: `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on and its controller reconciles AWSFargateProfiles. The manager leaves the CRD and the webhooks as they are, and changes no AWSFargateProfile in AWS. Turn off the feature gate, or remove cluster-api-provider-aws-fargate.`,
-});
 
 /** Without closing full stops. */
-export interface StopDescription {
+interface StopDescription {
   readonly problem: string;
   readonly remedy: string;
 }
@@ -128,7 +97,7 @@ export function describeStop(
   configMap: ObjectKey,
 ): StopDescription {
   const by = writers.length === 0 ? 'Another client' : quotedList(writers);
-  const applied = writers.length === 0 ? 'what it applies' : `what ${quotedList(writers)} applies`;
+  const applied = writers.length === 0 ? 'what it applies' : `what ${by} applies`;
   const them = parts.length === 1 ? 'it' : 'them';
   return {
     problem: `${by} has ${parts.map(describeChange).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager undid this each time, but has stopped doing so`,
@@ -140,24 +109,6 @@ const describeChange = (part: Part): string =>
   part === 'crd'
     ? `replaced CRD ${OUR_CRD.name}`
     : `added webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} to ${configurationKey(part).name}`;
-
-const stopEvent = (crd: KubeObject, { problem, remedy }: StopDescription): KeeperEvent => ({
-  about: aboutCrd(crd),
-  type: 'Warning',
-  reason: 'CRDKeeperStopped',
-  message: `${problem}. ${remedy}.`,
-});
-
-/** For an AWSFargateProfile that a client wrote under the CRD of another provider. */
-function lossEvent({ object, fields }: Loss): KeeperEvent {
-  const ofSpec = fields.filter((field) => field.startsWith('spec.'));
-  const message =
-    ofSpec.length > 0
-      ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply your manifest of this object again. The controller writes the fields of status again on its own.`
-      : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller writes them again on its own.';
-  const about = { ...object, apiVersion: API_VERSION, kind: KIND };
-  return { about, type: 'Warning', reason: 'FieldsLost', message };
-}
 
 /** For the log and the ConfigMap, such as `default/web: spec.roleARN`. */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;

@@ -3,9 +3,7 @@ import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 
-/**
- * What the CRD keeper restores: the CRD, or a webhook configuration of CAPA without its webhook for AWSFargateProfiles.
- */
+/** What the keeper restores: the CRD, or a webhook configuration of CAPA without its webhook for AWSFargateProfiles. */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
 
@@ -53,7 +51,7 @@ export async function observe(client: KubeClient, signal: AbortSignal): Promise<
     ...WEBHOOK_PHASES.map((phase) => client.get(configurationResource(phase), configurationKey(phase), { signal })),
   ]);
   const entries = WEBHOOK_PHASES.flatMap((phase, index) => entriesOf(phase, configurations[index]));
-  const schema = schemaOf(crd);
+  const schema = crd === undefined || crd.metadata.deletionTimestamp !== undefined ? 'absent' : compareSchema(crd).kind;
   const inOrder: readonly Part[] = [
     ...(schema === 'ours' ? (['crd'] as const) : []),
     ...WEBHOOK_PHASES.filter(
@@ -61,10 +59,6 @@ export async function observe(client: KubeClient, signal: AbortSignal): Promise<
     ),
   ];
   return { crd, schema, entries, inOrder };
-}
-
-function schemaOf(crd: KubeObject | undefined): Observation['schema'] {
-  return crd === undefined || crd.metadata.deletionTimestamp !== undefined ? 'absent' : compareSchema(crd).kind;
 }
 
 export function entriesOf(phase: WebhookPhase, configuration: KubeObject | undefined): readonly WebhookEntry[] {

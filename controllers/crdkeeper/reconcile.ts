@@ -23,10 +23,7 @@ import { restore, writersOf } from './restore.ts';
 
 /** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
 const PROPAGATION: Ms = 2_000;
-/**
- * How often the keeper tests CAPA's webhooks while one of them or another CRD is installed. A stopped keeper reads its
- * ConfigMap at the same interval.
- */
+/** Between two tests while something is foreign. A stopped keeper reads its ConfigMap at the same interval. */
 const WHILE_FOREIGN: Ms = 15_000;
 /** How often the keeper reads the API server (three requests) although no watch reports a change. */
 const WHILE_AT_REST: Ms = 5 * 60_000;
@@ -79,21 +76,16 @@ export class CrdKeeper {
   readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
-    const { client, clock, records, profiles } = this.options;
+    const { client, clock, records } = this.options;
     const { signal } = context;
     // A watch may report a change before the API server serves the changed CRD.
     const propagationTimeLeft = this.propagationEndsAt - clock.monotonic();
     if (propagationTimeLeft > 0) return after(propagationTimeLeft, 'the API server takes a moment to serve the change');
     const observation = await observe(client, signal);
     if (foreignParts(observation).length === 0) return this.rest(observation, context);
-    const listing = profiles.list();
-    const profile = listing.kind === 'listed' ? listing.objects[0] : undefined;
-    const answer = await askWebhooks(
-      client,
-      observation.entries,
-      { profile, namespace: records.key.namespace },
-      signal,
-    );
+    const [profile] = this.cachedProfiles();
+    const target = { profile, namespace: records.key.namespace };
+    const answer = await askWebhooks(client, observation.entries, target, signal);
     this.probeState = nextProbeState(this.probeState, answer, clock.monotonic());
     const record = await this.readRecord(observation, signal);
     if (record === undefined) return this.wait({ because: `ConfigMap ${keyText(records.key)} is unreadable` }, context);
@@ -118,8 +110,6 @@ export class CrdKeeper {
     context: ReconcileContext,
   ): Promise<Requeue> {
     switch (decision.kind) {
-      case 'rest':
-        return this.rest(observation, context);
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
@@ -206,8 +196,8 @@ export class CrdKeeper {
     const writers = writersOf(observation, parts);
     // The restoration is recorded in the ConfigMap before it begins, so that the record contains it even after a crash.
     await records.write(noted, signal);
-    const restored: Part[] = [];
-    const withAllRestored = (): KeeperRecord => withRestored(noted, (part) => restored.some((each) => each === part));
+    const restored: string[] = [];
+    const withAllRestored = (): KeeperRecord => withRestored(noted, (part) => restored.includes(part));
     try {
       for (const part of parts) {
         await restore(client, observation, part, signal);

@@ -1,65 +1,43 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { integer, list, object, optional, string } from '../../api/schema/field.ts';
-import { decode } from '../../api/schema/problem.ts';
+import { integer, list, object, optional, string, type TypeOf } from '../../api/schema/field.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { Part } from './observe.ts';
 import { textAt } from '../../api/record.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 
-/** One restoration: the CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
-export interface Restoration {
+/** The CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
+const Restoration = object({
   /** The wall-clock time at which the CRD keeper last began to restore a part, in ms since 1970. */
-  readonly at: Ms;
+  at: integer({ format: 'int64' }),
   /** The parts that the CRD keeper has restored. Only these parts can be reverted by another client. */
-  readonly parts: readonly string[];
+  parts: list(string()),
   /** It may have failed: after an error without an answer, or a crash, only the API server knows. */
-  readonly begun?: readonly string[];
-  /**
-   * The fields that the API server dropped under another provider's CRD, until `lost` lists the objects that lost them.
-   */
-  readonly dropped?: readonly string[];
+  begun: optional(list(string())),
+  /** The fields that the API server dropped under another CRD, until `lost` lists the objects that lost them. */
+  dropped: optional(list(string())),
   /** Each as `namespace/name: fields`. */
-  readonly lost?: readonly string[];
-}
-
-/** The keeper has stopped, because another client has undone its changes {@link MOST_REVERTS} times. */
-export interface Stop {
-  readonly at: Ms;
-  /** The clients that replaced the CRD or the webhooks: the names of field managers in metadata.managedFields. */
-  readonly writers: readonly string[];
-}
+  lost: optional(list(string())),
+});
+interface Restoration extends TypeOf<typeof Restoration> {}
 
 /** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
-export interface KeeperRecord {
-  readonly restorations: readonly Restoration[];
-  readonly stopped?: Stop;
-}
+const KeeperRecord = object({
+  restorations: list(Restoration),
+  /** After {@link MOST_REVERTS} reverts. `writers` are names of field managers in metadata.managedFields. */
+  stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
+});
+export interface KeeperRecord extends TypeOf<typeof KeeperRecord> {}
 
 export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
 
-const RECORD = object({
-  restorations: list(
-    object({
-      at: integer({ format: 'int64' }),
-      parts: list(string()),
-      begun: optional(list(string())),
-      dropped: optional(list(string())),
-      lost: optional(list(string())),
-    }),
-  ),
-  stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
-});
-
 export function parseRecord(text: string): KeeperRecord | undefined {
   try {
-    const decoded = decode<KeeperRecord>(RECORD, JSON.parse(text));
+    const decoded = KeeperRecord.decode(JSON.parse(text));
     return E.isRight(decoded) ? decoded.right : undefined;
   } catch {
     return undefined;
   }
 }
-
-export const formatRecord = (record: KeeperRecord): string => JSON.stringify(record);
 
 /** `undefined` if the API server dropped none, or if the record already lists the objects that lost them. */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
@@ -143,7 +121,7 @@ export class RecordStore {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { namespace, name },
-      data: { [DATA_KEY]: formatRecord(record) },
+      data: { [DATA_KEY]: JSON.stringify(record) },
     };
     await this.client.apply(CONFIG_MAPS, this.key, configMap, { fieldManager: FIELD_MANAGER, signal });
   }
