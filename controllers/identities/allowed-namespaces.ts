@@ -24,7 +24,7 @@ export function checkAllowedNamespaces(
   const isListGiven = list !== undefined && list !== null;
   if (!isListGiven && isZeroValue(selector)) return { kind: 'granted' };
   if (isListGiven && list.includes(namespace)) return { kind: 'granted' };
-  return selector === undefined || isEmptySelector(selector)
+  return selector === undefined || requirementsOf(selector).length === 0
     ? { kind: 'denied' }
     : { kind: 'dependsOnLabels', selector };
 }
@@ -53,9 +53,6 @@ function isLabelKey(key: string): boolean {
 }
 
 const isLabelValue = (value: string): boolean => value === '' || NAME.test(value);
-
-/** In Kubernetes such a selector selects every object, but in CAPA's `allowedNamespaces` no namespace. */
-export const isEmptySelector = (selector: LabelSelector): boolean => requirementsOf(selector).length === 0;
 
 /**
  * As LabelSelectorAsSelector of Kubernetes: each requirement must be met, and an absent label meets `NotIn` and

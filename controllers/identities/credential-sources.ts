@@ -14,12 +14,12 @@ import {
   defaultSessionName,
 } from '../../pkg/cloud/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { identityRefOf, resolveIdentity, type IdentityReader } from './identity-chain.ts';
+import { identityRefOf, resolveIdentity, type IdentityCaches } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 
 export interface CredentialSourcesOptions {
   readonly own: AwsCredentialSource;
-  readonly reader: IdentityReader;
+  readonly caches: IdentityCaches;
   readonly secrets: Secrets;
   readonly assuming: AssumedRoleConfig;
 }
@@ -34,12 +34,8 @@ interface NamedSource {
  * Finds the source of AWS credentials for an identity. The key of a source has the version of the Secret, and uid and
  * generation of each AWSClusterRoleIdentity, so credentials from before a change of these are not used again.
  */
-export function newCredentialSources({
-  own,
-  reader,
-  secrets,
-  assuming,
-}: CredentialSourcesOptions): AwsCredentialSources {
+export function newCredentialSources(options: CredentialSourcesOptions): AwsCredentialSources {
+  const { own, caches, secrets, assuming } = options;
   const findBaseSource = (
     identity: AWSClusterStaticIdentity | undefined,
     signal: AbortSignal,
@@ -62,7 +58,7 @@ export function newCredentialSources({
   return {
     find: (reference, namespace, signal, field) =>
       pipe(
-        TE.fromEither(resolveIdentity(reference, namespace, reader, field)),
+        TE.fromEither(resolveIdentity(reference, namespace, caches, field)),
         TE.chain(({ staticIdentity, roleIdentities }) =>
           pipe(
             findBaseSource(staticIdentity, signal),

@@ -1,19 +1,7 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import {
-  ARN,
-  CONTROLLER,
-  IdentitiesFixture,
-  KINDS,
-  NAMESPACE,
-  ROLE,
-  SECOND,
-  STATIC,
-  identityObject,
-} from './testing/fixture.ts';
-import { type Identity, decodeIdentity } from '../../api/external/identity.ts';
-import { findDependentIdentities } from './identities.ts';
+import { ARN, CONTROLLER, IdentitiesFixture, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
 
 describe('identities', () => {
   let fixture: IdentitiesFixture;
@@ -41,6 +29,19 @@ describe('identities', () => {
       fixture.patch(STATIC, 'keys', { spec: { allowedNamespaces: { list: ['team-a'] } } });
       await fixture.clock.advance(SECOND);
       expect(fixture.changes).to.deep.equal([both(`${STATIC}/keys`, `${ROLE}/a`)]);
+    });
+
+    it('of an identity, which affects all that use it through others, also in a loop', async () => {
+      fixture.create(ROLE, 'default', { roleARN: ARN, sourceIdentityRef: { kind: ROLE, name: 'b' } });
+      fixture.create(ROLE, 'b', { roleARN: ARN, sourceIdentityRef: { kind: ROLE, name: 'a' } });
+      fixture.create(ROLE, 'keys', { roleARN: ARN, sourceIdentityRef: { kind: ROLE, name: 'keys' } });
+      await fixture.clock.advance(SECOND);
+      fixture.patch(STATIC, 'keys', { spec: { secretRef: 'none' } });
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes.at(-1)).to.deep.equal(both(`${STATIC}/keys`, `${ROLE}/a`, `${ROLE}/b`, `${ROLE}/default`));
+      fixture.patch(ROLE, 'a', { spec: { sourceIdentityRef: { kind: ROLE, name: 'b' } } });
+      await fixture.clock.advance(SECOND);
+      expect(fixture.changes.at(-1)).to.deep.equal(both(`${ROLE}/a`, `${ROLE}/b`, `${ROLE}/default`));
     });
 
     it('when an identity is created and when it is deleted', async () => {
@@ -138,47 +139,5 @@ describe('identities', () => {
     expect(E.isRight(await findWithoutReference())).to.equal(true);
     expect(await fixture.findProblem(ROLE, 'a')).to.include({ reason: 'IdentityNotFound' });
     expect(fixture.changes).to.have.length(3);
-  });
-});
-
-const role = (name: string, sourceKind: string, source: string): Identity => {
-  const decoded = decodeIdentity(
-    identityObject('AWSClusterRoleIdentity', name, {
-      roleARN: 'arn:aws:iam::123456789012:role/any',
-      sourceIdentityRef: { kind: sourceKind, name: source },
-    }),
-  );
-  if (!E.isRight(decoded)) throw new Error('the identity cannot be decoded');
-  return decoded.right;
-};
-
-describe('findDependentIdentities', () => {
-  const identities = [
-    // Each identity stands before its source, so that one iteration over the list does not find all dependent
-    // identities.
-    role('c', 'AWSClusterRoleIdentity', 'b'),
-    role('b', 'AWSClusterRoleIdentity', 'a'),
-    role('a', 'AWSClusterStaticIdentity', 'keys'),
-    role('other', 'AWSClusterStaticIdentity', 'others'),
-    role('same name', 'AWSClusterRoleIdentity', 'keys'),
-  ];
-
-  it('finds the changed identity and all that use it as source, directly or indirectly', () => {
-    expect([
-      ...findDependentIdentities([{ kind: 'AWSClusterStaticIdentity', name: 'keys' }], identities),
-    ]).to.have.members([
-      'AWSClusterStaticIdentity "keys"',
-      'AWSClusterRoleIdentity "a"',
-      'AWSClusterRoleIdentity "b"',
-      'AWSClusterRoleIdentity "c"',
-    ]);
-  });
-
-  it('ends when identities form a loop', () => {
-    const loop = [role('x', 'AWSClusterRoleIdentity', 'y'), role('y', 'AWSClusterRoleIdentity', 'x')];
-    expect([...findDependentIdentities([{ kind: 'AWSClusterRoleIdentity', name: 'x' }], loop)]).to.have.members([
-      'AWSClusterRoleIdentity "x"',
-      'AWSClusterRoleIdentity "y"',
-    ]);
   });
 });

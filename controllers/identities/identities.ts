@@ -27,11 +27,16 @@ import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
-import { type IdentityReader, identityRefOf } from './identity-chain.ts';
+import { identityRefOf } from './identity-chain.ts';
 import { Secrets } from './secrets.ts';
 import { newCredentialSources } from './credential-sources.ts';
 
 const KINDS = [CONTROLLER_IDENTITY_KIND, STATIC_IDENTITY_KIND, ROLE_IDENTITY_KIND] as const;
+const byKind = <A>(make: (kind: IdentityKind) => A): Readonly<Record<IdentityKind, A>> => ({
+  [CONTROLLER_IDENTITY_KIND]: make(CONTROLLER_IDENTITY_KIND),
+  [STATIC_IDENTITY_KIND]: make(STATIC_IDENTITY_KIND),
+  [ROLE_IDENTITY_KIND]: make(ROLE_IDENTITY_KIND),
+});
 
 /** Tells whether a change affects the credentials that the identity gives to objects of the namespace. */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
@@ -76,30 +81,20 @@ export function newIdentities(options: IdentitiesOptions): Identities {
   const notify: IdentityChangeHandler = (...change) => {
     for (const handler of handlers) handler(...change);
   };
-  const newStore = (name: string): Store => new Store({ name, logger });
-  const newIdentityStore = (kind: IdentityKind): Store => newStore(`${IDENTITY_PLURALS[kind]}.${IDENTITY_GROUP}`);
-  const identities = {
-    [CONTROLLER_IDENTITY_KIND]: newIdentityStore(CONTROLLER_IDENTITY_KIND),
-    [STATIC_IDENTITY_KIND]: newIdentityStore(STATIC_IDENTITY_KIND),
-    [ROLE_IDENTITY_KIND]: newIdentityStore(ROLE_IDENTITY_KIND),
-  };
-  const typed = {
-    [CONTROLLER_IDENTITY_KIND]: new TypedStore(identities[CONTROLLER_IDENTITY_KIND], decodeIdentity),
-    [STATIC_IDENTITY_KIND]: new TypedStore(identities[STATIC_IDENTITY_KIND], decodeIdentity),
-    [ROLE_IDENTITY_KIND]: new TypedStore(identities[ROLE_IDENTITY_KIND], decodeIdentity),
-  };
-  const namespaces = newStore('namespaces');
+  const identities = byKind((kind) => new Store({ name: `${IDENTITY_PLURALS[kind]}.${IDENTITY_GROUP}`, logger }));
+  const typed = byKind((kind) => new TypedStore(identities[kind], decodeIdentity));
+  const namespaces = new Store({ name: 'namespaces', logger });
   const secrets = new Secrets({ client, clock, namespace, resync });
-  const reader: IdentityReader = {
-    isServed: (kind) => identities[kind].served,
-    lookupIdentity: (kind, name) => typed[kind].lookup({ namespace: '', name }),
-    lookupNamespace: (name) => namespaces.lookup({ namespace: '', name }),
-  };
   notifyOfChanges({ identities, typed, namespaces, secrets }, notify);
   const findServedKind = (plural: string) => (signal: AbortSignal) =>
     findServed(client, { group: IDENTITY_GROUP, plural, versions: [IDENTITY_VERSION] }, signal);
   return {
-    sources: newCredentialSources({ own, reader, secrets, assuming }),
+    sources: newCredentialSources({
+      own,
+      caches: { identitiesOf: (kind) => typed[kind], namespaces },
+      secrets,
+      assuming,
+    }),
     typed,
     runnables: [
       ...KINDS.map((kind) => newCache(options, identities[kind], findServedKind(IDENTITY_PLURALS[kind]), notify)),
@@ -148,20 +143,13 @@ function newCache(
   notify: IdentityChangeHandler,
 ): Runnable {
   const reflector = new Reflector({ client, store, resolve, clock, random, logger });
-  return {
-    name: reflector.name,
-    needsLeadership: false,
-    run: (signal) => reflector.run(signal),
-    currentProblem: () => reflector.currentProblem(),
-    outage: () => reflector.outage(),
-    outdatedFor: () => reflector.outdatedFor(),
-    async started(signal) {
-      await reflector.listAttempted(signal);
-      store.onSync((synced) => {
-        if (synced) notify(() => true);
-      });
-    },
+  reflector.started = async (signal) => {
+    await reflector.listAttempted(signal);
+    store.onSync((synced) => {
+      if (synced) notify(() => true);
+    });
   };
+  return reflector;
 }
 
 /** An object in the first list counts as unchanged: `newCache` reports one change for a first list after the start. */

@@ -14,8 +14,8 @@ import type {
   CredentialsProblem,
   CredentialsProblemReason,
 } from '../../pkg/cloud/index.ts';
-import type { Lookup } from '../../pkg/kube/cache/store.ts';
-import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { checkAllowedNamespaces, evaluateSelector } from './allowed-namespaces.ts';
 
 /** The only name that CAPA allows for an AWSClusterControllerIdentity. */
@@ -23,11 +23,9 @@ const CONTROLLER_IDENTITY_NAME = 'default';
 /** The identity whose `allowedNamespaces` decides which namespaces may use the credentials of the manager. */
 export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
 
-/** Read access to the caches of identities and Namespaces. */
-export interface IdentityReader {
-  isServed(kind: IdentityKind): boolean;
-  lookupIdentity(kind: IdentityKind, name: string): TypedLookup<Identity>;
-  lookupNamespace(name: string): Lookup;
+export interface IdentityCaches {
+  readonly identitiesOf: (kind: IdentityKind) => Pick<TypedStoreReader<Identity>, 'lookup' | 'served'>;
+  readonly namespaces: Pick<Store, 'lookup'>;
 }
 
 /** The identities through which an object gets its AWS credentials. */
@@ -58,13 +56,13 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
 export function resolveIdentity(
   reference: IdentityRef | undefined,
   namespace: string,
-  reader: IdentityReader,
+  caches: IdentityCaches,
   field: IdentityField = 'controlPlane',
 ): ChainResult<CredentialChain> {
   const roles: AWSClusterRoleIdentity[] = [];
   const seen = new Set<string>();
   let source: string | undefined;
-  let next = reference ?? findManagerIdentity(reader);
+  let next = reference ?? findManagerIdentity(caches);
   while (next !== undefined) {
     const name = credentialsName(next);
     const introduction =
@@ -72,10 +70,10 @@ export function resolveIdentity(
     if (seen.has(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
     seen.add(name);
     source = name;
-    const found = findIdentity(next, introduction, reader);
+    const found = findIdentity(next, introduction, caches);
     if (E.isLeft(found)) return found;
     const identity = found.right;
-    const problem = checkNamespace(identity, namespace, reader);
+    const problem = checkNamespace(identity, namespace, caches);
     if (problem !== undefined) return E.left(problem);
     switch (identity.kind) {
       case CONTROLLER_IDENTITY_KIND:
@@ -90,10 +88,10 @@ export function resolveIdentity(
   return E.right({ roleIdentities: roles.toReversed() });
 }
 
-function findManagerIdentity(reader: IdentityReader): IdentityRef | undefined {
-  if (!reader.isServed(CONTROLLER_IDENTITY_KIND)) return undefined;
-  const lookup = reader.lookupIdentity(CONTROLLER_IDENTITY_KIND, CONTROLLER_IDENTITY_NAME);
-  return lookup.kind === 'absent' ? undefined : MANAGER_IDENTITY;
+function findManagerIdentity({ identitiesOf }: IdentityCaches): IdentityRef | undefined {
+  const cache = identitiesOf(CONTROLLER_IDENTITY_KIND);
+  const isAbsent = !cache.served || cache.lookup({ namespace: '', name: CONTROLLER_IDENTITY_NAME }).kind === 'absent';
+  return isAbsent ? undefined : MANAGER_IDENTITY;
 }
 
 const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
@@ -110,7 +108,11 @@ const INTRODUCTIONS: Readonly<Record<IdentityField, { readonly named: string; re
   },
 };
 
-function findIdentity(reference: IdentityRef, introduction: string, reader: IdentityReader): ChainResult<Identity> {
+function findIdentity(
+  reference: IdentityRef,
+  introduction: string,
+  { identitiesOf }: IdentityCaches,
+): ChainResult<Identity> {
   const message = `${introduction} ${credentialsName(reference)}`;
   const kind = IdentityKind.decode(reference.kind);
   if (E.isLeft(kind)) return failWith('IdentityInvalid', `${message}, which has an unknown kind`);
@@ -120,7 +122,7 @@ function findIdentity(reference: IdentityRef, introduction: string, reader: Iden
       `${message}, but an identity of this kind must have the name "${CONTROLLER_IDENTITY_NAME}"`,
     );
   }
-  const lookup = reader.lookupIdentity(kind.right, reference.name);
+  const lookup = identitiesOf(kind.right).lookup({ namespace: '', name: reference.name });
   switch (lookup.kind) {
     case 'absent':
       return E.left({
@@ -131,30 +133,31 @@ function findIdentity(reference: IdentityRef, introduction: string, reader: Iden
     case 'unknown':
       return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
     case 'found':
-      return E.mapLeft((problems: Parameters<typeof describeProblems>[0]): CredentialsProblem => ({
-        reason: 'IdentityInvalid',
-        message: `${credentialsName(reference)} is not valid: ${describeProblems(problems)}`,
-      }))(lookup.decoded);
+      return E.isRight(lookup.decoded)
+        ? lookup.decoded
+        : failWith(
+            'IdentityInvalid',
+            `${credentialsName(reference)} is not valid: ${describeProblems(lookup.decoded.left)}`,
+          );
   }
 }
 
-function checkNamespace(identity: Identity, namespace: string, reader: IdentityReader): CredentialsProblem | undefined {
+function checkNamespace(
+  identity: Identity,
+  namespace: string,
+  { namespaces }: IdentityCaches,
+): CredentialsProblem | undefined {
   const allowed = identity.spec?.allowedNamespaces;
   const permission = checkAllowedNamespaces(allowed, namespace);
   if (permission.kind === 'granted') return undefined;
   const name = credentialsName(identityRefOf(identity));
-  const denied = (reason: string): CredentialsProblem => ({
+  const denied = (because: string): CredentialsProblem => ({
     reason: 'IdentityNotAllowed',
-    message: `${name} does not allow namespace "${namespace}": ${reason}`,
+    message: `${name} does not allow namespace "${namespace}": ${because}`,
   });
-  if (permission.kind === 'denied') {
-    return denied(
-      allowed === undefined || allowed === null
-        ? 'an identity without spec.allowedNamespaces allows no namespace'
-        : NOT_SELECTED,
-    );
-  }
-  const lookup = reader.lookupNamespace(namespace);
+  if (permission.kind === 'denied')
+    return denied(allowed ? NOT_SELECTED : 'an identity without spec.allowedNamespaces allows no namespace');
+  const lookup = namespaces.lookup({ namespace: '', name: namespace });
   if (lookup.kind !== 'found') {
     const reason = lookup.kind === 'unknown' ? lookup.reason : 'the namespace is not known yet';
     return {
@@ -163,13 +166,9 @@ function checkNamespace(identity: Identity, namespace: string, reader: IdentityR
     };
   }
   const selected = evaluateSelector(permission.selector, lookup.object.metadata.labels ?? {});
-  if (E.isLeft(selected)) {
-    return {
-      reason: 'IdentityInvalid',
-      message: `spec.allowedNamespaces.selector of ${name} is not a valid label selector: ${selected.left}`,
-    };
-  }
-  return selected.right ? undefined : denied(NOT_SELECTED);
+  if (E.isRight(selected)) return selected.right ? undefined : denied(NOT_SELECTED);
+  const message = `spec.allowedNamespaces.selector of ${name} is not a valid label selector: ${selected.left}`;
+  return { reason: 'IdentityInvalid', message };
 }
 
 const failWith = (reason: CredentialsProblemReason, message: string): ChainResult<never> => E.left({ reason, message });

@@ -78,10 +78,6 @@ describe('Secrets', () => {
       expect(await read()).to.deep.include({ kind: 'incomplete', missing });
     });
 
-  it('reports that a Secret does not exist', async () => {
-    expect(await read()).to.deep.equal({ kind: 'absent' });
-  });
-
   it('only gets Secrets by name, in the namespace of the manager', async () => {
     create('keys', KEYS);
     await read();
@@ -152,16 +148,6 @@ describe('Secrets', () => {
     expect(changed).to.deep.equal(['keys', 'keys', 'keys']);
   });
 
-  it('reads a Secret again after forget, and not before', async () => {
-    create('keys', KEYS);
-    await read();
-    change('keys', { SecretAccessKey: 'second' });
-    expect(await credentials()).to.have.property('secretAccessKey', 'first');
-    secrets.forget('keys');
-    expect(await credentials()).to.have.property('secretAccessKey', 'second');
-    expect(changed).to.deep.equal(['keys']);
-  });
-
   it('returns the last credentials for 10 minutes while the API server does not answer', async () => {
     create('keys', KEYS);
     await read();
@@ -202,14 +188,5 @@ describe('Secrets', () => {
       kind: 'unreadable',
       reason: 'the answer of the API server is not valid',
     });
-  });
-
-  it('stops waiting when the signal of the caller aborts', async () => {
-    api.latency = MINUTE;
-    const pass = new AbortController();
-    const reading = secrets.read('keys', pass.signal).catch((error: unknown) => error);
-    pass.abort(new Error('stop'));
-    expect(await reading).to.have.property('message', 'stop');
-    await clock.advance(2 * MINUTE);
   });
 });

@@ -23,9 +23,7 @@ const CREDENTIALS_TTL: Ms = 60_000;
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
-/**
- * How long an unused Secret is polled at least; with a long resync interval up to the next reconcile of its objects.
- */
+/** How long an unused Secret is polled; with a long resync interval up to the next reconcile of its objects. */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last successful read. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;

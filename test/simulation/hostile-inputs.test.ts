@@ -42,7 +42,8 @@ import { profileTags, roleTags } from '../../pkg/fargate/tags/tags-to-set.ts';
 import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-policy.ts';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { errorFromResponse } from '../../pkg/kube/requests/error-response.ts';
 import { splitLines } from '../../pkg/kube/requests/watch-stream.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
@@ -377,16 +378,15 @@ const INPUTS: readonly Input[] = [
       const last = { ...reference, name: `i${count - 1}` };
       return () => {
         expect(findDependentIdentities([last], identities).size).to.equal(count);
-        const chain = resolveIdentity(reference, 'team-a', {
-          isServed: () => true,
-          lookupNamespace: () => ({ kind: 'absent' }),
-          lookupIdentity: (_kind, name) => {
-            const found = byName.get(name);
-            return found === undefined
-              ? { kind: 'absent' }
-              : { kind: 'found', object: kubeObject({}), decoded: { _tag: 'Right', right: found } };
-          },
-        });
+        const lookup = ({ name }: ObjectKey): TypedLookup<Identity> => {
+          const found = byName.get(name);
+          return found === undefined
+            ? { kind: 'absent' }
+            : { kind: 'found', object: kubeObject({}), decoded: { _tag: 'Right', right: found } };
+        };
+        const namespaces = { lookup: () => ({ kind: 'absent' }) as const };
+        const caches = { identitiesOf: () => ({ served: true, lookup }), namespaces };
+        const chain = resolveIdentity(reference, 'team-a', caches);
         expect(chain).to.have.property('_tag', 'Right');
       };
     },
