@@ -20,7 +20,7 @@ export interface ClusterConditionControllerOptions extends ControllerOptions {
  * condition in spec.availabilityGates (flag --cluster-conditions). A reconcile with nothing to do reads caches only.
  */
 export function clusterConditionController(options: ClusterConditionControllerOptions): Runnable {
-  const { caches, metrics, clock, random, logger } = options;
+  const { caches, metrics, clock } = options;
   const { profiles, clusters } = caches;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   profiles.onChange(({ object }) => {
@@ -34,14 +34,12 @@ export function clusterConditionController(options: ClusterConditionControllerOp
   });
   const { reconcile } = new ClusterConditionReconciler({ ...options, profiles, clusters });
   return new Controller({
+    ...options,
     name: NAME,
     object: { group: CLUSTER_GROUP, kind: CLUSTER_KIND },
     concurrency: CONCURRENCY,
     queue,
     reconcile,
-    clock,
-    random,
-    logger,
     metrics: metrics.controller(NAME),
   });
 }

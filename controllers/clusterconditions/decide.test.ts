@@ -61,24 +61,9 @@ describe('the condition FargateProfilesReady', () => {
       { status: 'True', reason: 'NoProfiles', message: 'No AWSFargateProfile names this Cluster in spec.clusterName' },
     ],
     [
-      'is True if the only profile is Ready',
-      [isReady('web')],
-      { status: 'True', reason: 'Ready', message: '1 of 1 AWSFargateProfile is Ready' },
-    ],
-    [
       'is True if all profiles are Ready',
       [isReady('a'), isReady('b'), isReady('c')],
       { status: 'True', reason: 'Ready', message: '3 of 3 AWSFargateProfiles are Ready' },
-    ],
-    [
-      'is False if a profile is not Ready, and says why',
-      [isReady('a'), notReady('web')],
-      {
-        status: 'False',
-        reason: 'NotReady',
-        message:
-          '* 1 of 2 AWSFargateProfiles are Ready\n* AWSFargateProfile web: EKS is creating Fargate profile "default_web"',
-      },
     ],
     [
       'is Unknown if profiles are Unknown and none is not Ready',
@@ -124,11 +109,6 @@ describe('a Cluster with the gate FargateProfilesReady', () => {
   const current = { type: FARGATE_PROFILES_READY, status: 'True', reason: 'Ready', lastTransitionTime: BEFORE };
   const message = '1 of 1 AWSFargateProfile is Ready';
 
-  it('is not written again if nothing changed', () => {
-    const cluster = clusterWith({ conditions: [{ ...current, message }] });
-    expect(action({ cluster, profiles: [isReady('web')] })).to.deep.equal({ kind: 'none' });
-  });
-
   it('keeps the time of the last transition if only the message changed', () => {
     const cluster = clusterWith({ conditions: [{ ...current, message: '2 of 2 AWSFargateProfiles are Ready' }] });
     const condition = { ...current, message };
@@ -139,11 +119,6 @@ describe('a Cluster with the gate FargateProfilesReady', () => {
     const cluster = clusterWith({ conditions: [{ ...current, message }] });
     const set = action({ cluster, profiles: [notReady('web')] });
     expect(set).to.have.nested.property('condition.lastTransitionTime', NOW);
-  });
-
-  it('loses the condition when its spec does not list the gate any more', () => {
-    const cluster = clusterWith({ spec: { availabilityGates: undefined }, conditions: [{ ...current, message }] });
-    expect(action({ cluster })).to.deep.equal({ kind: 'remove' });
   });
 });
 

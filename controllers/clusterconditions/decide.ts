@@ -9,7 +9,6 @@ import { toPrintableLine } from '../../pkg/env/printable.ts';
 /** The version in whose `status.conditions` Cluster API looks for the conditions of `spec.availabilityGates`. */
 const VERSION_WITH_CONDITIONS = `${CLUSTER_GROUP}/v1beta2`;
 
-/** The facts on which one reconcile of a Cluster decides. */
 export interface ClusterInputs {
   readonly cluster: KubeObject;
   /** Sorted by name. */
@@ -21,7 +20,10 @@ export interface ClusterInputs {
 
 export type Action =
   | { readonly kind: 'none' }
-  | { readonly kind: 'set'; readonly condition: ClusterCondition }
+  | {
+      readonly kind: 'set';
+      readonly condition: ConditionValue & { readonly type: string; readonly lastTransitionTime: string };
+    }
   | { readonly kind: 'remove' };
 
 const NONE: Action = { kind: 'none' };
@@ -34,7 +36,7 @@ export function decide({ cluster, profiles, watchFilter, timestamp }: ClusterInp
   if (cluster.apiVersion !== VERSION_WITH_CONDITIONS || !isSelected(cluster, watchFilter) || isPaused(cluster))
     return NONE;
   const current = findCondition(cluster, FARGATE_PROFILES_READY);
-  if (!hasAvailabilityGate(cluster, FARGATE_PROFILES_READY)) return current === undefined ? NONE : { kind: 'remove' };
+  if (!hasAvailabilityGate(cluster)) return current === undefined ? NONE : { kind: 'remove' };
   const wanted = summarizeProfiles(profiles);
   if (isSame(current, wanted)) return NONE;
   const since = textAt(current, 'lastTransitionTime');
@@ -53,29 +55,22 @@ const isSame = (current: unknown, { status, reason, message }: ConditionValue): 
   fieldAt(current, 'reason') === reason &&
   fieldAt(current, 'message') === message;
 
-/** The type of the condition that this controller sets on Clusters. Users write it into spec.availabilityGates. */
+/** The type of the condition. Users write it into spec.availabilityGates. */
 export const FARGATE_PROFILES_READY = 'FargateProfilesReady';
 
 /** The condition is written only if one of these fields differs. */
-export interface ConditionValue {
+interface ConditionValue {
   readonly status: ConditionStatus;
   readonly reason: string;
   readonly message: string;
 }
 
-export interface ClusterCondition extends ConditionValue {
-  readonly type: string;
-  readonly lastTransitionTime: string;
-}
-
 /** The condition with its fields unchecked. */
-export function findCondition({ status }: KubeObject, type: string): UnknownRecord | undefined {
-  return itemsAt(status, 'conditions').find((each) => each['type'] === type);
-}
+export const findCondition = ({ status }: KubeObject, type: string): UnknownRecord | undefined =>
+  itemsAt(status, 'conditions').find((each) => each['type'] === type);
 
-function hasAvailabilityGate({ spec }: KubeObject, type: string): boolean {
-  return itemsAt(spec, 'availabilityGates').some((gate) => textAt(gate, 'conditionType') === type);
-}
+const hasAvailabilityGate = ({ spec }: KubeObject): boolean =>
+  itemsAt(spec, 'availabilityGates').some((gate) => textAt(gate, 'conditionType') === FARGATE_PROFILES_READY);
 
 function itemsAt(value: unknown, field: string): readonly UnknownRecord[] {
   const items = fieldAt(value, field);
@@ -87,16 +82,15 @@ const MAX_NAMED = 3;
 /** The maximum length of the message about one AWSFargateProfile, in UTF-16 code units. */
 const MAX_TEXT = 200;
 
-/**
- * Has the form in which Cluster API summarizes Machines. The same profiles in the same order give the same condition.
- */
+/** In the form in which Cluster API summarizes Machines. Equal profiles in the same order give equal conditions. */
 export function summarizeProfiles(profiles: readonly KubeObject[]): ConditionValue {
   if (profiles.length === 0)
     return { status: 'True', reason: 'NoProfiles', message: `No ${KIND} names this Cluster in spec.clusterName` };
   const withStatus = (status: string): readonly KubeObject[] => profiles.filter((each) => readyStatus(each) === status);
   const [notReady, unknown] = [withStatus('False'), withStatus('Unknown')];
   const others = [...notReady, ...unknown];
-  const count = countReady(profiles.length - others.length, profiles.length);
+  const all = profiles.length;
+  const count = `${all - others.length} of ${all} ${nounFor(all)} ${all === 1 ? 'is' : 'are'} Ready`;
   if (others.length === 0) return { status: 'True', reason: 'Ready', message: count };
   const rest = others.length - MAX_NAMED;
   const lines = [
@@ -108,10 +102,6 @@ export function summarizeProfiles(profiles: readonly KubeObject[]): ConditionVal
   return notReady.length > 0
     ? { status: 'False', reason: 'NotReady', message }
     : { status: 'Unknown', reason: 'ReadyUnknown', message };
-}
-
-function countReady(ready: number, all: number): string {
-  return `${ready} of ${all} ${nounFor(all)} ${all === 1 ? 'is' : 'are'} Ready`;
 }
 
 const nounFor = (count: number): string => (count === 1 ? KIND : `${KIND}s`);

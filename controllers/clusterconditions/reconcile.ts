@@ -4,14 +4,14 @@ import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyText, keyOf } from '../../pkg/kube/object-key.ts';
+import { keyText } from '../../pkg/kube/object-key.ts';
 import { NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import { BY_CLUSTER } from '../shared/caches.ts';
-import { FARGATE_PROFILES_READY, findCondition, decide, type Action, type ClusterCondition } from './decide.ts';
+import { FARGATE_PROFILES_READY, decide, findCondition, type Action } from './decide.ts';
 import { DONE, LEASE_EXPIRED, after, backOff } from '../shared/requeue.ts';
 
 /** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */
@@ -78,14 +78,25 @@ export class ClusterConditionReconciler {
   ): Promise<Requeue> {
     const { client, clusters, clock } = this.options;
     const condition = action.kind === 'set' ? action.condition : undefined;
-    const written = await writeCondition(client, cluster, condition, signal);
+    const { apiVersion, kind, metadata } = cluster;
+    // The conditions are a list with the key `type`. A server-side apply changes only this element and needs no
+    // resourceVersion, so it never conflicts with Cluster API's core. The API server removes the element only if no
+    // other field manager has set it, and rejects the write by the uid if a new Cluster has the same name.
+    const configuration = {
+      apiVersion,
+      kind,
+      metadata: { ...key, uid: metadata.uid },
+      ...(condition !== undefined && { status: { conditions: [condition] } }),
+    };
+    const options = { subresource: 'status', fieldManager: FIELD_MANAGER, signal } as const;
+    const written = await client.apply(CLUSTERS, key, configuration, options);
     this.notBefore.set(keyText(key), clock.monotonic() + MIN_INTERVAL);
     clusters.replaceWith(written);
     if (condition !== undefined) {
       logger.info('Set the condition of a Cluster', { type: condition.type, status: condition.status });
       this.coOwned.delete(keyText(key));
     } else if (findCondition(written, FARGATE_PROFILES_READY) !== undefined) {
-      this.coOwned.set(keyText(key), cluster.metadata.uid);
+      this.coOwned.set(keyText(key), metadata.uid);
     } else logger.info('Removed the condition of a Cluster', { type: FARGATE_PROFILES_READY });
     return DONE;
   }
@@ -117,31 +128,6 @@ export class ClusterConditionReconciler {
   }
 }
 
-export const FIELD_MANAGER = 'capaf-cluster-conditions';
+const FIELD_MANAGER = 'capaf-cluster-conditions';
 
 const CLUSTERS: Resource = { group: CLUSTER_GROUP, version: 'v1beta2', plural: CLUSTER_PLURAL };
-
-/**
- * Writes the condition, or removes it if it is undefined.
- *
- * The conditions are a list with the key `type`. A server-side apply changes only this element and needs no
- * resourceVersion, so it never conflicts with Cluster API's core. The API server removes the element only if no other
- * field manager has set it, and rejects the write by the uid if a new Cluster has the same name.
- */
-async function writeCondition(
-  client: Pick<KubeClient, 'apply'>,
-  cluster: KubeObject,
-  condition: ClusterCondition | undefined,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  const { apiVersion, kind } = cluster;
-  const { namespace, name, uid } = cluster.metadata;
-  const configuration = {
-    apiVersion,
-    kind,
-    metadata: { namespace, name, uid },
-    ...(condition !== undefined && { status: { conditions: [condition] } }),
-  };
-  const options = { subresource: 'status', fieldManager: FIELD_MANAGER, signal } as const;
-  return client.apply(CLUSTERS, keyOf(cluster), configuration, options);
-}

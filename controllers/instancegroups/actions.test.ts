@@ -48,12 +48,6 @@ function newFixture() {
 type Fixture = ReturnType<typeof newFixture>;
 
 describe('the deletion of the AWSFargateProfile of an InstanceGroup', () => {
-  it('takes place if both are as the caches have them', async () => {
-    const fixture = newFixture();
-    await fixture.deleteProfile();
-    expect(fixture.isProfileDeleted()).to.equal(true);
-  });
-
   const annotate = (key: string) => (fixture: Fixture) =>
     fixture.storage.mergePatch(KIND, keyOf(fixture.group), { metadata: { annotations: { [key]: '' } } });
   const changes: readonly (readonly [what: string, change: (fixture: Fixture) => unknown])[] = [

@@ -34,18 +34,14 @@ export function instanceGroupController(options: InstanceGroupControllerOptions)
   readonly controller: Runnable;
   readonly cache: Runnable;
 } {
-  const { client, caches, namespace, watchFilter, metrics, clock, random, logger } = options;
+  const { client, caches, watchFilter, metrics, clock, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
   const groups = new Store({ name: `${INSTANCE_GROUP_PLURAL}.${INSTANCE_GROUP_GROUP}`, logger });
   const kind = { group: INSTANCE_GROUP_GROUP, plural: INSTANCE_GROUP_PLURAL, versions: [INSTANCE_GROUP_VERSION] };
   const cache = new Reflector({
-    client,
+    ...options,
     store: groups,
     resolve: (signal) => findServed(client, kind, signal),
-    clock,
-    random,
-    logger,
-    ...(namespace !== undefined && { namespace }),
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
   groups.onChange(({ object }) => queue.add(keyOf(object)));
@@ -66,14 +62,12 @@ export function instanceGroupController(options: InstanceGroupControllerOptions)
   });
   return {
     controller: new Controller({
+      ...options,
       name: NAME,
       object: { group: INSTANCE_GROUP_GROUP, kind: INSTANCE_GROUP_KIND },
       concurrency: CONCURRENCY,
       queue,
       reconcile,
-      clock,
-      random,
-      logger,
       metrics: metrics.controller(NAME),
     }),
     cache,

@@ -25,9 +25,7 @@ export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
-  /**
-   * Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore from a backup.
-   */
+  /** Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore. */
   | { readonly kind: 'claimProfile'; readonly profile: KubeObject }
   | { readonly kind: 'updateProfile'; readonly profile: KubeObject; readonly patch: UnknownRecord }
   | { readonly kind: 'deleteProfile'; readonly profile: KubeObject }
@@ -42,10 +40,7 @@ export interface Decision {
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
-  /**
-   * The watch filter of this manager, if the AWSFargateProfile lacks this label: another manager reconciles it, and no
-   * watch reports its changes here.
-   */
+  /** The watch filter of this manager, if the AWSFargateProfile has another: no watch reports its changes here. */
   readonly otherThan?: string;
 }
 
@@ -219,8 +214,5 @@ export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean 
  * goes before the AWSFargateProfile is deleted.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/**
- * Of an object deleted with `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner
- * references of the dependent objects.
- */
+/** After `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner references. */
 const ORPHAN_FINALIZER = 'orphan';

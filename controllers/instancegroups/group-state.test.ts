@@ -10,42 +10,12 @@ const condition = (type: string, status: Condition['status'], message = ''): Con
   message,
   lastTransitionTime: '2026-11-21T03:00:00Z',
 });
-const withConditions = (
-  conditions: readonly Condition[],
-  status: AWSFargateProfileStatus = {},
-  metadata: Partial<AWSFargateProfile['metadata']> = {},
-): AWSFargateProfile =>
-  anObject({ metadata: { generation: 2, ...metadata }, status: { observedGeneration: 2, conditions, ...status } });
-const deleted = { deletionTimestamp: '2026-11-21T03:00:00Z' };
-const stalled = condition('Stalled', 'True', 'You must act.');
+const withConditions = (conditions: readonly Condition[], status: AWSFargateProfileStatus = {}): AWSFargateProfile =>
+  anObject({ metadata: { generation: 2 }, status: { observedGeneration: 2, conditions, ...status } });
 
 describe('mirroredState', () => {
   const cases: readonly (readonly [given: string, profile: AWSFargateProfile, state: string, message: string])[] = [
     ['has no condition', withConditions([]), 'InitCreate', 'See AWSFargateProfile team-a/web'],
-    [
-      'waits and has no profile in EKS',
-      withConditions([condition('Ready', 'False', 'It waits.')]),
-      'InitCreate',
-      'AWSFargateProfile team-a/web: It waits.',
-    ],
-    [
-      'has a profile that EKS is creating',
-      withConditions([condition('Ready', 'False', 'EKS creates.')], { profileStatus: 'CREATING' }),
-      'ReconcileModifying',
-      'AWSFargateProfile team-a/web: EKS creates.',
-    ],
-    [
-      'is Ready',
-      withConditions([condition('Ready', 'True', 'It is ACTIVE')]),
-      'Ready',
-      'AWSFargateProfile team-a/web: It is ACTIVE',
-    ],
-    [
-      'is Ready and has a problem',
-      withConditions([condition('Ready', 'True', 'It is ACTIVE'), stalled]),
-      'Ready',
-      'AWSFargateProfile team-a/web: You must act.',
-    ],
     [
       'was Ready before its spec changed',
       withConditions([condition('Ready', 'True')], { observedGeneration: 1 }),
@@ -53,28 +23,10 @@ describe('mirroredState', () => {
       'See AWSFargateProfile team-a/web',
     ],
     [
-      'is stalled',
-      withConditions([condition('Ready', 'False'), stalled], { profileStatus: 'CREATING' }),
-      'Error',
-      'AWSFargateProfile team-a/web: You must act.',
-    ],
-    [
       'is not known while AWS does not answer',
       withConditions([condition('Ready', 'Unknown', 'No answer.')], { profileStatus: 'ACTIVE' }),
       'Init',
       'AWSFargateProfile team-a/web: No answer.',
-    ],
-    [
-      'is being deleted',
-      withConditions([condition('Ready', 'False', 'EKS deletes.')], {}, deleted),
-      'Deleting',
-      'AWSFargateProfile team-a/web: EKS deletes.',
-    ],
-    [
-      'cannot be deleted',
-      withConditions([condition('Ready', 'False'), stalled], {}, deleted),
-      'Error',
-      'AWSFargateProfile team-a/web: You must act.',
     ],
   ];
   for (const [given, profile, state, message] of cases)

@@ -81,10 +81,7 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /**
-   * Why no AWSFargateProfile may be written: it would lose fields under the CRD of another provider, or CAPA reconciles
-   * it.
-   */
+  /** Why no AWSFargateProfile may be written: it would lose fields under a foreign CRD, or CAPA reconciles it. */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -116,10 +113,7 @@ export class InstanceGroupReconciler {
     return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
   }
 
-  /**
-   * The watch filter may hide an AWSFargateProfile, for example if the InstanceGroup has got the label of another
-   * manager.
-   */
+  /** The watch filter may hide it, for example if the InstanceGroup has got the label of another manager. */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
     if (watchFilter === undefined || !isReconciled(group)) return {};

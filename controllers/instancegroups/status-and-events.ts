@@ -24,15 +24,10 @@ export interface GroupReporterOptions {
 /** Repeats the event about a lasting error; the API server keeps an event for an hour. */
 const REPEAT_EVENT: Ms = 25 * 60_000;
 
-interface ReportedError {
-  readonly message: string;
-  readonly at: Ms;
-}
-
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
   /** For each key of an InstanceGroup with an error: the message of the last event about this error, and its time. */
-  private readonly reported = new Map<string, ReportedError>();
+  private readonly reported = new Map<string, { readonly message: string; readonly at: Ms }>();
   /** The CRD of keiko does not have `status.message`. */
   private isMessageDropped = false;
 
@@ -51,14 +46,14 @@ export class GroupReporter {
     // Comes before the status, because a write that the API server refuses ends this function.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
+    if (state.state === before || (state.state !== 'Ready' && state.state !== 'Deleting')) return;
+    const { recorder } = this.options;
+    if (state.state === 'Ready' && !state.isProblem) recorder.record(group, 'Normal', 'Ready', state.message);
     const role = keptRoleOf(profile);
-    if (state.state === 'Ready' && before !== 'Ready') {
-      if (!state.isProblem) this.options.recorder.record(group, 'Normal', 'Ready', state.message);
-      if (role !== undefined)
-        this.recordKeptRole(group, `${describeKeptRole(role)} when no Fargate profile uses it any more`);
-    }
-    if (state.state === 'Deleting' && before !== 'Deleting' && role !== undefined)
-      this.recordKeptRole(group, `${describeKeptRole(role)} unless another Fargate profile uses it`);
+    const when =
+      state.state === 'Ready' ? 'when no Fargate profile uses it any more' : 'unless another Fargate profile uses it';
+    const message = `IAM role ${role} existed before. The controller uses it, and does not change or delete it. Delete it ${when}`;
+    if (role !== undefined) recorder.record(group, 'Normal', 'RoleKept', message);
   }
 
   forget(key: ObjectKey): void {
@@ -68,12 +63,9 @@ export class GroupReporter {
   private async writeStatus(group: KubeObject, { state, message }: GroupState, signal: AbortSignal): Promise<void> {
     const { client, groups } = this.options;
     const before = { currentState: currentStateOf(group), message: textAt(group['status'], 'message') };
-    const after = { currentState: state, message };
-    const isStateSame = before.currentState === state;
-    if (isStateSame && (this.isMessageDropped || before.message === message)) return;
-    const status = diffMergePatch(before, after);
-    const { resourceVersion } = group.metadata;
-    const patch = { metadata: { resourceVersion }, status };
+    if (before.currentState === state && (this.isMessageDropped || before.message === message)) return;
+    const status = diffMergePatch(before, { currentState: state, message });
+    const patch = { metadata: { resourceVersion: group.metadata.resourceVersion }, status };
     const written = await client.mergePatch(INSTANCE_GROUPS, keyOf(group), patch, { subresource: 'status', signal });
     this.isMessageDropped = textAt(written['status'], 'message') === undefined;
     groups.replaceWith(written);
@@ -85,21 +77,14 @@ export class GroupReporter {
     { logger }: ReconcileContext,
   ): void {
     const { clock, recorder } = this.options;
+    if (!isProblem) return this.forget(keyOf(group));
     const key = keyText(keyOf(group));
-    if (!isProblem) {
-      this.reported.delete(key);
-      return;
-    }
     const last = this.reported.get(key);
     const now = clock.monotonic();
     if (last?.message === message && now - last.at < REPEAT_EVENT) return;
     this.reported.set(key, { message, at: now });
     logger.warn('An InstanceGroup has an error', { reason, problem: message });
     recorder.record(group, 'Warning', reason, message);
-  }
-
-  private recordKeptRole(group: KubeObject, message: string): void {
-    this.options.recorder.record(group, 'Normal', 'RoleKept', message);
   }
 }
 
@@ -109,6 +94,3 @@ function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string 
   const { spec, status = {} } = profile.decoded.right;
   return spec.roleARN === undefined && status.role?.managed === false ? status.role.name : undefined;
 }
-
-const describeKeptRole = (role: string): string =>
-  `IAM role ${role} existed before. The controller uses it, and does not change or delete it. Delete it`;
