@@ -27,7 +27,7 @@ import type { Random } from '../../pkg/env/random.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
-import { type ReflectorOptions, Reflector } from '../../pkg/kube/cache/reflector.ts';
+import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import { type IndexFunc, Store } from '../../pkg/kube/cache/store.ts';
 import { type Decoded, type TypedStoreReader, TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
@@ -86,13 +86,15 @@ export interface Caches {
 }
 
 export function newCaches(options: CachesOptions): Caches {
-  const { client } = options;
-  const profiles = newStore(options, `${PLURAL}.${GROUP}`, {
+  const { client, logger, watchFilter } = options;
+  const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
+    new Store({ name, logger, indexes });
+  const profiles = newStore(`${PLURAL}.${GROUP}`, {
     ...PROFILE_INDEXES,
     [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
   });
-  const clusters = newStore(options, `${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
-  const controlPlanes = newStore(options, `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
+  const clusters = newStore(`${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
+  const controlPlanes = newStore(`${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
     [BY_OWNER]: ownersOf,
     [BY_EKS_CLUSTER]: eksClusterOfControlPlane,
   });
@@ -103,28 +105,33 @@ export function newCaches(options: CachesOptions): Caches {
     findServed(client, { group, plural, versions }, signal);
   const findControlPlanes = served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]);
   const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
-  const filter = options.watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${options.watchFilter}` };
+  const profileReflector = new Reflector({
+    ...options,
+    store: profiles,
+    resolve: served(GROUP, PLURAL, [VERSION]),
+    ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
+  });
+  // The controllers start only after this cache has listed its objects.
+  profileReflector.started = (signal) => profiles.whenSynced(signal);
   return {
     profiles,
     clusters,
     controlPlanes,
     typed,
-    hasAllProfiles: options.namespace === undefined && options.watchFilter === undefined,
+    hasAllProfiles: options.namespace === undefined && watchFilter === undefined,
     clusterResource: () => clusterResource,
     controlPlaneResource: () => controlPlaneResource,
     runnables: [
-      cache({ ...options, store: profiles, resolve: served(GROUP, PLURAL, [VERSION]), isNeeded: true, ...filter }),
-      cache({
+      profileReflector,
+      new Reflector({
         ...options,
         store: clusters,
         resolve: async (signal) => (clusterResource = await findClusters(signal)),
-        isNeeded: false,
       }),
-      cache({
+      new Reflector({
         ...options,
         store: controlPlanes,
         resolve: async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
-        isNeeded: false,
       }),
     ],
   };
@@ -146,29 +153,6 @@ const decodeNamedControlPlane = (object: KubeObject): Decoded<AWSManagedControlP
     const { name, namespace } = decoded.metadata;
     return { ...decoded, eksClusterName: decoded.eksClusterName ?? defaultEksClusterName(name, namespace) };
   })(decodeAWSManagedControlPlane(object));
-
-function newStore({ logger }: CachesOptions, name: string, indexes: Readonly<Record<string, IndexFunc>>): Store {
-  return new Store({ name, logger, indexes });
-}
-
-interface CacheOptions extends ReflectorOptions {
-  /** The controllers start only after this cache has listed its objects. */
-  readonly isNeeded: boolean;
-}
-
-function cache({ isNeeded, ...options }: CacheOptions): Runnable {
-  const reflector = new Reflector(options);
-  if (!isNeeded) return reflector;
-  return {
-    name: reflector.name,
-    needsLeadership: reflector.needsLeadership,
-    run: (signal) => reflector.run(signal),
-    started: (signal) => options.store.whenSynced(signal),
-    currentProblem: () => reflector.currentProblem(),
-    outage: () => reflector.outage(),
-    outdatedFor: () => reflector.outdatedFor(),
-  };
-}
 
 interface NamingCluster {
   readonly metadata: { readonly namespace?: string };
@@ -226,9 +210,7 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
   return eksCluster === undefined ? undefined : { index: BY_EKS_CLUSTER, value: eksCluster };
 }
 
-/**
- * Where the cache finds the AWSFargateProfiles of the same EKS cluster, whether they name a Cluster or an EKS cluster.
- */
+/** Those of the same EKS cluster, whether they name a Cluster or an EKS cluster. */
 export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[] {
   const byClusterName = clusterOf(object);
   const values = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);

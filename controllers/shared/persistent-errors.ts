@@ -16,9 +16,7 @@ const CONFLICT: ApiRejection = {
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
-/**
- * Records for each object since when all attempts have failed. Users need not know about errors that end in seconds.
- */
+/** Since when all attempts for an object have failed. Users need not know about errors that end in seconds. */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly since = new Map<string, Ms>();

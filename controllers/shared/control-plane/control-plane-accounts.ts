@@ -8,10 +8,7 @@ import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 /** One entry, of less than 200 bytes, for each namespace and identity. */
 const MAX_KNOWN = 1_000;
 
-/**
- * An AWSManagedControlPlane does not contain its account. So AWS STS is asked with the credentials of its identity,
- * which must allow its namespace.
- */
+/** A control plane does not contain its account, so AWS STS is asked with the credentials of its identity. */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
   private readonly known = new Lru<AccountId>({ maxEntries: MAX_KNOWN });
@@ -24,10 +21,7 @@ export class ControlPlaneAccounts {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
-  /**
-   * Credentials and their accounts are cached elsewhere too, so only new credentials cost a call to AWS. Without
-   * credentials, the cached account stays.
-   */
+  /** Only new credentials cost a call to AWS. Without credentials, the cached account stays. */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;
     if (region === undefined) return;

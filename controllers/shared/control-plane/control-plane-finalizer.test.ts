@@ -3,11 +3,10 @@ import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { isConflict } from '../../../pkg/kube/errors.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
-import { type FakeKind, FakeApiServer, json, text } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { type FakeKind, FakeApiServer, json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer, hasControlPlaneFinalizer } from './control-plane-finalizer.ts';
+import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from './control-plane-finalizer.ts';
 
 const KIND: FakeKind = {
   group: 'controlplane.cluster.x-k8s.io',
@@ -44,7 +43,6 @@ describe('ControlPlaneFinalizer', () => {
   const finalizers = (): readonly string[] => server.storage.get(KIND, KEY)?.metadata.finalizers ?? [];
   const touch = (): KubeObject =>
     server.storage.mergePatch(KIND, KEY, { metadata: { labels: { at: server.storage.newest.toString() } } });
-  const unused = async (): Promise<boolean> => true;
   const methods = (): readonly string[] => server.requests.map(({ method }) => method);
 
   describe('add', () => {
@@ -166,37 +164,6 @@ describe('ControlPlaneFinalizer', () => {
       expect(await confirmation).to.deep.equal({ kind: 'present' });
       expect(finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
       expect(methods()).to.deep.equal(['PATCH', 'GET', 'PATCH']);
-    });
-  });
-
-  describe('removeIf', () => {
-    it('keeps the finalizer that a profile needs', async () => {
-      await finalizer.removeIf(put([CONTROL_PLANE_FINALIZER]), async () => false, signal);
-      expect(methods()).to.deep.equal([]);
-    });
-
-    it('removes the control plane finalizer and no other', async () => {
-      await finalizer.removeIf(put([CONTROL_PLANE_FINALIZER, OTHER_FINALIZER]), unused, signal);
-      expect(finalizers()).to.deep.equal([OTHER_FINALIZER]);
-    });
-
-    it('writes nothing when the control plane does not have the finalizer', async () => {
-      await finalizer.removeIf(put([OTHER_FINALIZER]), unused, signal);
-      expect(methods()).to.deep.equal([]);
-    });
-
-    it('throws a conflict when the control plane has changed since it was read', async () => {
-      const read = put([CONTROL_PLANE_FINALIZER]);
-      touch();
-      const error = await finalizer.removeIf(read, unused, signal).catch((thrown: unknown) => thrown);
-      expect(isConflict(error)).to.equal(true);
-      expect(hasControlPlaneFinalizer(server.storage.get(KIND, KEY) ?? read)).to.equal(true);
-    });
-
-    it('throws other errors of the API server', async () => {
-      const read = put([CONTROL_PLANE_FINALIZER]);
-      server.intercept = () => text(503, 'unavailable');
-      expect(await finalizer.removeIf(read, unused, signal).catch(() => 'thrown')).to.equal('thrown');
     });
   });
 });

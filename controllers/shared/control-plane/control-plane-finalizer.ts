@@ -30,33 +30,28 @@ export type FinalizerResult =
 export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
   metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) ?? false;
 
+interface ControlPlaneFinalizerOptions {
+  readonly client: KubeClient;
+  readonly controlPlanes: Store;
+  /** `undefined` while the API server does not serve control planes. */
+  readonly resource: () => Resource | undefined;
+}
+
 /** Each patch contains the resourceVersion that was read, so that a change by another client gives a conflict. */
 export class ControlPlaneFinalizer {
-  private readonly client: KubeClient;
-  private readonly controlPlanes: Store;
-  private readonly resource: () => Resource | undefined;
+  private readonly options: ControlPlaneFinalizerOptions;
   /** By control plane. AWSFargateProfiles that are created at the same time share one request. */
   private readonly additions = new SingleFlight<FinalizerResult>();
-  /**
-   * By control plane: the removal first lists the AWSFargateProfiles. Without the lock, a new one could rely on the
-   * finalizer between the list and the removal.
-   */
+  /** By control plane. A new AWSFargateProfile must not rely on the finalizer between the list and the removal. */
   private readonly locks = new KeyedMutex();
 
-  constructor(options: {
-    readonly client: KubeClient;
-    readonly controlPlanes: Store;
-    /** `undefined` while the API server does not serve control planes. */
-    readonly resource: () => Resource | undefined;
-  }) {
-    this.client = options.client;
-    this.controlPlanes = options.controlPlanes;
-    this.resource = options.resource;
+  constructor(options: ControlPlaneFinalizerOptions) {
+    this.options = options;
   }
 
   /** Unless the cache or the API server shows that the control plane has it. */
   async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
-    const cached = this.controlPlanes.lookup(key);
+    const cached = this.options.controlPlanes.lookup(key);
     return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
       ? { kind: 'present' }
       : this.confirm(key, signal);
@@ -77,13 +72,13 @@ export class ControlPlaneFinalizer {
   }
 
   private async addToLiveObject(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
-    const resource = this.resource();
+    const resource = this.options.resource();
     if (resource === undefined)
       return { kind: 'rejected', reason: `the controller cannot read ${CONTROL_PLANE_KIND} objects` };
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       try {
         // An outdated list of finalizers in the patch would remove the finalizers of other controllers.
-        const object = await this.client.get(resource, key, { signal });
+        const object = await this.options.client.get(resource, key, { signal });
         if (object === undefined || isDeleting(object)) return { kind: 'controlPlaneDeleting' };
         if (hasControlPlaneFinalizer(object)) return { kind: 'present' };
         const finalizers = [...(object.metadata.finalizers ?? []), CONTROL_PLANE_FINALIZER];
@@ -105,7 +100,7 @@ export class ControlPlaneFinalizer {
    * Throws a conflict if another client has changed the control plane since `object` was read.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-    const resource = this.resource();
+    const resource = this.options.resource();
     if (resource === undefined || !hasControlPlaneFinalizer(object)) return;
     await this.locks.run(keyText(keyOf(object)), signal, async () => {
       if (!(await isUnused())) return;
@@ -120,8 +115,7 @@ export class ControlPlaneFinalizer {
     finalizers: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { resourceVersion } = object.metadata;
-    const patch = { metadata: { resourceVersion, finalizers } };
-    await this.client.mergePatch(resource, keyOf(object), patch, { signal });
+    const patch = { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } };
+    await this.options.client.mergePatch(resource, keyOf(object), patch, { signal });
   }
 }

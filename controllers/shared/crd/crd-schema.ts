@@ -34,10 +34,7 @@ export function compareSchema(crd: KubeObject): SchemaComparison {
     : { kind: 'foreign', provider: crd.metadata.labels?.[PROVIDER_LABEL], missing };
 }
 
-/**
- * The paths, such as `spec.deletionPolicy`, of all fields directly in spec and status that the CRD `other` lacks. The
- * API server drops them from an object that is written under it.
- */
+/** The paths of all fields directly in spec and status, such as `spec.roleARN`, that the CRD `other` lacks. */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
   return ['spec', 'status'].flatMap((part) => {
@@ -47,10 +44,7 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
   });
 }
 
-/**
- * The {@link REQUIRED_FIELDS} of status, such as `createRequestedAt`, that the API server has dropped from a write of
- * `sent`.
- */
+/** The {@link REQUIRED_FIELDS} of status that the API server has dropped from a write of `sent`. */
 export function droppedStatusFields(
   sent: Readonly<Record<string, unknown>>,
   stored: Readonly<Record<string, unknown>>,
@@ -74,9 +68,7 @@ function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolea
   return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
 }
 
-/**
- * CAPA's webhooks for AWSFargateProfiles, which its controller answers only while its feature gate EKSFargate is on.
- */
+/** CAPA's webhooks for AWSFargateProfiles, which it answers only while its feature gate EKSFargate is on. */
 export const CAPA_WEBHOOKS: readonly string[] = ['default', 'validation'].map(
   (what) => `${what}.${KIND.toLowerCase()}.${GROUP}`,
 );

@@ -61,36 +61,26 @@ type ReadResult = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreada
 /** The installed CRD hides fields of AWSFargateProfiles, or CAPA reconciles them. */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
-/**
- * CAPA's releases contain a CRD of the same name, and clusterctl applies that of the provider that is installed or
- * upgraded last.
- */
+interface ServedSchemaOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: SchemaMetrics;
+}
+
+/** CAPA's releases contain a CRD of the same name; clusterctl applies that of the provider that it installs last. */
 export class ServedSchema {
-  private readonly client: KubeClient;
-  private readonly clock: Clock;
-  private readonly logger: Logger;
-  private readonly metrics: SchemaMetrics;
+  private readonly options: ServedSchemaOptions;
   private last: { readonly result: ReadResult; readonly at: Ms } | undefined;
   private foreignAt: Ms = Number.NEGATIVE_INFINITY;
   private readonly lookups = new SingleFlight<ReadResult>();
   private keeper: KeeperState | undefined;
 
-  constructor(options: {
-    readonly client: KubeClient;
-    readonly clock: Clock;
-    readonly logger: Logger;
-    readonly metrics: SchemaMetrics;
-  }) {
-    this.client = options.client;
-    this.clock = options.clock;
-    this.logger = options.logger;
-    this.metrics = options.metrics;
+  constructor(options: ServedSchemaOptions) {
+    this.options = options;
   }
 
-  /**
-   * `undefined`: nothing to do. After a change, the next check reads the CRD, which the keeper may have seen or
-   * changed.
-   */
+  /** `undefined`: nothing to do. After a change, the next check reads the CRD again. */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
       this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
@@ -102,9 +92,7 @@ export class ServedSchema {
     return this.withKeeper(this.newerThan(MAX_AGE_FOR_DELETION) ?? (await this.checkOnce(signal)));
   }
 
-  /**
-   * Checked at most {@link MAX_AGE} ago, or the last result if the request fails. Throws if no check has succeeded yet.
-   */
+  /** Checked at most {@link MAX_AGE} ago, or the last result if the request fails. Throws if there is none. */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
     if (known !== undefined) return this.withKeeper(known);
@@ -118,7 +106,7 @@ export class ServedSchema {
 
   /** False if a check of the last five minutes showed another CRD: cached objects may lack fields. */
   isSettled(): boolean {
-    return this.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
+    return this.options.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }
 
   private withKeeper(result: ReadResult): ServedSchemaState {
@@ -128,7 +116,9 @@ export class ServedSchema {
   }
 
   private newerThan(age: Ms): ReadResult | undefined {
-    return this.last !== undefined && this.clock.monotonic() - this.last.at < age ? this.last.result : undefined;
+    return this.last !== undefined && this.options.clock.monotonic() - this.last.at < age
+      ? this.last.result
+      : undefined;
   }
 
   private checkOnce(signal: AbortSignal): Promise<ReadResult> {
@@ -136,17 +126,18 @@ export class ServedSchema {
   }
 
   private async checkNow(signal: AbortSignal): Promise<ReadResult> {
-    const at = this.clock.monotonic();
+    const { clock } = this.options;
+    const at = clock.monotonic();
     const result = await this.read(signal);
     this.report(result);
     this.last = { result, at };
-    if (result.kind === 'foreign') this.foreignAt = this.clock.monotonic();
+    if (result.kind === 'foreign') this.foreignAt = clock.monotonic();
     return result;
   }
 
   private async read(signal: AbortSignal): Promise<ReadResult> {
     try {
-      const crd = await this.client.get(CRDS, OUR_CRD, { signal });
+      const crd = await this.options.client.get(CRDS, OUR_CRD, { signal });
       // Without a CRD, an aggregated API server serves AWSFargateProfiles, and no provider can replace the schema.
       return crd === undefined ? { kind: 'ours' } : compareSchema(crd);
     } catch (error) {
@@ -157,21 +148,21 @@ export class ServedSchema {
   }
 
   private report(result: ReadResult): void {
-    const [before, now] = [this.last?.result.kind ?? 'ours', result.kind];
-    if (now === before) return;
-    this.metrics.foreign(now === 'foreign');
+    const { logger, metrics } = this.options;
+    const now = result.kind;
+    if (now === (this.last?.result.kind ?? 'ours')) return;
+    metrics.foreign(now === 'foreign');
     const keys = { crd: OUR_CRD.name };
-    if (result.kind === 'foreign') {
-      const { provider, missing } = result;
-      this.logger.warn('AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS', {
+    if (result.kind === 'foreign')
+      logger.warn('AWSFargateProfiles are served with a foreign schema: nothing is changed in AWS', {
         ...keys,
-        provider,
-        missing: missing.join(', '),
+        provider: result.provider,
+        missing: result.missing.join(', '),
         remedy: FOREIGN_SCHEMA_REMEDY,
       });
-    } else if (result.kind === 'unreadable') {
-      this.logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: result.reason });
-    } else this.logger.info('AWSFargateProfiles are served with our schema again', keys);
+    else if (result.kind === 'unreadable')
+      logger.warn('The CRD cannot be read: nothing is deleted in AWS', { ...keys, error: result.reason });
+    else logger.info('AWSFargateProfiles are served with our schema again', keys);
   }
 }
 
