@@ -46,6 +46,7 @@ describe('decodeCluster', () => {
 
 describe('decodeAWSManagedControlPlane', () => {
   it('reads each field', () => {
+    const subnet = { id: 'placeholder', resourceID: 'subnet-1', isPublic: true, zone: 'a', tags: { c: 'd' } };
     const controlPlane = {
       metadata,
       spec: {
@@ -56,16 +57,7 @@ describe('decodeAWSManagedControlPlane', () => {
         additionalTags: { a: 'b' },
         network: {
           vpc: { id: 'vpc-1' },
-          subnets: [
-            {
-              id: 'placeholder',
-              resourceID: 'subnet-1',
-              isPublic: true,
-              availabilityZone: 'eu-central-1a',
-              tags: { c: 'd' },
-            },
-            { id: 'subnet-2', zoneType: 'local-zone' },
-          ],
+          subnets: [subnet, { id: 'subnet-2', zoneType: 'local-zone' }],
         },
       },
       status: { ready: true },
@@ -77,16 +69,7 @@ describe('decodeAWSManagedControlPlane', () => {
         region: 'eu-central-1',
         identityRef: { kind: 'AWSClusterRoleIdentity', name: 'shared' },
         additionalTags: { a: 'b' },
-        subnets: [
-          {
-            id: 'placeholder',
-            resourceID: 'subnet-1',
-            isPublic: true,
-            availabilityZone: 'eu-central-1a',
-            tags: { c: 'd' },
-          },
-          { id: 'subnet-2', zoneType: 'local-zone', isPublic: false, tags: {} },
-        ],
+        subnets: [subnet, { id: 'subnet-2', zoneType: 'local-zone', isPublic: false, tags: {} }],
         ready: true,
       }),
     );
@@ -110,20 +93,14 @@ describe('decodeIdentity', () => {
 
   const readable: readonly object[] = [
     identity('AWSClusterControllerIdentity'),
-    ...[
-      {},
-      { allowedNamespaces: null },
-      { allowedNamespaces: {} },
-      { allowedNamespaces: { list: null } },
-      { allowedNamespaces: { list: [] } },
-      { allowedNamespaces: { list: null, selector: {} } },
-      {
-        allowedNamespaces: {
-          list: ['a'],
-          selector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
-        },
+    identity('AWSClusterControllerIdentity', { allowedNamespaces: null }),
+    identity('AWSClusterControllerIdentity', { allowedNamespaces: { list: null, selector: {} } }),
+    identity('AWSClusterControllerIdentity', {
+      allowedNamespaces: {
+        list: ['a'],
+        selector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
       },
-    ].map((spec) => identity('AWSClusterControllerIdentity', spec)),
+    }),
     identity('AWSClusterStaticIdentity', { secretRef: 'keys' }),
     identity('AWSClusterRoleIdentity', {
       roleARN: 'arn:aws:iam::123456789012:role/x',

@@ -143,12 +143,16 @@ describe('decodeFargateGroup', () => {
     });
   });
 
+  const form = 'namespace, and labels if they matter, and no other field';
+  const selectors: readonly (readonly [selector: object, expected: string])[] = [
+    [{ labels: { app: 'x' } }, form],
+    [{ web: 'yes' }, form],
+    [{ one: null, two: null }, form],
+    [{ namespace: 'a', web: null }, form],
+    [{ namespace: null }, 'namespace with the name of a namespace'],
+    [{ namespace: 'a', labels: { app: 1 } }, 'labels that are a map of texts, each with a value'],
+  ];
   const cases: readonly (readonly [given: string, group: object, problem: string])[] = [
-    [
-      'no strategy',
-      withFargate({}, { strategy: undefined }),
-      'spec.strategy is missing: set spec.strategy.type to managed',
-    ],
     [
       'an empty strategy',
       withFargate({}, { strategy: {} }),
@@ -160,11 +164,6 @@ describe('decodeFargateGroup', () => {
       'spec.strategy.type: expected "managed", got "rollingUpdate"',
     ],
     [
-      'no part for the provisioner',
-      withFargate({}, { 'eks-fargate': undefined }),
-      'spec.eks-fargate is missing: set spec.eks-fargate with clusterName and selectors',
-    ],
-    [
       'an empty part for the provisioner',
       withFargate({}, { 'eks-fargate': {} }),
       'spec.eks-fargate.clusterName is missing: set spec.eks-fargate.clusterName to the name of a cluster in EKS; spec.eks-fargate.selectors is missing: set spec.eks-fargate.selectors to a list of selectors, each with a namespace',
@@ -174,36 +173,14 @@ describe('decodeFargateGroup', () => {
       withFargate({ clusterName: '' }),
       'spec.eks-fargate.clusterName: expected the name of a cluster in EKS, got ""',
     ],
-    [
-      'a selector without a namespace',
-      withFargate({ selectors: [{ namespace: 'a' }, { labels: { app: 'x' } }] }),
-      'spec.eks-fargate.selectors[1]: expected namespace, and labels if they matter, and no other field, got an object',
-    ],
-    [
-      'a selector with a key that has a value',
-      withFargate({ selectors: [{ web: 'yes' }] }),
-      'spec.eks-fargate.selectors[0]: expected namespace, and labels if they matter, and no other field, got an object',
-    ],
-    [
-      'a selector with two keys',
-      withFargate({ selectors: [{ one: null, two: null }] }),
-      'spec.eks-fargate.selectors[0]: expected namespace, and labels if they matter, and no other field, got an object',
-    ],
-    [
-      'a selector with a namespace and another key',
-      withFargate({ selectors: [{ namespace: 'a', web: null }] }),
-      'spec.eks-fargate.selectors[0]: expected namespace, and labels if they matter, and no other field, got an object',
-    ],
-    [
-      'a selector with an empty namespace',
-      withFargate({ selectors: [{ namespace: null }] }),
-      'spec.eks-fargate.selectors[0]: expected namespace with the name of a namespace, got an object',
-    ],
-    [
-      'a label that is no text',
-      withFargate({ selectors: [{ namespace: 'a', labels: { app: 1 } }] }),
-      'spec.eks-fargate.selectors[0]: expected labels that are a map of texts, each with a value, got an object',
-    ],
+    ...selectors.map(
+      ([selector, expected]) =>
+        [
+          `the selector ${JSON.stringify(selector)}`,
+          withFargate({ selectors: [{ namespace: 'a' }, selector] }),
+          `spec.eks-fargate.selectors[1]: expected ${expected}, got an object`,
+        ] as const,
+    ),
     ['a tag that is no text', withFargate({ tags: { cost: 7 } }), 'spec.eks-fargate.tags.cost: expected string, got 7'],
     [
       'a tag in a list that is no text',

@@ -2,22 +2,8 @@ import { textAt, fieldAt, isRecord, type UnknownRecord } from '../record.ts';
 import { getOrElse, tryCatch } from 'fp-ts/lib/Option.js';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleArn } from '../names.ts';
-import {
-  anything,
-  list,
-  listOr,
-  map,
-  nullable,
-  object,
-  optional,
-  optionalText,
-  refine,
-  string,
-  text,
-  view,
-} from '../schema/field.ts';
-import type { Field } from '../schema/field.ts';
-import { decode, type DecodeProblem } from '../schema/problem.ts';
+import * as s from '../schema/field.ts';
+import { decode } from '../schema/problem.ts';
 
 // The kind InstanceGroup of keiko, with only the fields that its provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md
@@ -99,7 +85,7 @@ const canonical = (value: unknown): string =>
 /** The only value of spec.strategy.type that keiko allows for the provisioner `eks-fargate`. */
 const STRATEGY = 'managed';
 
-const Labels = map(string());
+const Labels = s.map(s.string());
 
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
@@ -121,21 +107,21 @@ function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector
 }
 
 /** A map, or a list of maps. Each entry of each map is a tag, as in keiko. */
-const Tags: Field<Readonly<Record<string, string>>> = view(listOr(list(Labels), Labels), (tags) =>
+const Tags: s.Field<Readonly<Record<string, string>>> = s.view(s.listOr(s.list(Labels), Labels), (tags) =>
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
 
 const CLUSTER_FORM = 'the name of a cluster in EKS';
 
-const FargatePart: Field<FargateGroup> = view(
-  object({
-    clusterName: refine(text(EksClusterName, { wanted: CLUSTER_FORM }), (name): E.Either<string, EksClusterName> =>
+const FargatePart: s.Field<FargateGroup> = s.view(
+  s.object({
+    clusterName: s.refine(s.text(EksClusterName, { wanted: CLUSTER_FORM }), (name): E.Either<string, EksClusterName> =>
       name === '' ? E.left(CLUSTER_FORM) : E.right(name),
     ),
-    podExecutionRoleArn: optionalText(text(RoleArn)),
-    subnets: optional(nullable(list(string()))),
-    selectors: list(refine(anything(), toSelector), { wanted: 'a list of selectors, each with a namespace' }),
-    tags: optional(nullable(Tags)),
+    podExecutionRoleArn: s.optionalText(s.text(RoleArn)),
+    subnets: s.optional(s.nullable(s.list(s.string()))),
+    selectors: s.list(s.refine(s.anything(), toSelector), { wanted: 'a list of selectors, each with a namespace' }),
+    tags: s.optional(s.nullable(Tags)),
   }),
   ({ clusterName, podExecutionRoleArn, subnets, selectors, tags }): FargateGroup => ({
     clusterName,
@@ -146,17 +132,17 @@ const FargatePart: Field<FargateGroup> = view(
   }),
 );
 
-const ManagedStrategy = refine(string({ wanted: STRATEGY }), (type) =>
+const ManagedStrategy = s.refine(s.string({ wanted: STRATEGY }), (type) =>
   type.toLowerCase() === STRATEGY ? E.right(type) : E.left(JSON.stringify(STRATEGY)),
 );
 
-const InstanceGroup = object({
-  spec: object({ strategy: object({ type: ManagedStrategy }), [FARGATE_PROVISIONER]: FargatePart }),
+const InstanceGroup = s.object({
+  spec: s.object({ strategy: s.object({ type: ManagedStrategy }), [FARGATE_PROVISIONER]: FargatePart }),
 });
 
 /** Decodes an InstanceGroup whose provisioner is `eks-fargate`. */
-export const decodeFargateGroup = (input: unknown): E.Either<readonly DecodeProblem[], FargateGroup> =>
-  E.map(({ spec }: { readonly spec: { readonly [FARGATE_PROVISIONER]: FargateGroup } }) => spec[FARGATE_PROVISIONER])(
+export const decodeFargateGroup = (input: unknown) =>
+  E.map(({ spec }: s.TypeOf<typeof InstanceGroup>) => spec[FARGATE_PROVISIONER])(
     decode(InstanceGroup, withNamedSelectors(input)),
   );
 

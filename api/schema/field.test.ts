@@ -32,7 +32,6 @@ describe('a field', () => {
     ['a boolean', boolean(), false],
     ['text for a boolean', boolean(), 'true', 'expected boolean, got "true"'],
     ['a number', number(), -1.5],
-    ['a number beyond the bounds of the schema', number({ maximum: 1 }), 2],
     ['NaN', number(), Number.NaN, 'expected number, got NaN'],
     ['Infinity', number(), Number.POSITIVE_INFINITY, 'expected number, got Infinity'],
     ['an integer', integer({ format: 'int64' }), -1],
@@ -163,13 +162,12 @@ describe("a field's schema", () => {
     const rules = [{ rule: 'self != "x"', message: 'Not x.' }];
     const Thing = object(
       {
-        name: string({ description: 'A name.', maxLength: 9, pattern: '^a', rules }),
+        name: string({ description: 'A name.', maxLength: 9, rules }),
         sizes: optional(
           list(nullable(integer({ format: 'int32', minimum: 1 })), { maxItems: 3, 'x-kubernetes-list-type': 'set' }),
         ),
         tags: optional(map(string(), { maxProperties: 4 })),
         kind: optional(oneOf(['A', 'B'], { default: 'A' })),
-        rest: optional(anything({ description: 'The rest.' })),
       },
       { description: 'A thing.', required: ['name'], default: {} },
     );
@@ -183,7 +181,6 @@ describe("a field's schema", () => {
           description: 'A name.',
           type: 'string',
           maxLength: 9,
-          pattern: '^a',
           'x-kubernetes-validations': rules,
         },
         sizes: {
@@ -194,7 +191,6 @@ describe("a field's schema", () => {
         },
         tags: { type: 'object', maxProperties: 4, additionalProperties: { type: 'string' } },
         kind: { type: 'string', enum: ['A', 'B'], default: 'A' },
-        rest: { description: 'The rest.', type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
       },
     });
   });

@@ -1,6 +1,6 @@
 import { isLeft, right, type Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { isRecord } from '../record.ts';
+import { isRecord, type UnknownRecord } from '../record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
@@ -44,9 +44,8 @@ interface Docs {
   readonly wanted?: string;
 }
 
-type StringDocs = Docs & Pick<OpenApi, 'minLength' | 'maxLength' | 'pattern'> & { readonly format?: 'date-time' };
-type NumberDocs = Docs & Pick<OpenApi, 'minimum' | 'maximum'>;
-type ListDocs = Docs & Pick<OpenApi, 'minItems' | 'maxItems' | 'x-kubernetes-list-type' | 'x-kubernetes-list-map-keys'>;
+type StringDocs = Docs & Pick<OpenApi, 'minLength' | 'maxLength'> & { readonly format?: 'date-time' };
+type ListDocs = Docs & Pick<OpenApi, 'maxItems' | 'x-kubernetes-list-type' | 'x-kubernetes-list-map-keys'>;
 
 const schema = (shape: OpenApi, { rules, wanted: _wanted, ...docs }: Docs & OpenApi): OpenApi => ({
   ...docs,
@@ -114,12 +113,12 @@ export const boolean = (docs: Docs = {}): Field<boolean> =>
   primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs), 'true or false');
 
 /** A finite number: the decoder refuses NaN and infinities. */
-export const number = (docs: NumberDocs = {}): Field<number> =>
-  primitive('number', isNumber, schema({ type: 'number' }, docs));
+export const number = (): Field<number> => primitive('number', isNumber, { type: 'number' });
 
 /** A whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
-export const integer = (docs: NumberDocs & { readonly format: 'int32' | 'int64' }): Field<number> =>
-  primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
+export const integer = (
+  docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number },
+): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
 /** A string from a closed list of words. The decoder refuses other words. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
@@ -254,13 +253,8 @@ function remedyOfObject(
   return `set ${path} with ${wanted ?? (required.map(({ key }) => key).join(' and ') || 'its fields')}`;
 }
 
-export const anything = (docs: Docs = {}): Field<Readonly<Record<string, unknown>>> =>
-  primitive(
-    'object',
-    isRecord,
-    schema({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, docs),
-    'a map',
-  );
+export const anything = (): Field<UnknownRecord> =>
+  primitive('object', isRecord, { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, 'a map');
 
 /** Decodes with `raw`, then converts. The OpenAPI schema is that of `raw`. */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> => refine(raw, (a) => right(to(a)));

@@ -25,10 +25,7 @@ export interface OpenApi {
   readonly enum?: readonly string[];
   readonly minLength?: number;
   readonly maxLength?: number;
-  readonly pattern?: string;
   readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
   readonly maxItems?: number;
   readonly maxProperties?: number;
   readonly properties?: { readonly [name: string]: OpenApi };
