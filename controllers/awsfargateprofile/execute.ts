@@ -1,5 +1,4 @@
-import type { Denial, AwsFailure } from '../../pkg/cloud/index.ts';
-import { readDenial, describeFailure, isAccessDenied, isRefused } from '../../pkg/cloud/index.ts';
+import * as aws from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
@@ -43,9 +42,8 @@ export interface ExecuteServices {
 }
 
 /**
- * Makes the changes of a plan in their order: the guards first, then the record, then the change. The first change that
- * is not made ends the execution, unless it is optional. Each change that was sent is added to `execution`, even if
- * this function throws.
+ * Makes the changes of a plan in their order. The first one that is not made ends the execution, unless it is optional.
+ * Each change that was sent is added to `execution`, even if this function throws.
  */
 export async function execute(
   plan: Plan,
@@ -67,7 +65,7 @@ export async function execute(
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
 
-/** Makes one change. Returns the reason for which the execution ends, or `undefined` if it goes on. */
+/** `undefined`: the execution goes on. */
 async function makeChange(
   change: Change,
   pass: PassState,
@@ -78,8 +76,8 @@ async function makeChange(
   const { claims, clock, lanes } = services;
   try {
     recordProfileFailure(pass, mutation, clock);
-    // The second look at the claims comes after the status names the role that the object uses. So either this pass finds
-    // the claim of a pass that removes the role, or that pass finds the object among the users of the role.
+    // The second look at the claims comes after the status names the role. So either this pass finds the claim of a pass
+    // that removes the role, or that pass finds the object among the users of the role.
     const claimed = newReason('NotNow', { because: 'another object changes the same resource' });
     if (!claims.tryClaim(mutation, pass)) return claimed;
     const obstacle = await findObstacle(services.guards, mutation, pass);
@@ -90,8 +88,7 @@ async function makeChange(
     execution.steps.push({ mutation, outcome });
     const reason = reasonFor(pass, mutation, outcome, clock);
     if (isQueuedMutation(mutation)) tellLane(lanes, pass, mutation, outcome, reason);
-    if (reason === undefined) return undefined;
-    return tolerate(change, reason, execution);
+    return reason && tolerate(change, reason, execution);
   } finally {
     if (isQueuedMutation(mutation)) lanes.release(pass.lane, pass.object);
   }
@@ -107,10 +104,7 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
   return undefined;
 }
 
-/**
- * Keeps a role, or the access entry of a role, that another object or profile uses, and goes on without its other
- * removals. Only a role that has to be made again with another path ends the execution.
- */
+/** Goes on without the other removals of the role. Only one that needs another path ends the execution. */
 function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
@@ -127,7 +121,6 @@ function recordProfileFailure({ object, observed, retry }: PassState, mutation: 
   retry.update((state) => withProfileFailure(state, generation, clock.monotonic()));
 }
 
-/** Tells the lane of the EKS cluster what EKS has answered to the creation or deletion of a profile. */
 function tellLane(
   lanes: Lanes,
   { lane, object }: PassState,
@@ -141,7 +134,7 @@ function tellLane(
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }
 
-/** Returns the reason for which the execution ends after an answer of AWS; `undefined` if the change was made. */
+/** `undefined` if the change was made. */
 function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome, clock: Clock): Reason | undefined {
   const now = clock.monotonic();
   if (mutation.kind === 'createProfile') pass.retry.update((state) => withCreateOutcome(state, pass, outcome));
@@ -159,7 +152,7 @@ function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome
       return contradictionReason(pass, resourceOf(mutation), detail, now);
     }
     case 'outdated':
-      return contradictionReason(pass, resourceOf(mutation), describeFailure(outcome.failure), now);
+      return contradictionReason(pass, resourceOf(mutation), aws.describeFailure(outcome.failure), now);
     case 'siblingBusy': {
       const doing = describeTransit(outcome.doing) ?? outcome.doing;
       return newReason('WaitingForSibling', { ahead: outcome.by, doing, isUnverified: true });
@@ -167,7 +160,7 @@ function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome
     case 'clusterUpdating':
       return newReason('ClusterUpdating', {
         cluster: pass.target.eksCluster,
-        said: describeFailure(outcome.failure),
+        said: aws.describeFailure(outcome.failure),
         remaining: updatePauseAfter(waitedFor(pass.retry.state, { name: 'ClusterUpdating' }, now)),
       });
     case 'roleRejected':
@@ -177,10 +170,7 @@ function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome
   }
 }
 
-/**
- * Returns the reason to wait while answers of AWS contradict each other about whether a resource exists. `detail` is
- * the text for the user if the contradiction lasts.
- */
+/** AWS contradicts itself about whether a resource exists. `detail` is the text for the user if that lasts. */
 function contradictionReason({ retry }: PassState, resource: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
@@ -189,9 +179,8 @@ function contradictionReason({ retry }: PassState, resource: string, detail: str
 }
 
 /**
- * Returns the reason to stop after EKS has rejected the role. EKS sends the same error for a wrong trust policy and for
- * a trust policy that IAM has not propagated yet. So the reason is a wrong trust policy only if EKS still rejects the
- * role two minutes after it first did.
+ * EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. So it is wrong only if
+ * EKS still rejects the role two minutes after it first did.
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
@@ -210,25 +199,22 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/**
- * Returns the reason for a failed change. Also records the change, so that no pass sends it again before its backoff is
- * over. A change that the manager itself has stopped is not recorded.
- */
-function failureReason(pass: PassState, mutation: Mutation, failure: AwsFailure, now: Ms): Reason {
+/** Records the change, unless the manager itself has stopped it, so that no pass sends it before its backoff is over. */
+function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = pass;
   if (
     isAccessEntryMutation(mutation) &&
     (mutation.kind === 'createAccessEntry' || mutation.because === 'roleRecreated') &&
-    isRefused(failure)
+    aws.isRefused(failure)
   ) {
     const role = findRole(observed.roles, mutation.name);
     const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
-    if (role !== undefined) return roleRecreated(desired, role, entry, describeFailure(failure));
+    if (role !== undefined) return roleRecreated(desired, role, entry, aws.describeFailure(failure));
   }
   const { abandonment, recorded, wanted } = desired;
-  const denial = readDenial(failure.message);
+  const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
-    ? newReason('SubnetChoiceDenied', { detail: describeFailure(failure), denial })
+    ? newReason('SubnetChoiceDenied', { detail: aws.describeFailure(failure), denial })
     : reasonForFailure(
         failure,
         callContext(target, {
@@ -254,39 +240,23 @@ function failureReason(pass: PassState, mutation: Mutation, failure: AwsFailure,
   return reason;
 }
 
-/** Returns the tags that a call sets or removes, for a message; `undefined` for a call that changes more than tags. */
-function tagChangeIn(mutation: Mutation): TagChange | undefined {
-  switch (mutation.kind) {
-    case 'tagProfile':
-    case 'tagRole':
-      return describeTags(mutation, 'set', Object.keys(mutation.tags));
-    case 'untagProfile':
-    case 'untagRole':
-      return describeTags(mutation, 'remove', mutation.keys);
-    default:
-      return undefined;
-  }
-}
-
-/** The tag in which the controller records its additions goes along with the tags of the user, and is left out. */
-function describeTags(
-  { kind, name }: Pick<Mutation, 'kind'> & { readonly name: string },
-  change: TagChange['change'],
-  all: readonly string[],
-): TagChange {
-  const ofUser = all.filter((key) => !isRecordKey(key));
-  const resource = `${kind === 'tagRole' || kind === 'untagRole' ? 'IAM role' : 'Fargate profile'} "${name}"`;
-  return { change, keys: ofUser.length > 0 ? ofUser : all, resource };
-}
-
 /**
- * Whether AWS refused to create a profile because the caller lacks an EC2 permission. EKS chooses the subnets of a new
- * profile with the EC2 permissions of the caller.
+ * For a message; `undefined` for a call that changes more than tags. The tag in which the controller records its
+ * additions goes along with the tags of the user, and is left out.
  */
-const isSubnetChoiceDenied = (mutation: Mutation, failure: AwsFailure, { action = '' }: Denial): boolean =>
+function tagChangeIn(mutation: Mutation): TagChange | undefined {
+  if (!('tags' in mutation || 'keys' in mutation)) return undefined;
+  const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;
+  const ofUser = all.filter((key) => !isRecordKey(key));
+  const keys = ofUser.length > 0 ? ofUser : all;
+  return { change: 'tags' in mutation ? 'set' : 'remove', keys, resource: resourceOf(mutation) };
+}
+
+/** EKS chooses the subnets of a new profile with the EC2 permissions of the caller. */
+const isSubnetChoiceDenied = (mutation: Mutation, failure: aws.AwsFailure, { action = '' }: aws.Denial): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&
-  isAccessDenied(failure) &&
+  aws.isAccessDenied(failure) &&
   action.startsWith('ec2:');
 
 const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;

@@ -1,29 +1,11 @@
-import {
-  describeFailure,
-  isAccessDenied,
-  isClusterNotFound,
-  isCredentialsInvalid,
-  isInvalidRequest,
-  isNotDispatched,
-  isNotFound,
-  isNotPrepared,
-  isQuotaExceeded,
-  isRegionNotEnabled,
-  isRoleNotVisible,
-  isSignatureTimeRejected,
-  isThrottled,
-  isUnavailable,
-  readDenial,
-  credentialsName,
-} from '../../../pkg/cloud/index.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
-import type { AwsFailure, Session, IdentityRef, CredentialsProblem } from '../../../pkg/cloud/index.ts';
+import * as aws from '../../../pkg/cloud/index.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-const CONDITION_TYPE_OF: Readonly<Record<AwsFailure['service'], AffectedConditionType>> = {
+const CONDITION_TYPE_OF: Readonly<Record<aws.AwsFailure['service'], AffectedConditionType>> = {
   eks: 'EKSFargateProfileReady',
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
@@ -44,40 +26,26 @@ export interface CallContext {
   readonly resource?: string | undefined;
   readonly account?: string;
   /** `undefined`: the manager's own credentials. */
-  readonly identity: IdentityRef | undefined;
+  readonly identity: aws.IdentityRef | undefined;
   /** How a user can end the deletion of the AWSFargateProfile while the controller has no credentials for AWS. */
   readonly abandonment?: Abandonment | undefined;
 }
 
 export const callContext = (
   { clusterName, eksCluster, region, identity }: Target,
-  {
-    session,
-    abandonment,
-    subnets,
-    isProvisioned,
-    resource,
-    violation,
-  }: { readonly session?: Pick<Session, 'account'> } & Pick<
-    CallContext,
-    'abandonment' | 'subnets' | 'isProvisioned' | 'resource' | 'violation'
-  > = {},
+  { session, ...facts }: { readonly session?: Pick<aws.Session, 'account'> } & Partial<CallContext> = {},
 ): CallContext => ({
   eksCluster,
   region,
   isOfObject: clusterName === undefined,
   identity,
   ...(session && { account: session.account }),
-  abandonment,
-  subnets,
-  isProvisioned,
-  resource,
-  violation,
+  ...facts,
 });
 
 /** Silent while the manager stops. */
 export function reasonForCredentials(
-  { reason, message, failure, whose, missing = '' }: CredentialsProblem,
+  { reason, message, failure, whose, missing = '' }: aws.CredentialsProblem,
   context: CallContext,
 ): Reason {
   const { abandonment, isOfObject = false } = context;
@@ -97,7 +65,7 @@ export function reasonForCredentials(
     case 'SecretNotFound':
       return newReason(reason, { detail: message, missing, abandonment });
     case 'AssumeRoleDenied':
-      return newReason(reason, { detail: message, denial: readDenial(failure?.message ?? ''), abandonment });
+      return newReason(reason, { detail: message, denial: aws.readDenial(failure?.message ?? ''), abandonment });
     default:
       return newReason(reason, { detail: message, abandonment, isOfObject });
   }
@@ -107,82 +75,81 @@ export function reasonForCredentials(
  * Silent if the manager itself prevented the call, because it stops, its lease may have expired, or it has no
  * credentials any more: the next pass reports that. Not silent if the rate limiter held the call back for too long.
  */
-export function reasonForFailure(failure: AwsFailure, context: CallContext): Reason {
-  const {
-    eksCluster,
-    region,
-    account,
-    identity,
-    abandonment,
-    subnets,
-    isOfObject = false,
-    isProvisioned = false,
-    resource,
-    violation,
-  } = context;
-  const detail = describeFailure(failure);
+export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
+  const { region, account, abandonment, isOfObject = false } = context;
+  const detail = aws.describeFailure(failure);
   const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
-  if (isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
-  if (isCredentialsInvalid(failure)) {
-    const whose = credentialsName(identity);
+  if (aws.isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
+  if (aws.isCredentialsInvalid(failure)) {
+    const whose = aws.credentialsName(context.identity);
     const message = `AWS rejects the credentials of ${whose}. AWS says: ${detail}`;
     return newReason('CredentialsInvalid', { detail: message, whose, abandonment });
   }
-  if (failure.acceptedIn !== undefined && isRegionNotEnabled(failure)) {
+  if (failure.acceptedIn !== undefined && aws.isRegionNotEnabled(failure)) {
     const { acceptedIn } = failure;
     const facts = { detail, region, acceptedIn, abandonment, isOfObject };
     return newReason('RegionNotEnabled', { ...facts, ...(account && { account }) });
   }
-  if (isNotPrepared(failure) && !isLate(failure))
+  if (aws.isNotPrepared(failure) && !isLate(failure))
     return newReason('SDKRefused', { ...said, region, abandonment, isOfObject });
-  if (isThrottled(failure))
+  if (aws.isThrottled(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
       why: 'throttled',
     });
-  if (isNotDispatched(failure))
+  if (aws.isNotDispatched(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS throttles the requests of the controller, or the controller has too many requests for this AWS account. A request has waited too long for ${detail}`,
       why: 'throttled',
     });
-  if (isSignatureTimeRejected(failure))
+  if (aws.isSignatureTimeRejected(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS rejects the time in the signature of a request of the controller. AWS says: ${detail}`,
       why: 'signatureTime',
     });
-  if (isUnavailable(failure) || isLate(failure))
+  if (aws.isUnavailable(failure) || isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS gives no usable answer to a request of the controller: ${detail}`,
       // The page of a proxy is `Undecodable`.
       ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
     });
-  if (isAccessDenied(failure))
+  if (aws.isAccessDenied(failure))
     return newReason('AccessDenied', {
       ...said,
-      denial: readDenial(failure.message),
+      denial: aws.readDenial(failure.message),
       called: `${failure.service}:${failure.operation}`,
       region,
       account,
-      isProvisioned,
+      isProvisioned: context.isProvisioned ?? false,
     });
-  if (isClusterNotFound(failure))
-    return newReason('EKSClusterNotFound', { cluster: eksCluster, region, ...(account && { account }), isOfObject });
-  if (isQuotaExceeded(failure))
+  if (aws.isClusterNotFound(failure))
+    return newReason('EKSClusterNotFound', {
+      cluster: context.eksCluster,
+      region,
+      ...(account && { account }),
+      isOfObject,
+    });
+  if (aws.isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
   // The policies and instance profiles of a role are read only if IAM returns the role, so IAM contradicts itself.
-  if (isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
+  if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist.
-  if (failure.service === 'iam' && isNotFound(failure)) return newReason('Refused', said);
-  return isInvalidRequest(failure)
+  if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', said);
+  const { subnets, violation, resource } = context;
+  return aws.isInvalidRequest(failure)
     ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation })
-    : newReason('AWSError', { ...said, ...(isNotFound(failure) && resource !== undefined && { missing: resource }) });
+    : newReason('AWSError', {
+        ...said,
+        ...(aws.isNotFound(failure) && resource !== undefined && { missing: resource }),
+      });
 }
 
 /** The deadline passed in the rate limiter, while the request was signed, or while AWS was to answer. */
-const isLate = ({ cause }: AwsFailure): boolean => cause instanceof DeadlineExceeded;
+const isLate = ({ cause }: aws.AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
-const roleIn = ({ message }: AwsFailure): string => /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';
+const roleIn = ({ message }: aws.AwsFailure): string =>
+  /role with name (.+?) cannot be found/i.exec(message)?.[1] ?? '';

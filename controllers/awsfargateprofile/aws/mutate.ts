@@ -1,44 +1,28 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { pipe } from 'fp-ts/lib/function.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { EksClusterName } from '../../../api/names.ts';
-import {
-  busySibling,
-  isClusterNotActive,
-  isClusterNotFound,
-  isClusterUpdating,
-  isConcurrentModification,
-  isDeleteConflict,
-  isEntryExisting,
-  isInvalidPrincipal,
-  isNameTaken,
-  isNotFound,
-  isRoleNotVisible,
-  isRoleRejected,
-} from '../../../pkg/cloud/index.ts';
-import type { AwsFailure, Session, Call } from '../../../pkg/cloud/index.ts';
+import * as aws from '../../../pkg/cloud/index.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 
-const DONE: MutationOutcome = { kind: 'done' };
-
 /** No other function changes AWS. */
-export async function mutate(session: Session, cluster: EksClusterName, mutation: Mutation): Promise<MutationOutcome> {
+export async function mutate(
+  session: aws.Session,
+  cluster: EksClusterName,
+  mutation: Mutation,
+): Promise<MutationOutcome> {
   const answer = await carryOut(session, cluster, mutation)();
   return E.isRight(answer) ? answer.right : outcomeOf(mutation, answer.left);
 }
 
 function carryOut(
-  { profiles, roles, accessEntries }: Session,
+  { profiles, roles, accessEntries }: aws.Session,
   cluster: EksClusterName,
   mutation: Mutation,
-): Call<MutationOutcome> {
+): aws.Call<MutationOutcome> {
   switch (mutation.kind) {
     case 'createProfile':
-      return pipe(
-        profiles.create(mutation.profile),
-        TE.map((profile): MutationOutcome => ({ kind: 'done', profile })),
-      );
+      return done(profiles.create(mutation.profile), (profile) => ({ profile }));
     case 'deleteProfile':
       return done(profiles.delete(cluster, mutation.name));
     case 'tagProfile':
@@ -46,10 +30,7 @@ function carryOut(
     case 'untagProfile':
       return done(profiles.untag(mutation.arn, mutation.keys));
     case 'createRole':
-      return pipe(
-        roles.create(mutation.role),
-        TE.map((role): MutationOutcome => ({ kind: 'done', role })),
-      );
+      return done(roles.create(mutation.role), (role) => ({ role }));
     case 'deleteRole':
       return done(roles.delete(mutation.name));
     case 'setTrust':
@@ -67,32 +48,32 @@ function carryOut(
     case 'untagRole':
       return done(roles.untag(mutation.name, mutation.keys));
     case 'createAccessEntry':
-      return pipe(
-        accessEntries.create(cluster, mutation.principal),
-        TE.map((accessEntry): MutationOutcome => ({ kind: 'done', accessEntry })),
-      );
+      return done(accessEntries.create(cluster, mutation.principal), (accessEntry) => ({ accessEntry }));
     case 'deleteAccessEntry':
       return done(accessEntries.delete(cluster, mutation.principal));
   }
 }
 
-const done = (call: Call<void>): Call<MutationOutcome> => TE.map(() => DONE)(call);
+type Done = Extract<MutationOutcome, { kind: 'done' }>;
+
+const done = <A>(call: aws.Call<A>, made: (a: A) => Omit<Done, 'kind'> = () => ({})): aws.Call<MutationOutcome> =>
+  TE.map((a: A): MutationOutcome => ({ kind: 'done', ...made(a) }))(call);
 
 /** EKS answers 409 `ResourceInUseException` in several situations, which only the message distinguishes. */
-function outcomeOf(mutation: Mutation, failure: AwsFailure): MutationOutcome {
-  if (isClusterNotFound(failure)) return { kind: 'clusterGone' };
-  if (isNotFound(failure) && isDeletion(mutation)) return { kind: 'gone' };
+function outcomeOf(mutation: Mutation, failure: aws.AwsFailure): MutationOutcome {
+  if (aws.isClusterNotFound(failure)) return { kind: 'clusterGone' };
+  if (aws.isNotFound(failure) && isDeletion(mutation)) return { kind: 'gone' };
   if (mutation.kind === 'createAccessEntry') {
-    if (isEntryExisting(failure)) return { kind: 'nameTaken' };
-    if (isInvalidPrincipal(failure)) return { kind: 'notVisible' };
+    if (aws.isEntryExisting(failure)) return { kind: 'nameTaken' };
+    if (aws.isInvalidPrincipal(failure)) return { kind: 'notVisible' };
   }
-  if (isRoleNotVisible(failure)) return { kind: 'notVisible' };
-  if (isDeleteConflict(failure) || isConcurrentModification(failure)) return { kind: 'outdated', failure };
-  if (isNameTaken(failure)) return { kind: 'nameTaken' };
-  const sibling = busySibling(failure);
+  if (aws.isRoleNotVisible(failure)) return { kind: 'notVisible' };
+  if (aws.isDeleteConflict(failure) || aws.isConcurrentModification(failure)) return { kind: 'outdated', failure };
+  if (aws.isNameTaken(failure)) return { kind: 'nameTaken' };
+  const sibling = aws.busySibling(failure);
   if (sibling !== undefined) return { kind: 'siblingBusy', by: sibling.name, doing: sibling.status };
-  if (isClusterUpdating(failure) || isClusterNotActive(failure)) return { kind: 'clusterUpdating', failure };
-  if (mutation.kind === 'createProfile' && isRoleRejected(failure)) return { kind: 'roleRejected', failure };
+  if (aws.isClusterUpdating(failure) || aws.isClusterNotActive(failure)) return { kind: 'clusterUpdating', failure };
+  if (mutation.kind === 'createProfile' && aws.isRoleRejected(failure)) return { kind: 'roleRejected', failure };
   return { kind: 'failed', failure };
 }
 

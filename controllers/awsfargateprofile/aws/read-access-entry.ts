@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { RoleArn } from '../../../api/names.ts';
+import type { EksClusterName, RoleArn } from '../../../api/names.ts';
+import { SingleFlight } from '../../../pkg/async/single-flight.ts';
 import { describeFailure, isRefused, type AwsFailure, type Session } from '../../../pkg/cloud/index.ts';
-import type { Clock } from '../../../pkg/env/clock.ts';
+import { Lru } from '../../../pkg/collections/lru.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { foundRoles, isRecreated } from '../decide/compare.ts';
 import { entriesToRead, modeNeededBefore } from '../decide/further-reads.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
-import { type AskedCluster, AuthenticationModes } from './authentication-mode-cache.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
@@ -19,11 +20,27 @@ interface AccessQuestion {
   readonly observed: Observed;
 }
 
+/** The mode changes at most twice in the life of a cluster: EKS accepts no change back to an earlier mode. */
+const MODE_KNOWN_FOR: Ms = 60 * 60_000;
+const MOST_MODES = 1_000;
+
+interface AskedCluster {
+  readonly eksCluster: EksClusterName;
+  /** A cluster that is made again has the same name and another UID, and may have another mode. */
+  readonly controlPlaneUid?: string | undefined;
+}
+
+type Mode = E.Either<AwsFailure, string>;
+
+/** Reads EKS access entries. The authentication mode of an EKS cluster is cached for an hour. */
 export class AccessEntryReader {
-  private readonly modes: AuthenticationModes;
+  private readonly clock: Clock;
+  private readonly modes: Lru<{ readonly mode: string; readonly until: Ms }>;
+  private readonly lookups = new SingleFlight<Mode>();
 
   constructor(clock: Clock) {
-    this.modes = new AuthenticationModes(clock);
+    this.clock = clock;
+    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
   }
 
   /** Completes the observed state by the access entries and the authentication mode that the plan depends on. */
@@ -66,7 +83,7 @@ export class AccessEntryReader {
     signal: AbortSignal,
     { asksModeAgain = false }: { readonly asksModeAgain?: boolean } = {},
   ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
-    const mode = await this.modes.read(session, cluster, signal, () => !asksModeAgain);
+    const mode = await this.cachedMode(session, cluster, signal, () => !asksModeAgain);
     if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
     const known = { principal, mode: mode.right };
     if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
@@ -86,8 +103,35 @@ export class AccessEntryReader {
     before: 'creation' | 'readiness',
   ): Promise<E.Either<AwsFailure, string>> {
     const isTrusted = (mode: string) => before === 'readiness' || mode !== 'CONFIG_MAP';
-    const mode = await this.modes.read(session, cluster, signal, isTrusted);
+    const mode = await this.cachedMode(session, cluster, signal, isTrusted);
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
+  }
+
+  /** From the cache, if `isTrusted` is true for the cached mode. Concurrent reads share one call to EKS. */
+  private async cachedMode(
+    session: Reader,
+    cluster: AskedCluster,
+    signal: AbortSignal,
+    isTrusted: (mode: string) => boolean,
+  ): Promise<Mode> {
+    const key = keyOf(session, cluster);
+    const known = this.modes.get(key);
+    if (known !== undefined && this.clock.monotonic() < known.until && isTrusted(known.mode))
+      return E.right(known.mode);
+    const call = { isOwn: false };
+    const ask = async (): Promise<Mode> => {
+      call.isOwn = true;
+      const response = await session.clusters.describe(cluster.eksCluster)();
+      if (E.isLeft(response)) return response;
+      // Clusters that are older than access entries have no mode: they use the ConfigMap aws-auth. A deleted cluster has
+      // no access entries either.
+      const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
+      this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
+      return E.right(mode);
+    };
+    const shared = await this.lookups.run(key, signal, ask);
+    // The credentials of another reconcile may be why the shared call failed, so this reconcile calls EKS itself.
+    return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }
 
@@ -98,3 +142,6 @@ const refused = (
   isRefused(failure)
     ? E.right({ ...known, found: undefined, refusal: describeFailure(failure), isUnreadable: true })
     : E.left(failure);
+
+const keyOf = ({ account, region }: Reader, { eksCluster, controlPlaneUid = '' }: AskedCluster): string =>
+  `${account}/${region}/${eksCluster}/${controlPlaneUid}`;
