@@ -88,6 +88,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     clock,
     random,
     logger,
+    ...cacheScope(flags),
   };
   const { concurrency, resync, limits } = flags;
   const managerRegion = env.awsRegion;
@@ -98,7 +99,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     identities,
     sessions,
     limits,
-    ...(flags.watchFilter !== undefined && { watchFilter: flags.watchFilter }),
     managerRegion,
     accounts,
     concurrency,
@@ -121,7 +121,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   if (flags.managesCrd) {
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
-      ...cacheScope(flags),
       // The ConfigMap in which the CRD keeper records its changes is in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
@@ -129,11 +128,11 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     manager.addWorker(controller);
   }
   if (flags.reconcilesInstanceGroups) {
-    const { controller, cache } = instanceGroupController({ ...shared, ...cacheScope(flags) });
+    const { controller, cache } = instanceGroupController(shared);
     manager.addCache(cache);
     manager.addWorker(controller);
   }
-  if (flags.setsClusterConditions) manager.addWorker(clusterConditionController({ ...shared, ...cacheScope(flags) }));
+  if (flags.setsClusterConditions) manager.addWorker(clusterConditionController(shared));
   try {
     await manager.run(signal);
   } finally {

@@ -11,15 +11,11 @@ const NAME = 'clusterconditions';
 /** How many Clusters are reconciled at the same time. A reconcile sends at most one request to the API server. */
 const CONCURRENCY = 2;
 
-export interface ClusterConditionControllerOptions extends ControllerOptions {
-  readonly watchFilter?: string;
-}
-
 /**
  * Summarizes the AWSFargateProfiles of a Cluster in its condition FargateProfilesReady, if the Cluster lists that
  * condition in spec.availabilityGates (flag --cluster-conditions). A reconcile with nothing to do reads caches only.
  */
-export function clusterConditionController(options: ClusterConditionControllerOptions): Runnable {
+export function clusterConditionController(options: ControllerOptions): Runnable {
   const { caches, metrics, clock } = options;
   const { profiles, clusters } = caches;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });

@@ -1,16 +1,15 @@
 import { CLUSTER_KIND, CLUSTER_GROUP, CLUSTER_PLURAL } from '../../api/external/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import { NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import { BY_CLUSTER } from '../shared/caches.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import { FARGATE_PROFILES_READY, decide, findCondition, type Action } from './decide.ts';
 import { DONE, LEASE_EXPIRED, after, backOff } from '../shared/requeue.ts';
 
@@ -22,15 +21,10 @@ const REJECTION_INTERVAL: Ms = 5 * 60_000;
 /** Between two writes of one Cluster. Changes of its AWSFargateProfiles in this time are written together. */
 const MIN_INTERVAL: Ms = 5_000;
 
-export interface ClusterConditionOptions {
+interface ClusterConditionOptions extends Pick<ControllerOptions, 'watchFilter' | 'leadership' | 'recorder' | 'clock'> {
   readonly client: Pick<KubeClient, 'apply'>;
   readonly profiles: Pick<Store, 'byIndex'>;
   readonly clusters: Pick<Store, 'lookup' | 'replaceWith'>;
-  /** undefined: all Clusters are reconciled. */
-  readonly watchFilter?: string;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
 }
 
 /** Reconciles the condition of one Cluster: reads caches, and writes the status of the Cluster at most once. */

@@ -1,23 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type AWSFargateProfile, API_VERSION, KIND } from '../../api/v1beta2/index.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';
 import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { reportRejection, BLOCKED, LEFT_TO_OTHERS, schemaUnreadable } from './requeue.ts';
 import { DONE, LEASE_EXPIRED, after } from '../shared/requeue.ts';
 
-export interface ProfileDeleterOptions {
-  readonly client: KubeClient;
+export interface ProfileDeleterOptions extends Pick<ControllerOptions, 'client' | 'leadership' | 'recorder'> {
   /** `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
   readonly schema: Pick<ServedSchema, 'check'>;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
 }
 
 export class ProfileDeleter {

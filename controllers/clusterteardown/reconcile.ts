@@ -74,7 +74,10 @@ export class TeardownReconciler {
     const { accounts } = this.options;
     const { controlPlane } = state;
     if (accounts === undefined || controlPlane === undefined) return false;
-    const isNeeded = this.findJoined(controlPlane, needsAccountComparison).length > 0;
+    // An AWSFargateProfile without an account in its status has nothing in AWS.
+    const isNeeded = this.findJoined(controlPlane, needsAccountToJoin).some(
+      ({ decoded }) => E.isRight(decoded) && decoded.right.status?.account !== undefined,
+    );
     if (isNeeded) await accounts.learn(controlPlane, context);
     return isNeeded;
   }
@@ -145,10 +148,6 @@ export class TeardownReconciler {
     return E.right({ current, former: owned.entries.filter(({ object }) => object.metadata.uid !== uid) });
   }
 }
-
-/** An AWSFargateProfile without an account in its status has nothing in AWS. */
-const needsAccountComparison: typeof needsAccountToJoin = (profile, controlPlane, facts) =>
-  profile.status?.account !== undefined && needsAccountToJoin(profile, controlPlane, facts);
 
 interface ControlPlaneEntries {
   readonly current: TypedEntry<AWSManagedControlPlane> | undefined;

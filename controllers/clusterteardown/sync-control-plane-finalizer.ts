@@ -2,13 +2,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { fieldAt } from '../../api/record.ts';
 import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import {
   CONTROL_PLANE_FINALIZER,
   type ControlPlaneFinalizer,
@@ -21,11 +21,8 @@ import type { FinalizerTask } from './decide.ts';
 import { reportRejection, PROFILE_LEFT } from './requeue.ts';
 import { DONE, backOff } from '../shared/requeue.ts';
 
-export interface FinalizerSyncOptions extends JoinFacts {
-  readonly client: KubeClient;
+export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
 }
 
 /** That a control plane keeps its finalizer because of one AWSFargateProfile. The times are monotonic. */

@@ -1,25 +1,15 @@
 import { expect } from 'chai';
-import {
-  INSTANCE_GROUP_GROUP,
-  INSTANCE_GROUP_KIND,
-  INSTANCE_GROUP_PLURAL,
-  INSTANCE_GROUP_VERSION,
-} from '../../api/external/index.ts';
+import { INSTANCE_GROUP_KIND } from '../../api/external/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
-import { Actions, Conflict } from './actions.ts';
+import { Actions, Conflict, INSTANCE_GROUPS } from './actions.ts';
 import { GROUP_FINALIZER } from './decide.ts';
 
-const KIND: FakeKind = {
-  group: INSTANCE_GROUP_GROUP,
-  plural: INSTANCE_GROUP_PLURAL,
-  kind: INSTANCE_GROUP_KIND,
-  versions: [INSTANCE_GROUP_VERSION],
-};
+const KIND: FakeKind = { ...INSTANCE_GROUPS, kind: INSTANCE_GROUP_KIND, versions: [INSTANCE_GROUPS.version] };
 
 /**
  * Creates an InstanceGroup that is being deleted, and its AWSFargateProfile, in a fake API server. Returns both objects

@@ -1,17 +1,14 @@
-import {
-  INSTANCE_GROUP_GROUP,
-  INSTANCE_GROUP_KIND,
-  INSTANCE_GROUP_PLURAL,
-  INSTANCE_GROUP_VERSION,
-} from '../../api/external/index.ts';
+import { INSTANCE_GROUP_KIND } from '../../api/external/index.ts';
 import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
+import { resourceName } from '../../pkg/kube/requests/paths.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { INSTANCE_GROUPS } from './actions.ts';
 import { InstanceGroupReconciler } from './reconcile.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 
@@ -19,25 +16,18 @@ const NAME = 'instancegroups';
 /** A reconcile sends a few requests to the API server, and none to AWS. */
 const CONCURRENCY = 2;
 
-export interface InstanceGroupControllerOptions extends ControllerOptions {
-  /** undefined: all namespaces. */
-  readonly namespace?: string;
-  /** The watch-filter label that InstanceGroups must have; undefined: all. */
-  readonly watchFilter?: string;
-}
-
 /**
  * Creates an AWSFargateProfile for each InstanceGroup whose provisioner is eks-fargate (flag --instance-groups). The
  * CRD of InstanceGroups may be installed later.
  */
-export function instanceGroupController(options: InstanceGroupControllerOptions): {
+export function instanceGroupController(options: ControllerOptions): {
   readonly controller: Runnable;
   readonly cache: Runnable;
 } {
   const { client, caches, watchFilter, metrics, clock, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
-  const groups = new Store({ name: `${INSTANCE_GROUP_PLURAL}.${INSTANCE_GROUP_GROUP}`, logger });
-  const kind = { group: INSTANCE_GROUP_GROUP, plural: INSTANCE_GROUP_PLURAL, versions: [INSTANCE_GROUP_VERSION] };
+  const groups = new Store({ name: resourceName(INSTANCE_GROUPS), logger });
+  const kind = { ...INSTANCE_GROUPS, versions: [INSTANCE_GROUPS.version] };
   const cache = new Reflector({
     ...options,
     store: groups,
@@ -64,7 +54,7 @@ export function instanceGroupController(options: InstanceGroupControllerOptions)
     controller: new Controller({
       ...options,
       name: NAME,
-      object: { group: INSTANCE_GROUP_GROUP, kind: INSTANCE_GROUP_KIND },
+      object: { group: INSTANCE_GROUPS.group, kind: INSTANCE_GROUP_KIND },
       concurrency: CONCURRENCY,
       queue,
       reconcile,

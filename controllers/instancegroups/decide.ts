@@ -17,6 +17,7 @@ import {
   errorState,
   mirroredState,
   nameTaken,
+  plainState,
 } from './group-state.ts';
 import { profileSpec, profileSpecPatch } from './profile-spec.ts';
 
@@ -44,22 +45,14 @@ export interface GroupInputs {
   readonly otherThan?: string;
 }
 
-const NONE: Action = { kind: 'none' };
-const DELETING: GroupState = {
-  state: 'Deleting',
-  reason: 'Deleting',
-  message: 'The AWSFargateProfile is being deleted',
-};
+const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted');
 /** The InstanceGroup has another provisioner, and nothing of this controller is left. */
-const LEFT_TO_KEIKO: GroupState = {
-  ...DELETING,
-  message: `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
-};
-const CREATING: GroupState = {
-  state: 'InitCreate',
-  reason: 'InitCreate',
-  message: 'The AWSFargateProfile is to be created',
-};
+const LEFT_TO_KEIKO = plainState(
+  'Deleting',
+  `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
+);
+const CREATING = plainState('InitCreate', 'The AWSFargateProfile is to be created');
+const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
 
 /** The provisioner is eks-fargate, or was, because the InstanceGroup still has this controller's finalizer. */
 export const isReconciled = (group: KubeObject): boolean =>
@@ -76,7 +69,7 @@ export function decide(inputs: GroupInputs): Decision | undefined {
   const owned = profile !== undefined && isOwnedBy(profile.object, group) ? profile.object : undefined;
   if (!isReconciled(group) && owned === undefined) return undefined;
   if (isDeleting(group)) return decideDeletion(inputs);
-  return isFargateGroup(group) ? decideLife(inputs) : { action: NONE, state: provisionerChanged(owned) };
+  return isFargateGroup(group) ? decideLife(inputs) : stay(provisionerChanged(owned));
 }
 
 /** This controller has reconciled the InstanceGroup, and its provisioner was changed then. */
@@ -96,7 +89,7 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   const decoded = decodeFargateGroup(group);
   if (E.isLeft(decoded)) {
     const kept = profile === undefined ? '' : '. The Fargate profile stays as it is';
-    return { action: NONE, state: errorState('InvalidSpec', `${describeProblems(decoded.left)}${kept}`) };
+    return stay(errorState('InvalidSpec', `${describeProblems(decoded.left)}${kept}`));
   }
   const wanted = profileSpec(keyOf(group), decoded.right);
   if (profile === undefined) {
@@ -106,11 +99,9 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
   if (!isOwnedBy(profile.object, group))
-    return otherThan === undefined
-      ? decideUnowned(profile.object, wanted)
-      : { action: NONE, state: nameTaken(profile.object) };
+    return otherThan === undefined ? decideUnowned(profile.object, wanted) : stay(nameTaken(profile.object));
   if (!hasFinalizer(group, GROUP_FINALIZER)) return { action: { kind: 'addFinalizer' }, state: CREATING };
-  if (otherThan !== undefined) return { action: NONE, state: doesNotFollow(profile.object, otherThan) };
+  if (otherThan !== undefined) return stay(doesNotFollow(profile.object, otherThan));
   return decideOwned(profile, wanted, decoded.right);
 }
 
@@ -120,7 +111,7 @@ function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Deci
   const patch = profileSpecPatch(profile.spec, wanted);
   if (ownerReferences.length === 0 && patch === undefined && !isDeleting(profile))
     return { action: { kind: 'claimProfile', profile }, state: CREATING };
-  return { action: NONE, state: nameTaken(profile) };
+  return stay(nameTaken(profile));
 }
 
 function decideOwned(
@@ -131,16 +122,12 @@ function decideOwned(
   const mirrored = E.isRight(decoded) ? mirroredState(decoded.right, group) : unreadable(object, decoded.left);
   if (isDeleting(object)) {
     const message = `${describeProfile(object)} is being deleted. Afterwards the controller creates it again`;
-    const state: GroupState = { state: 'ReconcileModifying', reason: 'ProfileDeleting', message };
-    return { action: NONE, state: mirrored.state === 'Error' ? mirrored : state };
+    return stay(mirrored.state === 'Error' ? mirrored : plainState('ReconcileModifying', message, 'ProfileDeleting'));
   }
   const patch = profileSpecPatch(object.spec, wanted);
-  if (patch !== undefined) {
-    const message = `${describeProfile(object)} is to be changed`;
-    const state: GroupState = { state: 'InitUpdate', reason: 'InitUpdate', message };
-    return { action: { kind: 'updateProfile', profile: object, patch }, state };
-  }
-  return { action: NONE, state: mirrored };
+  if (patch === undefined) return stay(mirrored);
+  const state = plainState('InitUpdate', `${describeProfile(object)} is to be changed`);
+  return { action: { kind: 'updateProfile', profile: object, patch }, state };
 }
 
 const unreadable = (profile: KubeObject, problems: Parameters<typeof describeProblems>[0]): GroupState =>
@@ -153,7 +140,7 @@ function decideDeletion({ group, profile, otherThan }: GroupInputs): Decision | 
     return isFargateGroup(group)
       ? removeFinalizers([GROUP_FINALIZER, KEIKO_FINALIZER])
       : { ...removeFinalizers([GROUP_FINALIZER]), state: LEFT_TO_KEIKO };
-  return hasFinalizer(group, KEIKO_FINALIZER) ? { action: NONE, state: notTakenOver(group) } : undefined;
+  return hasFinalizer(group, KEIKO_FINALIZER) ? stay(notTakenOver(group)) : undefined;
 }
 
 function decideProfileDeletion(
@@ -164,12 +151,10 @@ function decideProfileDeletion(
   if (isDeleting(object)) {
     const mirrored = E.isRight(decoded) ? mirroredState(decoded.right) : unreadable(object, decoded.left);
     const isElsewhere = otherThan !== undefined && mirrored.state !== 'Error';
-    return { action: NONE, state: isElsewhere ? deletedElsewhere(object, otherThan) : mirrored };
+    return stay(isElsewhere ? deletedElsewhere(object, otherThan) : mirrored);
   }
-  if (hasFinalizer(group, ORPHAN_FINALIZER)) {
-    const message = `Kubernetes releases ${describeProfile(object)}, which stays`;
-    return { action: NONE, state: { ...DELETING, message } };
-  }
+  if (hasFinalizer(group, ORPHAN_FINALIZER))
+    return stay(plainState('Deleting', `Kubernetes releases ${describeProfile(object)}, which stays`));
   // AWS may still have a Fargate profile of keiko that this controller has not taken over. So keiko's finalizer must
   // outlast the AWSFargateProfile, and this controller removes only its own, before it deletes the AWSFargateProfile.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));

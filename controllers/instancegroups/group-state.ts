@@ -5,19 +5,18 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
-/** The values of `status.currentState` of an InstanceGroup that this controller sets, with their meaning in keiko. */
-export type KeikoState =
-  /** keiko's `Init`: the state of the Fargate profile in AWS is not known. */
+/** The values of `status.currentState` of an InstanceGroup that this controller sets, as keiko means them. */
+type KeikoState =
+  /** The state of the Fargate profile in AWS is not known. */
   | 'Init'
-  /** keiko's `InitCreate`: the Fargate profile is still to be created. */
+  /** The Fargate profile is still to be created. */
   | 'InitCreate'
-  /** keiko's `InitUpdate`: the InstanceGroup has changed, and AWS has not been compared with it yet. */
+  /** The InstanceGroup has changed, and AWS has not been compared with it yet. */
   | 'InitUpdate'
-  /** keiko's `ReconcileModifying`: EKS is creating, changing or deleting the Fargate profile. */
+  /** EKS is creating, changing or deleting the Fargate profile. */
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'
-  /** An error that the controller cannot correct, so a user must act. */
   | 'Error';
 
 export interface GroupState {
@@ -29,10 +28,14 @@ export interface GroupState {
   readonly isProblem?: true;
 }
 
-export const errorState = (reason: string, message: string): GroupState => ({
-  state: 'Error',
+export const plainState = (state: KeikoState, message: string, reason: string = state): GroupState => ({
+  state,
   reason,
   message,
+});
+
+export const errorState = (reason: string, message: string): GroupState => ({
+  ...plainState('Error', message, reason),
   isProblem: true,
 });
 
@@ -59,13 +62,12 @@ export const doesNotFollow = (profile: KubeObject, watchFilter: string): GroupSt
       'both the same label',
   );
 
-export const deletedElsewhere = (profile: KubeObject, watchFilter: string): GroupState => ({
-  state: 'Deleting',
-  reason: 'Deleting',
-  message:
+export const deletedElsewhere = (profile: KubeObject, watchFilter: string): GroupState =>
+  plainState(
+    'Deleting',
     `${describeProfile(profile)} is being deleted by another manager: ${describeOtherFilter(profile, watchFilter)}. If ` +
-    'that manager does not run, give both the same label',
-});
+      'that manager does not run, give both the same label',
+  );
 
 export function mirroredState(profile: AWSFargateProfile, group?: FargateGroup): GroupState {
   const { metadata, status = {} } = profile;

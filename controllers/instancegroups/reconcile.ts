@@ -1,31 +1,24 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type AWSFargateProfile, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
-import { type ServedSchema, FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
+import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
 import { type ActionsOptions, Actions, Conflict } from './actions.ts';
 import { type Action, type GroupInputs, decide, isReconciled } from './decide.ts';
 import { type GroupState, errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
-import { GroupReporter } from './status-and-events.ts';
+import { GroupReporter, type GroupReporterOptions } from './status-and-events.ts';
 import { DONE, LEASE_EXPIRED, backOff, after } from '../shared/requeue.ts';
 
-export interface InstanceGroupOptions extends ActionsOptions {
+interface InstanceGroupOptions
+  extends ActionsOptions, GroupReporterOptions, Pick<ControllerOptions, 'watchFilter' | 'leadership' | 'schema'> {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
-  /** undefined: the caches hide nothing. */
-  readonly watchFilter?: string;
-  readonly schema: Pick<ServedSchema, 'checkRecently'>;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
 }
 
 /** Makes one change of the InstanceGroup or its AWSFargateProfile, and writes the status of the InstanceGroup. */

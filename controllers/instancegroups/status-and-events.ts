@@ -2,23 +2,20 @@ import * as E from 'fp-ts/lib/Either.js';
 import { currentStateOf } from '../../api/external/index.ts';
 import { textAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext } from '../../pkg/runtime/reconcile.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import { INSTANCE_GROUPS } from './actions.ts';
 import type { GroupState } from './group-state.ts';
 
-export interface GroupReporterOptions {
-  readonly client: KubeClient;
+export interface GroupReporterOptions extends Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
   readonly groups: Store;
-  readonly recorder: EventRecorder;
-  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** Repeats the event about a lasting error; the API server keeps an event for an hour. */

@@ -60,9 +60,9 @@ export interface CachesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The only namespace whose objects are cached; undefined if the objects of all namespaces are cached. */
+  /** The only namespace whose objects are cached and reconciled; undefined: all. */
   readonly namespace?: string;
-  /** The watch-filter label that cached AWSFargateProfiles must have; undefined: all are cached. */
+  /** The watch-filter label that cached AWSFargateProfiles and reconciled objects must have; undefined: all. */
   readonly watchFilter?: string;
 }
 

@@ -43,10 +43,7 @@ export async function deleteProfileObject(
 
 /**
  * Why nothing may now be deleted for the object, in the API server or in AWS. The API server is asked, because the
- * caches may not show a new pause yet.
- *
- * `clusters`: the version in which Clusters are served, if they are. `cluster`: the Cluster of the object, if it has
- * one.
+ * caches may not show a new pause yet. `clusters`: undefined while the API server serves no Clusters.
  */
 export async function findLiveBlocker(
   client: KubeClient,
@@ -64,11 +61,8 @@ export async function findLiveBlocker(
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
   // The generation is the same, so the spec is unchanged. Only the retain annotation may have changed.
-  if (
-    isRetained({ ...object, metadata: { ...now.metadata, namespace: object.metadata.namespace } }) !==
-    isRetained(object)
-  )
-    return 'the object has changed';
+  const metadata = { ...now.metadata, namespace: object.metadata.namespace };
+  if (isRetained({ ...object, metadata }) !== isRetained(object)) return 'the object has changed';
   if (cluster === undefined) return undefined;
   if (clusters === undefined) return `${CLUSTER_KIND} objects cannot be read`;
   if (found === undefined) return undefined;

@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isRecord, type UnknownRecord } from '../../api/record.ts';
+import { fieldAt, isRecord, type UnknownRecord } from '../../api/record.ts';
 import { type AWSFargateProfile, type AWSFargateProfileStatus, describeProblems } from '../../api/v1beta2/index.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, ObjectKey, PatchOptions } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from './live-profiles.ts';
 
-export interface ProfileWriterOptions {
+interface ProfileWriterOptions {
   readonly client: KubeClient;
   readonly store: Store;
   readonly profiles: TypedStore<AWSFargateProfile>;
@@ -23,9 +23,9 @@ export interface ProfileWriterOptions {
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
-  /** For each object key: the resourceVersion of this process's last write of the object. */
+  /** By object key: the resourceVersion of this process's last write. */
   private readonly written = new Map<string, string>();
-  /** For each object key: the resourceVersions that the watch delivered while a write of the object was in progress. */
+  /** By object key: the resourceVersions that the watch delivered while a write was in progress. */
   private readonly duringWrite = new Map<string, Set<string>>();
 
   constructor(options: ProfileWriterOptions) {
@@ -53,7 +53,7 @@ export class ProfileWriter {
     patch: UnknownRecord | undefined,
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
-    return patch === undefined ? object : this.write(object, patch, undefined, signal);
+    return patch === undefined ? object : this.write(object, patch, { signal });
   }
 
   /** Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. */
@@ -63,7 +63,7 @@ export class ProfileWriter {
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
     const patch = diffMergePatch({ ...object.status }, { ...status });
-    return patch === undefined ? object : this.write(object, { status: patch }, 'status', signal);
+    return patch === undefined ? object : this.write(object, { status: patch }, { subresource: 'status', signal });
   }
 
   async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {
@@ -72,18 +72,18 @@ export class ProfileWriter {
 
   /** For an object that cannot be decoded. `false` if another client wrote first, or if the object no longer exists. */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
-    const before = isRecord(raw['status']) ? raw['status'] : {};
-    const patch = diffMergePatch(pick(before, Object.keys(status)), status);
-    return patch === undefined || (await this.send(raw, { status: patch }, 'status', signal)) !== undefined;
+    const before = Object.fromEntries(Object.keys(status).map((field) => [field, fieldAt(raw['status'], field)]));
+    const patch = diffMergePatch(before, status);
+    const options = { subresource: 'status', signal } as const;
+    return patch === undefined || (await this.send(raw, { status: patch }, options)) !== undefined;
   }
 
   private async write(
     object: AWSFargateProfile,
     patch: UnknownRecord,
-    subresource: 'status' | undefined,
-    signal: AbortSignal,
+    options: PatchOptions,
   ): Promise<AWSFargateProfile | undefined> {
-    const written = await this.send(object, patch, subresource, signal);
+    const written = await this.send(object, patch, options);
     if (written === undefined) return undefined;
     const decoded = this.decode(written);
     if (E.isRight(decoded)) return decoded.right;
@@ -102,8 +102,7 @@ export class ProfileWriter {
   private async send(
     object: Pick<KubeObject, 'metadata'>,
     patch: UnknownRecord,
-    subresource: 'status' | undefined,
-    signal: AbortSignal,
+    options: PatchOptions,
   ): Promise<KubeObject | undefined> {
     const { client, store, onForeignChange } = this.options;
     const { resourceVersion } = object.metadata;
@@ -113,12 +112,7 @@ export class ProfileWriter {
     this.duringWrite.set(keyText(key), duringWrite);
     let written: KubeObject | undefined;
     try {
-      written = await client.mergePatch(
-        PROFILES,
-        key,
-        { ...patch, metadata },
-        { signal, ...(subresource && { subresource }) },
-      );
+      written = await client.mergePatch(PROFILES, key, { ...patch, metadata }, options);
       this.written.set(keyText(key), written.metadata.resourceVersion);
       store.replaceWith(written);
     } catch (error) {
@@ -131,6 +125,3 @@ export class ProfileWriter {
     return written;
   }
 }
-
-const pick = (record: UnknownRecord, keys: readonly string[]): UnknownRecord =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => keys.includes(key)));

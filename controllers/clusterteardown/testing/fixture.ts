@@ -3,21 +3,11 @@ import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/i
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
-import {
-  BY_CLUSTER,
-  BY_OWNER,
-  clusterOf,
-  ownersOf,
-  newTypedCaches,
-  BY_EKS_CLUSTER,
-  eksClusterOf,
-  eksClusterOfControlPlane,
-} from '../../shared/caches.ts';
+import { newCaches, type Caches } from '../../shared/caches.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import { TeardownReconciler } from '../reconcile.ts';
@@ -45,30 +35,17 @@ export class TeardownFixture {
   /** Returns for how many milliseconds the leader lease is still valid. */
   remaining = (): number => 15_000;
   schema: ServedSchemaState = { kind: 'ours' };
-  private readonly stores: Readonly<Record<CacheName, Store>>;
+  private readonly caches: Caches;
   private readonly reconciler: TeardownReconciler;
 
   constructor() {
-    const { client, clock } = this.api;
-    const logger = new MemoryLogger();
-    this.stores = {
-      profiles: new Store({
-        name: 'profiles',
-        logger,
-        indexes: { [BY_CLUSTER]: clusterOf, [BY_EKS_CLUSTER]: eksClusterOf },
-      }),
-      clusters: new Store({ name: 'clusters', logger }),
-      controlPlanes: new Store({
-        name: 'control planes',
-        logger,
-        indexes: { [BY_OWNER]: ownersOf, [BY_EKS_CLUSTER]: eksClusterOfControlPlane },
-      }),
-    };
-    const { controlPlanes } = this.stores;
+    const { client, clock, random } = this.api;
+    this.caches = newCaches({ client, clock, random, logger: new MemoryLogger() });
+    const { controlPlanes } = this.caches;
     this.reconciler = new TeardownReconciler({
       client,
       clock,
-      ...newTypedCaches(this.stores),
+      ...this.caches.typed,
       clusterResource: () => CLUSTERS,
       controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
       schema: { check: async () => this.schema },
@@ -86,7 +63,7 @@ export class TeardownFixture {
   /** Copies the objects of the fake API server into the named caches, or into all caches if no name is given. */
   sync(...names: readonly CacheName[]): void {
     for (const name of names.length > 0 ? names : CACHES)
-      this.stores[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
+      this.caches[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
   }
 
   putProfile(name: string, clusterName: string = KEY.name): AWSFargateProfile {

@@ -1,19 +1,12 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
-import { type FakeKind, FakeApiServer, json } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { json, type FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { CONTROL_PLANE, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from './control-plane-finalizer.ts';
 
-const KIND: FakeKind = {
-  group: 'controlplane.cluster.x-k8s.io',
-  versions: ['v1beta2'],
-  kind: 'AWSManagedControlPlane',
-  plural: 'awsmanagedcontrolplanes',
-};
+const KIND = CONTROL_PLANE;
 const RESOURCE = { group: KIND.group, version: 'v1beta2', plural: KIND.plural };
 const KEY = { namespace: 'team-a', name: 'prod-control-plane' };
 const OTHER_FINALIZER = 'other.example.com/finalizer';
@@ -26,13 +19,13 @@ describe('ControlPlaneFinalizer', () => {
   let finalizer: ControlPlaneFinalizer;
 
   beforeEach(() => {
-    const clock = new VirtualClock();
-    server = new FakeApiServer({ clock, random: new SeededRandom(1), kinds: [KIND] });
+    const api = newApi();
+    server = api.server;
     store = new Store({ name: KIND.plural, logger: new MemoryLogger() });
     store.replaceAll([], '0');
     isServed = true;
     finalizer = new ControlPlaneFinalizer({
-      client: createKubeClient({ transport: server, clock }),
+      client: api.client,
       controlPlanes: store,
       resource: () => (isServed ? RESOURCE : undefined),
     });

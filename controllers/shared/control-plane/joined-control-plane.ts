@@ -1,11 +1,10 @@
 import type { AWSManagedControlPlane, Cluster, ObjectReference } from '../../../api/external/index.ts';
-import { CONTROLLER_IDENTITY_KIND } from '../../../api/external/identity.ts';
+import { CONTROLLER_IDENTITY_KIND, isAWSManagedControlPlane } from '../../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
-import { isAWSManagedControlPlane } from '../../../api/external/index.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
@@ -29,7 +28,8 @@ export const joinsControlPlane = (
   facts: JoinFacts,
 ): boolean =>
   mayJoinControlPlane(profile, controlPlane, facts) &&
-  (hasSameIdentity(profile, controlPlane) || hasSameAccount(profile, controlPlane, facts));
+  (hasSameIdentity(profile, controlPlane) ||
+    (profile.status?.account !== undefined && facts.accounts?.accountOf(controlPlane) === profile.status.account));
 
 /**
  * Same namespace, and same name and region of the EKS cluster. False for a control plane that is not ready and lacks
@@ -79,12 +79,6 @@ interface NamedEksCluster {
 const hasSameIdentity = (profile: InEksCluster, { identityRef }: AWSManagedControlPlane): boolean =>
   identityText(namedEksCluster(profile)?.identityRef) === identityText(identityRef);
 
-const hasSameAccount = (
-  { status }: InEksCluster,
-  controlPlane: AWSManagedControlPlane,
-  { accounts }: JoinFacts,
-): boolean => status?.account !== undefined && accounts?.accountOf(controlPlane) === status.account;
-
 const identityText = ({
   kind = CONTROLLER_IDENTITY_KIND,
   name = 'default',
@@ -98,10 +92,6 @@ export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReferenc
  * identity and finalizer of a control plane in another one.
  */
 export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
-  const { controlPlaneRef } = cluster;
-  const isUsable =
-    controlPlaneRef !== undefined &&
-    isAWSManagedControlPlane(controlPlaneRef) &&
-    !isElsewhere(cluster, controlPlaneRef);
-  return isUsable ? controlPlaneRef : undefined;
+  const { controlPlaneRef: reference } = cluster;
+  return reference && isAWSManagedControlPlane(reference) && !isElsewhere(cluster, reference) ? reference : undefined;
 }

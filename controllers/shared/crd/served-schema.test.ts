@@ -6,8 +6,6 @@ import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { ServedSchema } from './served-schema.ts';
 
-const SERVED = { kind: 'capaServes', webhook: 'default.example', isForeign: true } as const;
-
 describe('the served schema, with a keeper of the CRD', () => {
   let isForeign: boolean;
   let reads: number;
@@ -29,14 +27,6 @@ describe('the served schema, with a keeper of the CRD', () => {
     };
     const client = createKubeClient({ clock, transport });
     schema = new ServedSchema({ client, clock, logger: new MemoryLogger(), metrics: { foreign: () => {} } });
-  });
-
-  it('is left to Cluster API Provider AWS while that provider serves the kind, whatever the CRD is', async () => {
-    schema.setKeeper(SERVED);
-    expect(await schema.check(signal)).to.deep.equal(SERVED);
-    expect(await schema.checkRecently(signal)).to.deep.equal(SERVED);
-    schema.setKeeper(undefined);
-    expect(await schema.check(signal)).to.deep.equal({ kind: 'ours' });
   });
 
   it('tells of a foreign CRD what the keeper does about it', async () => {
