@@ -7,25 +7,19 @@ import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
-import { WEBHOOK_PHASES, configurationKey, configurationResource } from './observe.ts';
+import { WEBHOOK_PHASES, configurationKey, configurationResource } from './parts.ts';
 import { RecordStore } from './record.ts';
 import { CrdKeeper } from './reconcile.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'crdkeeper';
 
-export interface CrdKeeperControllerOptions extends ControllerOptions {
-  /** Has the ConfigMap with this controller's changes of the CRD, and the AWSFargateProfile of a dry run. */
-  readonly recordNamespace: string;
-  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
-  readonly namespace?: string;
-}
-
 /**
  * The CRD keeper restores the CRD of AWSFargateProfiles after CAPA has replaced it (flag --manage-crd). Watch events
- * start its reconciles, which read the API server.
+ * start its reconciles, which read the API server. `recordNamespace` has the ConfigMap with this controller's changes, and
+ * the AWSFargateProfile of a dry run.
  */
-export function crdKeeperController(options: CrdKeeperControllerOptions): {
+export function crdKeeperController(options: ControllerOptions & { readonly recordNamespace: string }): {
   readonly controller: Runnable;
   readonly caches: readonly Runnable[];
 } {

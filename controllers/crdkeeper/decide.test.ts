@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Decision, type Situation, decide, nextProbeState } from './decide.ts';
-import { foreignParts, type WebhookEntry, type WebhookPhase } from './observe.ts';
+import { foreignParts, type WebhookEntry, type WebhookPhase } from './parts.ts';
 import type { Answer } from './webhook-probe.ts';
 import { type KeeperRecord, EMPTY_RECORD } from './record.ts';
 

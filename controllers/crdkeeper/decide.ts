@@ -1,5 +1,5 @@
 import type { Ms } from '../../pkg/env/clock.ts';
-import { type Observation, type Part, foreignParts } from './observe.ts';
+import { type Observation, type Part, foreignParts } from './parts.ts';
 import type { Answer } from './webhook-probe.ts';
 import { type KeeperRecord, addRestoration } from './record.ts';
 

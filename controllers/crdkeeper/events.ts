@@ -7,7 +7,7 @@ import type { ApiRejection } from '../shared/api-rejections.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';
 import type { Loss } from './lost-fields.ts';
-import { configurationKey, type Observation, type Part } from './observe.ts';
+import { configurationKey, type Observation, type Part } from './parts.ts';
 import { MOST_REVERTS } from './record.ts';
 
 /** Reports in the log and in Events; a state that lasts is reported once. */

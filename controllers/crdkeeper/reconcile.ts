@@ -1,25 +1,23 @@
 import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { KubeError, isInvalid } from '../../pkg/kube/errors.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import { LEASE_EXPIRED, after } from '../shared/requeue.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import type { KeeperState, ServedSchema } from '../shared/crd/served-schema.ts';
 import { type Decision, type ProbeState, decide, nextProbeState } from './decide.ts';
 import { KnownFields } from './lost-fields.ts';
-import { type Observation, type Part, foreignParts, observe } from './observe.ts';
+import { type Observation, type Part, foreignParts, observe, restore, writersOf } from './parts.ts';
 import { askWebhooks } from './webhook-probe.ts';
 import type { KeeperRecord, RecordStore } from './record.ts';
 import { replaceDroppedByLost, unlistedFields, withDropped, withRestored } from './record.ts';
 import { KeeperEvents, describeStop, lossText } from './events.ts';
-import { restore, writersOf } from './restore.ts';
 
 /** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
 const PROPAGATION: Ms = 2_000;
@@ -28,16 +26,12 @@ const WHILE_FOREIGN: Ms = 15_000;
 /** How often the keeper reads the API server (three requests) although no watch reports a change. */
 const WHILE_AT_REST: Ms = 5 * 60_000;
 
-export interface CrdKeeperOptions {
-  readonly client: KubeClient;
+interface CrdKeeperOptions extends Pick<ControllerOptions, 'client' | 'leadership' | 'recorder' | 'clock'> {
   readonly profiles: Store;
   readonly records: RecordStore;
-  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined if it reconciles all namespaces. */
+  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
   readonly watchedNamespace?: string;
   readonly schema: Pick<ServedSchema, 'setKeeper'>;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly clock: Clock;
 }
 
 /** Keeps this provider's CRD installed beside CAPA, and CAPA's webhooks for AWSFargateProfiles removed. */

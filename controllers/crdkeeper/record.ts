@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { integer, list, object, optional, string, type TypeOf } from '../../api/schema/field.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import type { Part } from './observe.ts';
+import { FIELD_MANAGER, type Part } from './parts.ts';
 import { textAt } from '../../api/record.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 
@@ -92,8 +92,6 @@ export function addRestoration(record: KeeperRecord, parts: readonly Part[], now
 }
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
-export const FIELD_MANAGER = 'capaf-crd-keeper';
 /** The ConfigMap of the record. An operator who deletes it makes a stopped keeper continue. */
 const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';

@@ -4,7 +4,7 @@ import { keyOf } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
-import type { WebhookEntry } from './observe.ts';
+import type { WebhookEntry } from './parts.ts';
 
 /**
  * The answer to the question whether Cluster API Provider AWS (CAPA) serves AWSFargateProfiles.

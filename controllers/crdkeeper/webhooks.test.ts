@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { entriesOf, type WebhookEntry } from './observe.ts';
-import { removals, writersOf } from './restore.ts';
+import { entriesOf, type WebhookEntry, removals, writersOf } from './parts.ts';
 import { interpret } from './webhook-probe.ts';
 
 const [DEFAULT = '', VALIDATION = ''] = ['default', 'validation'].map(

@@ -9,7 +9,7 @@ import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { type KeeperState, OUR_CRD } from '../../shared/crd/served-schema.ts';
-import { type WebhookPhase, WEBHOOK_PHASES, configurationKey } from '../observe.ts';
+import { type WebhookPhase, WEBHOOK_PHASES, configurationKey } from '../parts.ts';
 import { RecordStore } from '../record.ts';
 import { CrdKeeper } from '../reconcile.ts';
 

@@ -1,7 +1,11 @@
+import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
 import { fieldAt, isRecord, textAt } from '../../api/record.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { JsonPatchOperation, KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
+
+/** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
+export const FIELD_MANAGER = 'capaf-crd-keeper';
 
 /** What the keeper restores: the CRD, or a webhook configuration of CAPA without its webhook for AWSFargateProfiles. */
 export type Part = 'crd' | WebhookPhase;
@@ -84,3 +88,70 @@ export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | '
   ...(schema === 'foreign' ? (['crd'] as const) : []),
   ...WEBHOOK_PHASES.filter((phase) => entries.some((entry) => entry.phase === phase)),
 ];
+
+/** Applies this provider's CRD, or removes the webhooks for AWSFargateProfiles from a configuration of CAPA. */
+export async function restore(
+  client: KubeClient,
+  { entries }: Observation,
+  part: Part,
+  signal: AbortSignal,
+): Promise<void> {
+  if (part === 'crd') {
+    await client.apply(CRDS, OUR_CRD, ourCrd, { fieldManager: FIELD_MANAGER, signal });
+    return;
+  }
+  const operations = removals(entries.filter(({ phase }) => phase === part));
+  await client.jsonPatch(configurationResource(part), configurationKey(part), operations, { signal });
+}
+
+/**
+ * Tests the name before each removal, so that the API server refuses the patch if another client has changed the list.
+ * The last webhook comes first, because a removal changes the indexes after it.
+ */
+export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOperation[] =>
+  entries
+    .toSorted((a, b) => b.index - a.index)
+    .flatMap(({ index, name }) => [
+      { op: 'test', path: `/webhooks/${index}/name`, value: name } as const,
+      { op: 'remove', path: `/webhooks/${index}` } as const,
+    ]);
+
+/**
+ * The owner of these fields in metadata.managedFields counts as the last writer. Clients that change only others do not
+ * count, for example the CA injector of cert-manager.
+ */
+const VERSIONS = ['f:spec', 'f:versions'];
+const rulesOf = (webhook: string): readonly string[] => [
+  'f:webhooks',
+  `k:${JSON.stringify({ name: webhook })}`,
+  'f:rules',
+];
+
+export function writersOf({ crd, entries }: Observation, parts: readonly Part[]): readonly string[] {
+  const written: readonly (readonly [KubeObject, readonly string[]])[] = [
+    ...(crd !== undefined && parts.includes('crd') ? [[crd, VERSIONS] as const] : []),
+    ...entries
+      .filter(({ phase }) => parts.includes(phase))
+      .map(({ configuration, name }) => [configuration, rulesOf(name)] as const),
+  ];
+  return [...new Set(written.flatMap(([object, path]) => lastWriter(object, path) ?? []))];
+}
+
+/**
+ * If several managers have set the field to the same value, the newest counts; the keeper itself never does.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ */
+function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {
+  const managedFields = fieldAt(object.metadata, 'managedFields');
+  const entries: readonly unknown[] = Array.isArray(managedFields) ? managedFields : [];
+  const owners = entries
+    .filter((entry) => hasPath(fieldAt(entry, 'fieldsV1'), path))
+    .flatMap((entry) => {
+      const manager = textAt(entry, 'manager');
+      return manager === undefined || manager === FIELD_MANAGER ? [] : [{ manager, time: textAt(entry, 'time') ?? '' }];
+    });
+  return owners.toSorted((a, b) => (a.time < b.time ? -1 : 1)).at(-1)?.manager;
+}
+
+const hasPath = (fields: unknown, path: readonly string[]): boolean =>
+  path.reduce<unknown>((value, field) => fieldAt(value, field), fields) !== undefined;
