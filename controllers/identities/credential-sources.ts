@@ -1,6 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
-import { pipe } from 'fp-ts/lib/function.js';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
 import {
   type AssumedRoleConfig,
@@ -17,7 +15,7 @@ import { errorMessage } from '../../pkg/env/error-text.ts';
 import { identityRefOf, resolveIdentity, type IdentityCaches } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 
-export interface CredentialSourcesOptions {
+interface CredentialSourcesOptions {
   readonly own: AwsCredentialSource;
   readonly caches: IdentityCaches;
   readonly secrets: Secrets;
@@ -36,16 +34,18 @@ interface NamedSource {
  */
 export function newCredentialSources(options: CredentialSourcesOptions): AwsCredentialSources {
   const { own, caches, secrets, assuming } = options;
-  const findBaseSource = (
+  const readBase = async (
     identity: AWSClusterStaticIdentity | undefined,
     signal: AbortSignal,
-  ): TE.TaskEither<CredentialsProblem, NamedSource> =>
-    identity === undefined
-      ? TE.right({ source: own, name: credentialsName(undefined) })
-      : pipe(
-          TE.tryCatch(() => secrets.read(identity.spec.secretRef, signal), interruptedProblem),
-          TE.chainEitherK((state) => sourceFromSecret(identity, state, secrets)),
-        );
+  ): Promise<E.Either<CredentialsProblem, NamedSource>> => {
+    if (identity === undefined) return E.right({ source: own, name: credentialsName(undefined) });
+    try {
+      return sourceFromSecret(identity, await secrets.read(identity.spec.secretRef, signal), secrets);
+    } catch (error) {
+      const message = `reading the Secret was interrupted: ${errorMessage(error)}`;
+      return E.left({ reason: 'Interrupted', message });
+    }
+  };
   const assumeRoleOf = (base: NamedSource, identity: AWSClusterRoleIdentity): NamedSource => ({
     source: newAssumedRoleSource(assuming, {
       key: `${base.source.key} ${identity.metadata.uid}/${identity.metadata.generation ?? identity.metadata.resourceVersion}`,
@@ -56,16 +56,12 @@ export function newCredentialSources(options: CredentialSourcesOptions): AwsCred
     name: credentialsName(identityRefOf(identity)),
   });
   return {
-    find: (reference, namespace, signal, field) =>
-      pipe(
-        TE.fromEither(resolveIdentity(reference, namespace, caches, field)),
-        TE.chain(({ staticIdentity, roleIdentities }) =>
-          pipe(
-            findBaseSource(staticIdentity, signal),
-            TE.map((base) => roleIdentities.reduce(assumeRoleOf, base).source),
-          ),
-        ),
-      ),
+    find: (reference, namespace, signal, field) => async () => {
+      const chain = resolveIdentity(reference, namespace, caches, field);
+      if (E.isLeft(chain)) return chain;
+      const base = await readBase(chain.right.staticIdentity, signal);
+      return E.isLeft(base) ? base : E.right(chain.right.roleIdentities.reduce(assumeRoleOf, base.right).source);
+    },
   };
 }
 
@@ -77,15 +73,11 @@ function sourceFromSecret(
   const { secretRef } = identity.spec;
   const name = credentialsName(identityRefOf(identity));
   const secret = `Secret ${secrets.namespace}/${secretRef}`;
-  const failWith = (reason: CredentialsProblemReason, what: string): E.Either<CredentialsProblem, never> =>
-    E.left({
-      reason,
-      message: `${secret} of ${name} ${what}`,
-      ...(reason === 'SecretNotFound' && { missing: secret }),
-    });
+  const failWith = (reason: CredentialsProblemReason, what: string, missing?: string) =>
+    E.left({ reason, message: `${secret} of ${name} ${what}`, ...(missing !== undefined && { missing }) });
   switch (state.kind) {
     case 'absent':
-      return failWith('SecretNotFound', 'does not exist');
+      return failWith('SecretNotFound', 'does not exist', secret);
     case 'incomplete':
       return failWith('SecretIncomplete', `has no ${state.missing.join(' and no ')}`);
     case 'unreadable':
@@ -113,8 +105,3 @@ function roleToAssume({ metadata, spec }: AWSClusterRoleIdentity): Parameters<ty
     policyArns: policyARNs ?? [],
   };
 }
-
-const interruptedProblem = (error: unknown): CredentialsProblem => ({
-  reason: 'Interrupted',
-  message: `reading the Secret was interrupted: ${errorMessage(error)}`,
-});

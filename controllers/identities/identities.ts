@@ -16,16 +16,15 @@ import type {
   IdentityRef,
 } from '../../pkg/cloud/index.ts';
 import { credentialsName } from '../../pkg/cloud/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
 import { Reflector } from '../../pkg/kube/cache/reflector.ts';
 import { type Change, Store } from '../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
 import { identityRefOf } from './identity-chain.ts';
 import { Secrets } from './secrets.ts';
@@ -56,22 +55,11 @@ export interface Identities {
   onChange(handler: IdentityChangeHandler): void;
 }
 
-export interface IdentitiesOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
+interface IdentitiesOptions extends Pick<ControllerOptions, 'client' | 'clock' | 'random' | 'logger'> {
   readonly namespace: string;
   readonly resync: Ms;
   readonly own: AwsCredentialSource;
   readonly assuming: AssumedRoleConfig;
-}
-
-interface IdentityObjects {
-  readonly identities: Readonly<Record<IdentityKind, Store>>;
-  readonly typed: Identities['typed'];
-  readonly namespaces: Store;
-  readonly secrets: Secrets;
 }
 
 /** The CRDs of the identities may be installed and removed while the manager runs. */
@@ -85,30 +73,6 @@ export function newIdentities(options: IdentitiesOptions): Identities {
   const typed = byKind((kind) => new TypedStore(identities[kind], decodeIdentity));
   const namespaces = new Store({ name: 'namespaces', logger });
   const secrets = new Secrets({ client, clock, namespace, resync });
-  notifyOfChanges({ identities, typed, namespaces, secrets }, notify);
-  const findServedKind = (plural: string) => (signal: AbortSignal) =>
-    findServed(client, { group: IDENTITY_GROUP, plural, versions: [IDENTITY_VERSION] }, signal);
-  return {
-    sources: newCredentialSources({
-      own,
-      caches: { identitiesOf: (kind) => typed[kind], namespaces },
-      secrets,
-      assuming,
-    }),
-    typed,
-    runnables: [
-      ...KINDS.map((kind) => newCache(options, identities[kind], findServedKind(IDENTITY_PLURALS[kind]), notify)),
-      newCache(options, namespaces, async () => NAMESPACES, notify),
-      secrets,
-    ],
-    onChange: (handler) => handlers.add(handler),
-  };
-}
-
-function notifyOfChanges(
-  { identities, typed, namespaces, secrets }: IdentityObjects,
-  notify: IdentityChangeHandler,
-): void {
   const notifyOfIdentities = (changed: readonly IdentityRef[]): void => {
     const affected = findDependentIdentities(changed, listIdentities(typed[ROLE_IDENTITY_KIND]));
     notify((identity) => affected.has(credentialsName(identity)));
@@ -122,7 +86,7 @@ function notifyOfChanges(
   namespaces.onChange((change) => {
     if (!isRelevantChange(change, ({ metadata }) => metadata.labels)) return;
     const { name } = change.object.metadata;
-    notify((_identity, namespace) => namespace === name, name);
+    notify((_identity, from) => from === name, name);
   });
   secrets.onChange((name) => {
     const users = listIdentities(typed[STATIC_IDENTITY_KIND]).filter(
@@ -130,6 +94,19 @@ function notifyOfChanges(
     );
     notifyOfIdentities(users.map(identityRefOf));
   });
+  const findServedKind = (plural: string) => (signal: AbortSignal) =>
+    findServed(client, { group: IDENTITY_GROUP, plural, versions: [IDENTITY_VERSION] }, signal);
+  const caches = { identitiesOf: (kind: IdentityKind) => typed[kind], namespaces };
+  return {
+    sources: newCredentialSources({ own, caches, secrets, assuming }),
+    typed,
+    runnables: [
+      ...KINDS.map((kind) => newCache(options, identities[kind], findServedKind(IDENTITY_PLURALS[kind]), notify)),
+      newCache(options, namespaces, async () => NAMESPACES, notify),
+      secrets,
+    ],
+    onChange: (handler) => handlers.add(handler),
+  };
 }
 
 /**

@@ -29,7 +29,7 @@ export interface IdentityCaches {
 }
 
 /** The identities through which an object gets its AWS credentials. */
-export interface CredentialChain {
+interface CredentialChain {
   /** The start of the chain; undefined: the credentials of the manager. */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
@@ -60,14 +60,19 @@ export function resolveIdentity(
   field: IdentityField = 'controlPlane',
 ): ChainResult<CredentialChain> {
   const roles: AWSClusterRoleIdentity[] = [];
+  let staticIdentity: AWSClusterStaticIdentity | undefined;
   const seen = new Set<string>();
   let source: string | undefined;
   let next = reference ?? findManagerIdentity(caches);
   while (next !== undefined) {
     const name = credentialsName(next);
-    const introduction =
-      source === undefined ? introductionOf(reference, field) : `spec.sourceIdentityRef of ${source} names`;
-    if (seen.has(name)) return failWith('IdentityLoop', describeLoop([...seen, name]));
+    const first = INTRODUCTIONS[field][reference === undefined ? 'absent' : 'named'];
+    const introduction = source === undefined ? first : `spec.sourceIdentityRef of ${source} names`;
+    if (seen.has(name)) {
+      // Without the identities that only lead to the loop.
+      const loop = [...seen].slice([...seen].indexOf(name));
+      return failWith('IdentityLoop', `the source identities form a loop: ${[...loop, name].join(', then ')}`);
+    }
     seen.add(name);
     source = name;
     const found = findIdentity(next, introduction, caches);
@@ -75,17 +80,11 @@ export function resolveIdentity(
     const identity = found.right;
     const problem = checkNamespace(identity, namespace, caches);
     if (problem !== undefined) return E.left(problem);
-    switch (identity.kind) {
-      case CONTROLLER_IDENTITY_KIND:
-        return E.right({ roleIdentities: roles.toReversed() });
-      case STATIC_IDENTITY_KIND:
-        return E.right({ staticIdentity: identity, roleIdentities: roles.toReversed() });
-      case ROLE_IDENTITY_KIND:
-        roles.push(identity);
-        next = identity.spec.sourceIdentityRef;
-    }
+    if (identity.kind === STATIC_IDENTITY_KIND) staticIdentity = identity;
+    if (identity.kind === ROLE_IDENTITY_KIND) roles.push(identity);
+    next = identity.kind === ROLE_IDENTITY_KIND ? identity.spec.sourceIdentityRef : undefined;
   }
-  return E.right({ roleIdentities: roles.toReversed() });
+  return E.right({ ...(staticIdentity && { staticIdentity }), roleIdentities: roles.toReversed() });
 }
 
 function findManagerIdentity({ identitiesOf }: IdentityCaches): IdentityRef | undefined {
@@ -93,9 +92,6 @@ function findManagerIdentity({ identitiesOf }: IdentityCaches): IdentityRef | un
   const isAbsent = !cache.served || cache.lookup({ namespace: '', name: CONTROLLER_IDENTITY_NAME }).kind === 'absent';
   return isAbsent ? undefined : MANAGER_IDENTITY;
 }
-
-const introductionOf = (reference: IdentityRef | undefined, field: IdentityField): string =>
-  reference === undefined ? INTRODUCTIONS[field].absent : INTRODUCTIONS[field].named;
 
 const INTRODUCTIONS: Readonly<Record<IdentityField, { readonly named: string; readonly absent: string }>> = {
   controlPlane: {
@@ -116,30 +112,17 @@ function findIdentity(
   const message = `${introduction} ${credentialsName(reference)}`;
   const kind = IdentityKind.decode(reference.kind);
   if (E.isLeft(kind)) return failWith('IdentityInvalid', `${message}, which has an unknown kind`);
-  if (kind.right === CONTROLLER_IDENTITY_KIND && reference.name !== CONTROLLER_IDENTITY_NAME) {
-    return failWith(
-      'IdentityInvalid',
-      `${message}, but an identity of this kind must have the name "${CONTROLLER_IDENTITY_NAME}"`,
-    );
-  }
+  const rule = `an identity of this kind must have the name "${CONTROLLER_IDENTITY_NAME}"`;
+  if (kind.right === CONTROLLER_IDENTITY_KIND && reference.name !== CONTROLLER_IDENTITY_NAME)
+    return failWith('IdentityInvalid', `${message}, but ${rule}`);
   const lookup = identitiesOf(kind.right).lookup({ namespace: '', name: reference.name });
-  switch (lookup.kind) {
-    case 'absent':
-      return E.left({
-        reason: 'IdentityNotFound',
-        message: `${message}, which does not exist`,
-        missing: credentialsName(reference),
-      });
-    case 'unknown':
-      return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
-    case 'found':
-      return E.isRight(lookup.decoded)
-        ? lookup.decoded
-        : failWith(
-            'IdentityInvalid',
-            `${credentialsName(reference)} is not valid: ${describeProblems(lookup.decoded.left)}`,
-          );
-  }
+  if (lookup.kind === 'absent')
+    return failWith('IdentityNotFound', `${message}, which does not exist`, credentialsName(reference));
+  if (lookup.kind === 'unknown')
+    return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
+  const { decoded } = lookup;
+  if (E.isRight(decoded)) return decoded;
+  return failWith('IdentityInvalid', `${credentialsName(reference)} is not valid: ${describeProblems(decoded.left)}`);
 }
 
 function checkNamespace(
@@ -159,11 +142,9 @@ function checkNamespace(
     return denied(allowed ? NOT_SELECTED : 'an identity without spec.allowedNamespaces allows no namespace');
   const lookup = namespaces.lookup({ namespace: '', name: namespace });
   if (lookup.kind !== 'found') {
-    const reason = lookup.kind === 'unknown' ? lookup.reason : 'the namespace is not known yet';
-    return {
-      reason: 'IdentityUnreadable',
-      message: `${name} selects namespaces by label, but the controller cannot read the labels of namespace "${namespace}": ${reason}`,
-    };
+    const because = lookup.kind === 'unknown' ? lookup.reason : 'the namespace is not known yet';
+    const message = `${name} selects namespaces by label, but the controller cannot read the labels of namespace "${namespace}": ${because}`;
+    return { reason: 'IdentityUnreadable', message };
   }
   const selected = evaluateSelector(permission.selector, lookup.object.metadata.labels ?? {});
   if (E.isRight(selected)) return selected.right ? undefined : denied(NOT_SELECTED);
@@ -171,10 +152,5 @@ function checkNamespace(
   return { reason: 'IdentityInvalid', message };
 }
 
-const failWith = (reason: CredentialsProblemReason, message: string): ChainResult<never> => E.left({ reason, message });
-
-/** Describes a loop of `sourceIdentityRef`, without the identities that only lead to the loop. */
-function describeLoop(seen: readonly string[]): string {
-  const loop = seen.slice(seen.indexOf(seen.at(-1) ?? ''));
-  return `the source identities form a loop: ${loop.join(', then ')}`;
-}
+const failWith = (reason: CredentialsProblemReason, message: string, missing?: string): ChainResult<never> =>
+  E.left({ reason, message, ...(missing !== undefined && { missing }) });

@@ -46,13 +46,6 @@ class CachedSecret {
   lastFingerprint: string | undefined;
 }
 
-export interface SecretsOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly namespace: string;
-  readonly resync: Ms;
-}
-
 /**
  * The manager may `get` the Secrets of one namespace, not list or watch them. So it reads only Secrets that identities
  * name, and polls those in use to report changes.
@@ -69,7 +62,13 @@ export class Secrets implements Runnable {
   private stop = new AbortController().signal;
   private wake: (() => void) | undefined;
 
-  constructor({ client, clock, namespace, resync }: SecretsOptions) {
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly namespace: string;
+    readonly resync: Ms;
+  }) {
+    const { client, clock, namespace, resync } = options;
     this.client = client;
     this.clock = clock;
     this.namespace = namespace;
