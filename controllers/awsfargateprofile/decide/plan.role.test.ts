@@ -25,7 +25,6 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
-import { TRUST_POLICIES, recordTag } from '../testing/expected-state.ts';
 import {
   CAPA_TAGS,
   CREATE_REQUESTED,
@@ -35,6 +34,8 @@ import {
   SHARED_ROLE_ARN,
   SHARED_ROLE_NAME,
   desiredFrom,
+  TRUST_POLICIES,
+  recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { testPlans, withPlan } from '../testing/plan-tables.ts';

@@ -5,7 +5,6 @@ import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { messageOf } from '../reasons/reasons.ts';
 import {
   CAPA_TAG,
   CLUSTER_ARN,
@@ -108,23 +107,6 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ],
   });
 
-  const messageFor = (desired: Desired, world: Observed): string => {
-    const { end } = plan(desired, world);
-    return end === 'inOrder' ? end : messageOf(end);
-  };
-
-  it('is named with the tags to restore, and with the ways to end a deletion without them', () => {
-    expect(messageFor(of({ status: STATUS }), seen({}))).to.equal(
-      `Fargate profile "${PROFILE}" lacks the tag ${OWNER_TAG}, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OWNER_TAG}=team-a/web. The controller then continues on its own. If the Fargate profile belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object.`,
-    );
-    expect(messageFor(ofDeletion({ status: STATUS }, 'retain'), onlyRole({}))).to.equal(
-      `IAM role "${ROLE}" lacks the tags ${EKS_CLUSTER_TAG}, ${NAMESPACE_TAG}, so the controller does not change or delete it. If the IAM role belongs to this object, tag it with ${EKS_CLUSTER_TAG}=${CLUSTER_ARN}, ${NAMESPACE_TAG}=team-a, or delete it in AWS. The controller then continues on its own. Or, if the IAM role belongs to another owner, set spec.deletionPolicy to Retain: then the deletion of this object ends, and its profile and role stay in AWS.`,
-    );
-    expect(messageFor(ofDeletion({ status: STATUS }, 'removeFinalizer'), seen({}))).to.contain(
-      'Or, if the Fargate profile belongs to another owner, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object',
-    );
-  });
-
   /** Returns the status after a reconcile of the object, and the plan of the next one. */
   function passOver(
     object: AWSFargateProfile,
@@ -156,31 +138,6 @@ describe('plan, about a profile or role whose tags were removed', () => {
     const { status, next } = passOver(object, seen({}), retained);
     expect(status.profileARN).to.equal(STATUS.profileARN);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
-  });
-
-  it('leaves Ready as it is, and is shown in Stalled', () => {
-    const ready = {
-      type: 'Ready',
-      status: 'True',
-      reason: 'Ready',
-      lastTransitionTime: '2026-11-21T03:00:00Z',
-    } as const;
-    const conditions = [
-      ready,
-      { ...ready, type: 'IAMFargateRolesReady' },
-      { ...ready, type: 'EKSFargateProfileReady' },
-    ];
-    const object = anObject({
-      status: { ...STATUS, ready: true, observedGeneration: anObject().metadata.generation ?? 0, conditions },
-    });
-    const { status } = passOver(object, seen({}));
-    expect(status.ready).to.equal(true);
-    const shown = status.conditions?.map(({ type, status: value, reason }) => `${type} ${value} ${reason}`);
-    expect(shown).to.include.members([
-      'Ready True Ready',
-      'EKSFargateProfileReady True Ready',
-      'Stalled True OwnershipTagMissing',
-    ]);
   });
 
   describe('does not hide a profile or role that does not work', () => {

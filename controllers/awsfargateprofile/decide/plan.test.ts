@@ -20,7 +20,6 @@ import {
   desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
-import { TRUST_POLICIES } from '../testing/expected-state.ts';
 import {
   CAPA_TAGS,
   CREATE_REQUESTED,
@@ -31,6 +30,7 @@ import {
   SHARED_ROLE_NAME,
   desiredFrom,
   desiredOnDeletion,
+  TRUST_POLICIES,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { withoutRoles } from '../testing/pass-state.ts';

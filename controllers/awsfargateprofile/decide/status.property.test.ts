@@ -1,14 +1,7 @@
 import { expect } from 'chai';
 import { OWNER_TAG } from '../testing/builders.ts';
 import { afterEverySimulation } from '../testing/environment-generator.ts';
-import {
-  expectedProfileName,
-  expectedSubnets,
-  findDefects,
-  hasImmutableFieldsOfSpec,
-  isOurProfile,
-  withNamesInUse,
-} from '../testing/expected-state.ts';
+import { describeDifferences, findProfile, ownershipOf } from './compare.ts';
 
 describe('The status of an object in any environment', () => {
   it('has at most one of Reconciling and Stalled, and Ready only without Stalled or while an owner tag is missing', () => {
@@ -24,18 +17,19 @@ describe('The status of an object in any environment', () => {
     });
   });
 
-  it('is ready only once everything is as desired, or is as desired but for removed owner tags', () => {
-    afterEverySimulation(({ end, status, mode, spec, aws }) => {
+  it('is ready only once everything is as desired, or works without its owner tags', () => {
+    afterEverySimulation(({ end, status, statuses, mode }) => {
+      const { profile, role } = statuses.at(-1)?.facts?.plan ?? {};
+      const isStripped = end !== 'inOrder' && 'name' in end && end.name === 'OwnershipTagMissing';
       // A profile without its owner tag still runs pods, so the object may be ready.
-      if (end !== 'inOrder' && 'name' in end && end.name === 'OwnershipTagMissing') {
-        if (status.ready === true) expect(findDefects(spec, status, aws)).to.deep.equal([]);
-      } else expect(status.ready).to.equal(end === 'inOrder' && mode === 'live');
+      if (isStripped) expect(status.ready === true && (profile === 'broken' || role === 'broken')).to.equal(false);
+      else expect(status.ready).to.equal(end === 'inOrder' && mode === 'live');
     });
   });
 
   it('is ready only in a pass that has seen the profile ACTIVE and its role', () => {
     afterEverySimulation(({ statuses }) => {
-      for (const { observed, status } of statuses) {
+      for (const { facts: { observed } = {}, status } of statuses) {
         if (status.ready !== true || observed === undefined) continue;
         const profile = observed.profiles.find(({ name }) => name === status.profileName)?.found;
         expect(profile?.status).to.equal('ACTIVE');
@@ -46,18 +40,20 @@ describe('The status of an object in any environment', () => {
   });
 
   it('shows what EKS says of the profile, if the profile is ours or has lost its owner tag', () => {
-    afterEverySimulation(({ statuses, spec, environment }) => {
+    afterEverySimulation(({ statuses, environment }) => {
       if (environment.events.some(({ kind }) => kind === 'specChange')) return;
-      const name = expectedProfileName(spec);
-      for (const { observed, steps, status } of statuses) {
+      for (const { facts, steps, status } of statuses) {
         // A change of the pass itself is newer than what the pass has read.
         if (steps.some(({ mutation }) => mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile'))
           continue;
+        if (facts === undefined) continue;
+        const { desired, observed } = facts;
+        const name = desired.identity.profileName;
         // While the controller replaces a profile by a profile with another name, status still shows the old profile.
-        if (observed === undefined || (status.profileName ?? name) !== name) continue;
-        const found = observed.profiles.find((profile) => profile.name === name)?.found;
+        if ((status.profileName ?? name) !== name) continue;
+        const found = findProfile(observed.profiles, name);
         const isStripped = found?.tags[OWNER_TAG] === undefined && status.profileARN === found?.arn;
-        const ours = found !== undefined && (isOurProfile(found, spec) || isStripped) ? found : undefined;
+        const ours = found && (ownershipOf(desired, found).kind === 'ours' || isStripped) ? found : undefined;
         const expected = [ours?.status, ours?.arn, ours?.podExecutionRoleArn];
         expect([status.profileStatus, status.profileARN, status.podExecutionRoleARN]).to.deep.equal(expected);
       }
@@ -65,16 +61,18 @@ describe('The status of an object in any environment', () => {
   });
 
   it('has a True EKSFargateProfileReady only if the profile is as the spec asks for in all immutable fields', () => {
-    afterEverySimulation(({ end, mode, spec: asked, status, statuses, aws }) => {
+    afterEverySimulation(({ end, mode, status, statuses, aws }) => {
       const isTrue = status.conditions?.some(
         (each) => each.type === 'EKSFargateProfileReady' && each.status === 'True',
       );
+      const { desired, observed: read } = statuses.at(-1)?.facts ?? {};
       // A reconcile that reads no roles leaves the condition as it is.
-      const wasRead = statuses.at(-1)?.observed?.roles.every(({ found }) => found !== 'unread') === true;
+      const wasRead = read?.roles.every(({ found }) => found !== 'unread') === true;
       if (isTrue !== true || !wasRead || mode !== 'live' || (end !== 'inOrder' && 'kind' in end)) return;
-      const spec = withNamesInUse(asked, status, aws);
-      const profile = aws.profiles.get(expectedProfileName(spec)) ?? expect.fail('there is no profile');
-      expect(hasImmutableFieldsOfSpec(profile, spec, expectedSubnets(status), aws)).to.equal(true);
+      if (desired === undefined) return;
+      const observed = aws.observe(desired.names, { forBlockers: () => false });
+      const found = findProfile(observed.profiles, desired.identity.profileName) ?? expect.fail('there is no profile');
+      expect(describeDifferences(desired, observed, found)).to.deep.equal([]);
     });
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
+import { CAPA_SHARED_ROLE } from '../../../pkg/fargate/names.ts';
 import { NOWHERE } from '../model/location.ts';
 import {
   CAPA_TAG,
@@ -27,7 +28,7 @@ import type {
   SimulationResult,
 } from './environment.ts';
 import { PRIVATE_SUBNETS } from './environment.ts';
-import { SHARED_ROLE_OF_CAPA, TRUST_POLICIES, recordTag } from './expected-state.ts';
+import { TRUST_POLICIES, recordTag } from './fixtures.ts';
 import type { TransitionResult } from './simulated-aws.ts';
 import { roleArnOf } from './simulated-aws.ts';
 import { simulate } from './simulation.ts';
@@ -61,7 +62,7 @@ const anyPolicies = fc.subarray(EXTRA_POLICIES);
 
 const anyManagedRoleSpec: fc.Arbitrary<Partial<AWSFargateProfileSpec>> = fc.record(
   {
-    roleName: oneOf('shared', 'Shared', ROLE, SHARED_ROLE_OF_CAPA).map((name) => RoleName.of(name)),
+    roleName: oneOf('shared', 'Shared', ROLE, CAPA_SHARED_ROLE).map((name) => RoleName.of(name)),
     rolePath: oneOf('/team-a/', '/'),
     rolePermissionsBoundary: oneOf('arn:aws:iam::111122223333:policy/bound'),
     roleAdditionalPolicies: anyPolicies,
@@ -185,7 +186,7 @@ const anyProfiles = (spec: AWSFargateProfileSpec): fc.Arbitrary<readonly Initial
     });
 
 const anyRoles: fc.Arbitrary<readonly InitialRole[]> = fc
-  .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, SHARED_ROLE_OF_CAPA].map((name) => optional(anyRoleNamed(name))))
+  .tuple(...[...ROLES, ...FORMER_CAPA_ROLES, CAPA_SHARED_ROLE].map((name) => optional(anyRoleNamed(name))))
   .map((roles) => roles.filter((role) => role !== undefined));
 
 const anyTagKeys = oneOf(['team', OWNER_TAG, CAPA_TAG, EKS_CLUSTER_TAG], ['cost', 'Team'], ['team']);

@@ -129,12 +129,10 @@ export interface RecordedMutation {
   readonly awsBefore: Snapshot;
 }
 
-/**
- * The status that a simulated reconcile wrote last, and the state of AWS that it read. `observed` is `undefined` if it
- * did not read AWS.
- */
+/** The status that a simulated reconcile wrote last. */
 export interface RecordedStatus {
-  readonly observed: Observed | undefined;
+  /** What the reconcile wanted, read and planned; `undefined` if it did not read AWS. */
+  readonly facts: AwsFacts | undefined;
   /** The changes of the pass after that reading. */
   readonly steps: readonly Step[];
   readonly status: AWSFargateProfileStatus;

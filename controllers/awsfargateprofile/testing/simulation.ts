@@ -275,7 +275,7 @@ class Simulation {
     if (end === 'inOrder') this.retryStore.update(this.object(), (state) => withSuccess(state));
     const pass = { object: this.object(), end, now: this.now, waited: 0, attempts: 0 };
     this.status = statusAfter({ ...pass, ...(facts && { facts }), ...(execution && { execution }) });
-    this.statuses.push({ observed: facts?.observed, steps: execution?.steps ?? [], status: this.status });
+    this.statuses.push({ facts, steps: execution?.steps ?? [], status: this.status });
     return { end, steps: execution?.steps ?? [] };
   }
 
@@ -322,7 +322,7 @@ class Simulation {
  * Returns a function that tells whether the spec asks for a role with another name or path than the given role. The
  * controller would delete such a role, and therefore also reads what blocks its deletion.
  */
-export const isUnwantedRoleOf =
+const isUnwantedRoleOf =
   ({ wanted }: Desired) =>
   ({ name, path }: SimulatedRole): boolean =>
     wanted?.role.name !== name || (wanted.role.kind === 'managed' && wanted.role.path !== path);

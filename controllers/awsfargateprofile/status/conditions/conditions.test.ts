@@ -22,7 +22,7 @@ import {
   desiredOfDeletion,
   observed,
 } from '../../testing/builders.ts';
-import { recordTag } from '../../testing/expected-state.ts';
+import { recordTag } from '../../testing/fixtures.ts';
 import {
   MINUTE,
   READY,
@@ -45,24 +45,48 @@ function phase(
 }
 
 describe('conditionsAfter', () => {
-  const waits: readonly (readonly [string, Reason])[] = [
-    ['its Cluster', newReason('WaitingForCluster', { cluster: 'team-a/prod' })],
-    ['its control plane', newReason('WaitingForEKSControlPlane', { detail: 'not ready' })],
-    ['a sibling', sibling],
-    ['IAM', newReason('Propagating', { detail: 'IAM takes its time' })],
-    ['the quota', newReason('QuotaExceeded', { detail: 'limit exceeded' })],
-    ['an update of the cluster', newReason('ClusterUpdating', { cluster: EKS_CLUSTER, said: 'no', remaining: 1 })],
-    ['creation', newReason('Creating', { name: PROFILE })],
+  const waits: readonly Reason[] = [
+    newReason('WaitingForCluster', { cluster: 'team-a/prod' }),
+    newReason('WaitingForEKSControlPlane', { detail: 'not ready' }),
+    sibling,
+    newReason('Propagating', { detail: 'IAM takes its time' }),
+    newReason('QuotaExceeded', { detail: 'limit exceeded' }),
+    newReason('ClusterUpdating', { cluster: EKS_CLUSTER, said: 'no', remaining: 1 }),
+    newReason('Creating', { name: PROFILE }),
   ];
-  for (const [what, reason] of waits) {
-    it(`sets Reconciling while the object waits for ${what}`, () => {
-      expect(phase(observedPass({ end: reason, seen: observed() }))).to.deep.equal([
-        `False / ${reason.name}`,
-        `True / ${reason.name}`,
-        'False / NotStalled',
-      ]);
+  const humans: readonly Reason[] = [
+    newReason('Refused', { detail: 'not a private subnet', about: 'EKSFargateProfileReady' }),
+    newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }),
+    newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }),
+    newReason('IdentityLoop', { detail: 'a loop' }),
+    newReason('RegionInvalid', { region: 'us_east_1' }),
+  ];
+  const called = { called: 'iam:CreateRole', region: 'eu-west-1', about: 'IAMFargateRolesReady' } as const;
+  const patient: readonly Reason[] = [
+    newReason('CredentialsMissing', { detail: 'none' }),
+    newReason('IdentityNotFound', { detail: 'none', missing: 'it' }),
+    newReason('SecretNotFound', { detail: 'none', missing: 'it' }),
+    newReason('IdentityNotAllowed', { detail: 'none' }),
+    newReason('AccessDenied', { detail: 'no', denial: {}, ...called }),
+    newReason('AWSError', { detail: 'I am a teapot', about: 'EKSFargateProfileReady' }),
+  ];
+  const reconcilingFor = ({ name }: Reason) => [`False / ${name}`, `True / ${name}`, 'False / NotStalled'];
+  const stalledFor = ({ name }: Reason) => [`False / ${name}`, 'False / Stalled', `True / ${name}`];
+  const phaseAfter = (end: Reason, waited = 0) => phase(observedPass({ end, seen: observed(), waited }));
+
+  for (const reason of waits)
+    it(`sets Reconciling while the object waits: ${reason.name}`, () =>
+      expect(phaseAfter(reason)).to.deep.equal(reconcilingFor(reason)));
+
+  for (const reason of humans)
+    it(`sets Stalled when a user must act: ${reason.name}`, () =>
+      expect(phaseAfter(reason)).to.deep.equal(stalledFor(reason)));
+
+  for (const reason of patient)
+    it(`sets Reconciling for something that may come by itself, and Stalled after two minutes: ${reason.name}`, () => {
+      expect(phaseAfter(reason, 2 * MINUTE - 1)).to.deep.equal(reconcilingFor(reason));
+      expect(phaseAfter(reason, 2 * MINUTE)).to.deep.equal(stalledFor(reason));
     });
-  }
 
   it('sets Ready when the profile is ACTIVE as desired', () => {
     expect(phase(observedPass({}))).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
@@ -77,42 +101,12 @@ describe('conditionsAfter', () => {
     );
   });
 
-  const humans: readonly (readonly [string, Reason])[] = [
-    [
-      'EKS refuses a request',
-      newReason('Refused', { detail: 'not a private subnet', about: 'EKSFargateProfileReady' }),
-    ],
-    [
-      'another owner has a profile of the name',
-      newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }),
-    ],
-    [
-      'the spec differs from the profile',
-      newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }),
-    ],
-    ['identities form a loop', newReason('IdentityLoop', { detail: 'a loop' })],
-    ['no region can have the name', newReason('RegionInvalid', { region: 'us_east_1' })],
-  ];
-  for (const [situation, reason] of humans) {
-    it(`sets Stalled when ${situation}`, () => {
-      expect(phase(observedPass({ end: reason, seen: observed() }))).to.deep.equal([
-        `False / ${reason.name}`,
-        'False / Stalled',
-        `True / ${reason.name}`,
-      ]);
-    });
-  }
-
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
     const after = (attempts: number) => phase(observedPass({ end: failedCreate, seen, attempts }));
-    expect(after(0)).to.deep.equal(['False / CreateFailed', 'True / CreateFailed', 'False / NotStalled']);
+    expect(after(0)).to.deep.equal(reconcilingFor(failedCreate));
     expect(after(ATTEMPTS_UNTIL_STALLED - 1)).to.deep.equal(after(0));
-    expect(after(ATTEMPTS_UNTIL_STALLED)).to.deep.equal([
-      'False / CreateFailed',
-      'False / Stalled',
-      'True / CreateFailed',
-    ]);
+    expect(after(ATTEMPTS_UNTIL_STALLED)).to.deep.equal(stalledFor(failedCreate));
   });
 
   it('keeps Stalled while a profile that failed often is created again', () => {
@@ -133,38 +127,6 @@ describe('conditionsAfter', () => {
     ]);
   });
 
-  const missing: readonly (readonly [string, Reason])[] = [
-    ['credentials', newReason('CredentialsMissing', { detail: 'none' })],
-    ['an identity', newReason('IdentityNotFound', { detail: 'none', missing: 'it' })],
-    ['a Secret', newReason('SecretNotFound', { detail: 'none', missing: 'it' })],
-    ['a permission of the namespace', newReason('IdentityNotAllowed', { detail: 'none' })],
-    [
-      'a permission in AWS',
-      newReason('AccessDenied', {
-        detail: 'no',
-        denial: {},
-        called: 'iam:CreateRole',
-        region: 'eu-west-1',
-        about: 'IAMFargateRolesReady',
-      }),
-    ],
-  ];
-  for (const [what, reason] of missing) {
-    it(`sets Reconciling while ${what} is missing, and Stalled after two minutes`, () => {
-      const after = (waited: number) => phase(observedPass({ end: reason, seen: observed(), waited }));
-      const { name } = reason;
-      expect(after(2 * MINUTE - 1)).to.deep.equal([`False / ${name}`, `True / ${name}`, 'False / NotStalled']);
-      expect(after(2 * MINUTE)).to.deep.equal([`False / ${name}`, 'False / Stalled', `True / ${name}`]);
-    });
-  }
-
-  it('sets Reconciling for an unknown error of AWS, and Stalled after two minutes', () => {
-    const error = newReason('AWSError', { detail: 'I am a teapot', about: 'EKSFargateProfileReady' });
-    const after = (waited: number) => phase(observedPass({ end: error, seen: observed(), waited }));
-    expect(after(2 * MINUTE - 1)).to.deep.equal(['False / AWSError', 'True / AWSError', 'False / NotStalled']);
-    expect(after(2 * MINUTE)).to.deep.equal(['False / AWSError', 'False / Stalled', 'True / AWSError']);
-  });
-
   describe('while AWS or the API server is out of reach', () => {
     for (const reason of [outage, unreadable]) {
       it(`keeps all conditions of a Ready object for a quarter of an hour: ${reason.name}`, () => {
@@ -181,17 +143,14 @@ describe('conditionsAfter', () => {
       });
 
       it(`sets Ready to False and Reconciling to True on an object that never was Ready: ${reason.name}`, () => {
-        const [isReady, reconciling, stalled] = phase(completedPass({ end: reason }));
-        expect(isReady).to.equal(`False / ${reason.name}`);
-        expect(reconciling).to.equal(`True / ${reason.name}`);
-        expect(stalled).to.equal('False / NotStalled');
+        expect(phase(completedPass({ end: reason }))).to.deep.equal(reconcilingFor(reason));
       });
     }
 
     it('sets Ready to False at once for a profile that the pass saw absent, or in another status than ACTIVE', () => {
       for (const seen of [observed(), observed({ profile: aProfile({ status: 'DELETING' }) })]) {
         const pass = observedPass({ object: ready(), end: outage, seen });
-        expect(phase(pass)).to.deep.equal(['False / AWSUnavailable', 'True / AWSUnavailable', 'False / NotStalled']);
+        expect(phase(pass)).to.deep.equal(reconcilingFor(outage));
         expect(conditionsOf(statusAfter(pass))['EKSFargateProfileReady']).to.equal('False / AWSUnavailable');
       }
       const active = observedPass({ object: ready(), end: outage, seen: observed({ profile: aProfile() }) });
@@ -239,10 +198,8 @@ describe('conditionsAfter', () => {
     const object = aDeletedObject({ status: READY });
     const desired = desiredOfDeletion(object);
     const seen = observed({ profile: aProfile({ status: 'DELETING' }) });
-    const conditions = conditionsOf(
-      statusAfter(completedPass({ object, desired, seen, end: newReason('DeletingProfile', { name: PROFILE }) })),
-    );
-    expect(conditions).to.deep.include({
+    const end = newReason('DeletingProfile', { name: PROFILE });
+    expect(conditionsOf(statusAfter(completedPass({ object, desired, seen, end })))).to.deep.include({
       Ready: 'False / Deleting',
       Reconciling: 'True / DeletingProfile',
       Stalled: 'False / NotStalled',
@@ -269,12 +226,8 @@ describe('conditionsAfter', () => {
 
     it('sets Reconciling on an object that never was Ready, and Stalled after two minutes', () => {
       const after = (waited: number) => phase(completedPass({ object: anObject(), end: refused, waited }));
-      expect(after(0)).to.deep.equal(['False / APIServerRefused', 'True / APIServerRefused', 'False / NotStalled']);
-      expect(after(2 * MINUTE)).to.deep.equal([
-        'False / APIServerRefused',
-        'False / Stalled',
-        'True / APIServerRefused',
-      ]);
+      expect(after(0)).to.deep.equal(reconcilingFor(refused));
+      expect(after(2 * MINUTE)).to.deep.equal(stalledFor(refused));
     });
 
     it('keeps Ready for a quarter of an hour when the pass has not observed AWS', () => {
@@ -296,119 +249,103 @@ describe('conditionsAfter', () => {
     const conditions = conditionsOf(statusAfter(completedPass({ object, end: outage })));
     expect(conditions).to.deep.include({ Ready: 'False / Deleting', Deleting: 'True / AWSUnavailable' });
   });
-
-  it('never sets Stalled and Reconciling at once', () => {
-    const reasons = [...waits, ...humans].map(([, reason]) => reason);
-    for (const reason of [...reasons, outage, unreadable, failedCreate, sibling]) {
-      for (const object of [anObject(), ready(), aDeletedObject()]) {
-        for (const attempts of [0, ATTEMPTS_UNTIL_STALLED]) {
-          const [, reconciling, stalled] = phase(completedPass({ object, end: reason, attempts }));
-          expect(reconciling?.startsWith('True') && stalled?.startsWith('True'), reason.name).to.equal(false);
-        }
-      }
-    }
-  });
 });
 
-describe('conditionsAfter for CredentialsReady, EKSFargateProfileReady and IAMFargateRolesReady', () => {
-  const partsOf = (pass: CompletedPass) => {
-    const { CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady } = conditionsOf(statusAfter(pass));
-    return { CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady };
+describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMFargateRolesReady', () => {
+  const [AUTHENTICATED, ACTIVE, READY_ROLE] = ['True / Authenticated', 'True / Active', 'True / Ready'];
+  const NOT_CHECKED = 'Unknown / NotChecked';
+  const recorded = { ...recordTag('tag team'), team: 'a' };
+  const tagged = {
+    object: anObject({ status: { tagKeys: ['team'] } }),
+    desired: desiredOf(anObject({ status: { tagKeys: ['team'] } })),
+    seen: observed({
+      profile: aProfile({ tags: { ...PROFILE_TAGS, ...recorded } }),
+      role: aRole({ tags: { ...ROLE_TAGS, ...recorded } }),
+    }),
   };
+  const refused = (about: AffectedConditionType) => newReason('Refused', { detail: 'no', about });
+  const noControlPlane = newReason('WaitingForEKSControlPlane', { detail: 'not ready' });
+  const waited = statusAfter(completedPass({ end: noControlPlane }));
+  const noCredentials = newReason('CredentialsMissing', { detail: 'none' });
+  const wrongAccount = newReason('WrongAccount', { whose: 'the manager', recorded: ACCOUNT, found: '444455556666' });
+  const inTransit: Observed = {
+    cluster: 'there',
+    profiles: [{ name: PROFILE, found: aProfile({ status: 'CREATING' }) }],
+    roles: [{ name: ROLE, found: 'unread' }],
+  };
+  const leaving = aDeletedObject({ status: READY });
+  const seenLeaving = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
+  const deleting = newReason('DeletingProfile', { name: PROFILE });
 
-  it('sets all to True on a settled object', () => {
-    expect(partsOf(observedPass({}))).to.deep.equal({
-      CredentialsReady: 'True / Authenticated',
-      EKSFargateProfileReady: 'True / Active',
-      IAMFargateRolesReady: 'True / Ready',
+  const rows: readonly (readonly [string, CompletedPass, credentials: string, profile: string, role: string])[] = [
+    ['of a settled object', observedPass({}), AUTHENTICATED, ACTIVE, READY_ROLE],
+    [
+      'while the profile waits, and the role exists',
+      observedPass({ end: sibling, seen: observed({ role: aRole() }) }),
+      AUTHENTICATED,
+      'False / WaitingForSibling',
+      READY_ROLE,
+    ],
+    [
+      'after a problem of the role, whatever tags it has',
+      observedPass({ ...tagged, end: refused('IAMFargateRolesReady') }),
+      AUTHENTICATED,
+      ACTIVE,
+      'False / Refused',
+    ],
+    [
+      'after a problem of the profile, whatever tags it has',
+      observedPass({ ...tagged, end: refused('EKSFargateProfileReady') }),
+      AUTHENTICATED,
+      'False / Refused',
+      READY_ROLE,
+    ],
+    [
+      'without a role for the profile',
+      observedPass({ end: newReason('RoleNotFound', { name: ROLE, isProvisioned: false }), seen: observed() }),
+      AUTHENTICATED,
+      'False / WaitingForRole',
+      'False / RoleNotFound',
+    ],
+    [
+      'after a problem of the credentials of a Ready object',
+      completedPass({ object: ready(), end: wrongAccount }),
+      'False / WrongAccount',
+      ACTIVE,
+      READY_ROLE,
+    ],
+    [
+      'after the same, once an earlier wait for the control plane is over',
+      completedPass({ object: anObject({ status: waited }), end: noCredentials }),
+      'False / CredentialsMissing',
+      NOT_CHECKED,
+      NOT_CHECKED,
+    ],
+    [
+      'before a pass has observed AWS',
+      completedPass({ end: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) }),
+      NOT_CHECKED,
+      NOT_CHECKED,
+      NOT_CHECKED,
+    ],
+    [
+      'after a pass that has observed only a profile in transit',
+      observedPass({ object: ready(), end: newReason('Creating', { name: PROFILE }), seen: inTransit }),
+      AUTHENTICATED,
+      'False / Creating',
+      READY_ROLE,
+    ],
+    [
+      'in a deletion',
+      completedPass({ object: leaving, desired: desiredOfDeletion(leaving), seen: seenLeaving, end: deleting }),
+      AUTHENTICATED,
+      'False / DeletingProfile',
+      'False / Deleting',
+    ],
+  ];
+  for (const [situation, pass, ...expected] of rows)
+    it(situation, () => {
+      const { CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady } = conditionsOf(statusAfter(pass));
+      expect([CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady]).to.deep.equal(expected);
     });
-  });
-
-  it('reports the wait of the profile, and that the role exists', () => {
-    expect(partsOf(observedPass({ end: sibling, seen: observed({ role: aRole() }) }))).to.deep.include({
-      EKSFargateProfileReady: 'False / WaitingForSibling',
-      IAMFargateRolesReady: 'True / Ready',
-    });
-  });
-
-  it('reports the problem of the role, and the profile as the pass has seen it, whatever tags both have', () => {
-    const object = anObject({ status: { tagKeys: ['team'] } });
-    const seen = observed({
-      profile: aProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'a' } }),
-      role: aRole({ tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'a' } }),
-    });
-    const after = (about: AffectedConditionType) => {
-      const end = newReason('Refused', { detail: 'no', about });
-      return partsOf(observedPass({ object, desired: desiredOf(object), end, seen }));
-    };
-    expect(after('IAMFargateRolesReady')).to.deep.include({
-      EKSFargateProfileReady: 'True / Active',
-      IAMFargateRolesReady: 'False / Refused',
-    });
-    expect(after('EKSFargateProfileReady')).to.deep.include({
-      EKSFargateProfileReady: 'False / Refused',
-      IAMFargateRolesReady: 'True / Ready',
-    });
-  });
-
-  it('reports the problem of the role, and that the profile waits for the role', () => {
-    const end = newReason('RoleNotFound', { name: ROLE, isProvisioned: false });
-    expect(partsOf(observedPass({ end, seen: observed() }))).to.deep.include({
-      CredentialsReady: 'True / Authenticated',
-      EKSFargateProfileReady: 'False / WaitingForRole',
-      IAMFargateRolesReady: 'False / RoleNotFound',
-    });
-  });
-
-  it('reports the problem of the credentials, and keeps the known state of profile and role', () => {
-    const end = newReason('WrongAccount', { whose: 'the manager itself', recorded: ACCOUNT, found: '444455556666' });
-    expect(partsOf(completedPass({ object: ready(), end }))).to.deep.equal({
-      CredentialsReady: 'False / WrongAccount',
-      EKSFargateProfileReady: 'True / Active',
-      IAMFargateRolesReady: 'True / Ready',
-    });
-  });
-
-  it('drops an earlier wait for the control plane once that wait is over', () => {
-    const waited = statusAfter(completedPass({ end: newReason('WaitingForEKSControlPlane', { detail: 'not ready' }) }));
-    expect(conditionsOf(waited)).to.include({ EKSFargateProfileReady: 'False / WaitingForEKSControlPlane' });
-    const end = newReason('CredentialsMissing', { detail: 'none' });
-    expect(partsOf(completedPass({ object: anObject({ status: waited }), end }))).to.deep.equal({
-      CredentialsReady: 'False / CredentialsMissing',
-      EKSFargateProfileReady: 'Unknown / NotChecked',
-      IAMFargateRolesReady: 'Unknown / NotChecked',
-    });
-  });
-
-  it('sets Unknown before a pass has observed AWS', () => {
-    const end = newReason('WaitingForCluster', { cluster: 'team-a/prod' });
-    expect(partsOf(completedPass({ end }))).to.deep.equal({
-      CredentialsReady: 'Unknown / NotChecked',
-      EKSFargateProfileReady: 'Unknown / NotChecked',
-      IAMFargateRolesReady: 'Unknown / NotChecked',
-    });
-  });
-
-  it('keeps the known state of the role when a pass observes only a profile in transit', () => {
-    const seen: Observed = {
-      cluster: 'there',
-      profiles: [{ name: PROFILE, found: aProfile({ status: 'CREATING' }) }],
-      roles: [{ name: ROLE, found: 'unread' }],
-    };
-    const end = newReason('Creating', { name: PROFILE });
-    expect(partsOf(observedPass({ object: ready(), end, seen }))).to.deep.include({
-      EKSFargateProfileReady: 'False / Creating',
-      IAMFargateRolesReady: 'True / Ready',
-    });
-  });
-
-  it('reports the deletion of profile and role', () => {
-    const object = aDeletedObject({ status: READY });
-    const end = newReason('DeletingProfile', { name: PROFILE });
-    const seen = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
-    expect(partsOf(completedPass({ object, desired: desiredOfDeletion(object), seen, end }))).to.deep.include({
-      EKSFargateProfileReady: 'False / DeletingProfile',
-      IAMFargateRolesReady: 'False / Deleting',
-    });
-  });
 });
