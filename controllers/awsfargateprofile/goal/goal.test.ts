@@ -5,15 +5,16 @@ import {
   DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
   PAUSED_ANNOTATION,
-  PROVISIONED_IN_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
+import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import { goalFor } from './goal.ts';
 import {
   ABSENT,
+  MOVED,
   PROFILE,
   RECORDED,
   ROLE,
@@ -25,16 +26,48 @@ import {
   inputs,
 } from '../testing/builders.ts';
 
-const DELETED_AT = '2026-11-21T03:00:00Z';
-const leaving = { deletionTimestamp: DELETED_AT };
-const UNKNOWN = { kind: 'unknown', reason: 'the kind is not served' } as const;
+type Given = Partial<ReconcileInputs>;
+type Reference = NonNullable<ReturnType<typeof aCluster>['controlPlaneRef']>;
 
-const annotated = (key: string, value = 'true') => ({ annotations: { [key]: value } });
-const pausedCluster = found(aCluster({ paused: true }));
-const deletedControlPlane = found(aControlPlane({ metadata: leaving }));
-const movedControlPlane = found(
-  aControlPlane({ metadata: { ...leaving, ...annotated(DELETE_FOR_MOVE_ANNOTATION, '') } }),
-);
+const leaving = { deletionTimestamp: '2026-11-21T03:00:00Z' };
+const UNKNOWN = { kind: 'unknown', reason: 'the kind is not served' } as const;
+const marked = (key: string, value = 'true') => ({ metadata: { annotations: { [key]: value } } });
+const MOVING = marked(DELETE_FOR_MOVE_ANNOTATION, '');
+const movedAway = { metadata: { ...leaving, ...MOVING.metadata } };
+const withPlane = (over: Parameters<typeof aControlPlane>[0]): Given => ({ controlPlane: found(aControlPlane(over)) });
+const { region: _region, ...PLANE_WITHOUT_REGION } = aControlPlane();
+const withoutRegion = (over: Partial<AWSManagedControlPlane['metadata']> = {}): Given => ({
+  controlPlane: found({ ...PLANE_WITHOUT_REGION, metadata: { ...PLANE_WITHOUT_REGION.metadata, ...over } }),
+});
+const referring = (over: Partial<Reference>): Given => {
+  const { controlPlaneRef } = aCluster();
+  return { cluster: found(aCluster({ controlPlaneRef: { ...(controlPlaneRef as Reference), ...over } })) };
+};
+
+const noPlane = { controlPlane: ABSENT };
+const unknownPlane = { controlPlane: UNKNOWN };
+const notReady = withPlane({ ready: false });
+const inOtherRegion = withPlane({ region: 'eu-north-1' });
+const ofOtherName = withPlane({ eksClusterName: EksClusterName.of('other') });
+const leavingPlane = withPlane({ metadata: leaving });
+const movedPlane = withPlane(movedAway);
+const noCluster = { cluster: ABSENT };
+const unknownCluster = { cluster: UNKNOWN };
+const paused = { cluster: found(aCluster({ paused: true })) };
+const leavingCluster = { cluster: found(aCluster({ metadata: leaving })) };
+const movedCluster = { cluster: found(aCluster(movedAway)) };
+const nothingLeft = { ...noCluster, ...noPlane };
+
+/** Objects that have begun, that are deleted, and that have begun nothing, by default with deletionPolicy Delete. */
+const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
+const begun = { object: anObject({ status: RECORDED }) };
+const retained = { object: anObject({ ...RETAIN, status: RECORDED }) };
+const deleted = { object: aDeletedObject({ status: RECORDED }) };
+const deletedRetained = { object: aDeletedObject({ ...RETAIN, status: RECORDED }) };
+const unbegun = { object: aDeletedObject() };
+const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
+const [moved, movedDeleted] = [{ object: anObject(MOVED) }, { object: aDeletedObject(MOVED) }];
+const resumed = { object: anObject(marked(DELETION_REQUESTED_ANNOTATION)) };
 
 function wordOf(goal: Goal): string {
   switch (goal.kind) {
@@ -44,447 +77,232 @@ function wordOf(goal: Goal): string {
       return `paused: ${goal.by.join(' and ')}`;
     case 'pursue': {
       const what = goal.controlPlaneFacts === undefined ? `nothing, ${goal.surplus} the rest` : 'all';
+      const where = goal.target.region === RECORDED.region ? '' : ` in ${goal.target.region}`;
       const bar = goal.controlPlaneFacts?.creationBlocker;
-      return bar === undefined ? `pursue ${what}` : `pursue ${what}, create nothing: ${bar.name}`;
+      return `pursue ${what}${where}${bar === undefined ? '' : `, create nothing: ${bar.name}`}`;
     }
     default:
       return goal.kind;
   }
 }
 
-describe('goalFor', () => {
-  const situations: readonly (readonly [situation: string, given: Partial<ReconcileInputs>, goal: string])[] = [
-    ['Cluster and control plane are ready', {}, 'pursue all'],
+const BY_CLUSTER = 'Cluster spec.paused is set to true';
+const BY_OBJECT = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
+const DELETE = 'pursue nothing, delete the rest';
+const KEEP = 'pursue nothing, retain the rest';
 
-    // Test cases with objects that `clusterctl move` has marked, or that are deleted without the finalizer.
-    [
-      'being moved away by clusterctl',
-      { object: aDeletedObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: pausedCluster },
-      'ignore',
-    ],
-    [
-      'being moved away by clusterctl, its Cluster already gone',
-      { object: anObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: ABSENT },
-      'ignore',
-    ],
-    [
-      'marked for a move that does not run any more',
-      { object: anObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }) },
-      'hold: MoveAbandoned',
-    ],
-    [
-      'marked for a move that does not run any more, and deleted',
-      { object: aDeletedObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }) },
-      'hold: MoveAbandoned',
-    ],
-    [
-      'being moved away, before it is deleted',
-      { object: anObject({ metadata: annotated(DELETE_FOR_MOVE_ANNOTATION, '') }), cluster: pausedCluster },
-      'ignore',
-    ],
+const TABLES: Readonly<Record<string, readonly (readonly [situation: string, given: Given, goal: string])[]>> = {
+  'for an object that clusterctl moves or another controller holds': [
+    ['moved away', { object: aDeletedObject(MOVING), ...paused }, 'ignore'],
+    ['moved away, before it is deleted', { object: anObject(MOVING), ...paused }, 'ignore'],
+    ['moved away, its Cluster already gone', { object: anObject(MOVING), ...noCluster }, 'ignore'],
+    ['marked for a move that does not run any more', { object: anObject(MOVING) }, 'hold: MoveAbandoned'],
+    ['the same, and deleted', { object: aDeletedObject(MOVING) }, 'hold: MoveAbandoned'],
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
-
-    // Test cases with paused objects.
-    ['its Cluster is paused', { cluster: pausedCluster }, 'paused: Cluster spec.paused is set to true'],
+    ['moved here while it was being deleted', resumed, 'resumeDeletion'],
+    ['the same, its Cluster not here yet', { ...resumed, ...noCluster }, 'hold: WaitingForCluster'],
+    ['the same, its Cluster still paused', { ...resumed, ...paused }, `paused: ${BY_CLUSTER}`],
+    ['moved here without status', moved, 'pursue all'],
+    ['the same, the control plane in another region', { ...moved, ...inOtherRegion }, 'hold: TargetChanged'],
     [
-      'paused by annotation, whatever its value',
-      { object: anObject({ metadata: annotated(PAUSED_ANNOTATION, 'false') }) },
-      'paused: AWSFargateProfile has the cluster.x-k8s.io/paused annotation',
-    ],
-    [
-      'paused by both',
-      { cluster: pausedCluster, object: anObject({ metadata: annotated(PAUSED_ANNOTATION) }) },
-      'paused: Cluster spec.paused is set to true and AWSFargateProfile has the cluster.x-k8s.io/paused annotation',
-    ],
-    [
-      'deleted while its Cluster is paused',
-      { cluster: pausedCluster, object: aDeletedObject() },
-      'paused: Cluster spec.paused is set to true',
-    ],
-    [
-      'deleted with Retain while its Cluster is paused',
-      { cluster: pausedCluster, object: aDeletedObject({ spec: { deletionPolicy: 'Retain' } }) },
-      'paused: Cluster spec.paused is set to true',
-    ],
-
-    // Test cases with objects that wait for their Cluster or control plane.
-    ['there is no Cluster', { cluster: ABSENT }, 'hold: WaitingForCluster'],
-    ['Clusters cannot be read', { cluster: UNKNOWN }, 'hold: WaitingForAPI'],
-    ['deleted while Clusters cannot be read', { cluster: UNKNOWN, object: aDeletedObject() }, 'hold: WaitingForAPI'],
-    [
-      'the Cluster names no control plane',
-      { cluster: found({ paused: false, metadata: aCluster().metadata }), controlPlane: ABSENT },
-      'hold: WaitingForEKSControlPlane',
-    ],
-    [
-      'the control plane is of another kind',
-      {
-        cluster: found(
-          aCluster({
-            controlPlaneRef: {
-              group: 'controlplane.cluster.x-k8s.io',
-              kind: 'KubeadmControlPlane',
-              namespace: 'team-a',
-              name: 'kcp',
-            },
-          }),
-        ),
-        controlPlane: ABSENT,
-      },
-      'hold: ControlPlaneUnsupported',
-    ],
-    [
-      'the control plane is an AWSManagedControlPlane of another API group',
-      {
-        cluster: found(
-          aCluster({
-            controlPlaneRef: {
-              group: 'example.com',
-              kind: 'AWSManagedControlPlane',
-              namespace: 'team-a',
-              name: 'prod-control-plane',
-            },
-          }),
-        ),
-      },
-      'hold: ControlPlaneUnsupported',
-    ],
-    [
-      'the Cluster names a control plane in another namespace',
-      {
-        cluster: found(
-          aCluster({
-            controlPlaneRef: {
-              group: 'controlplane.cluster.x-k8s.io',
-              kind: 'AWSManagedControlPlane',
-              namespace: 'team-b',
-              name: 'prod-control-plane',
-            },
-          }),
-        ),
-      },
-      'hold: ControlPlaneElsewhere',
-    ],
-    ['there is no control plane', { controlPlane: ABSENT }, 'hold: WaitingForEKSControlPlane'],
-    ['control planes cannot be read', { controlPlane: UNKNOWN }, 'hold: WaitingForAPI'],
-    [
-      'the control plane has no region yet',
-      { controlPlane: found(withoutRegion()) },
-      'hold: WaitingForEKSControlPlane',
-    ],
-    [
-      'the control plane is not ready, and nothing was created',
-      { controlPlane: found(aControlPlane({ ready: false })) },
-      'hold: WaitingForEKSControlPlane',
-    ],
-    [
-      'the control plane is not ready any more',
-      { controlPlane: found(aControlPlane({ ready: false })), object: anObject({ status: RECORDED }) },
+      'the same, the control plane not ready',
+      { ...moved, ...notReady },
       'pursue all, create nothing: WaitingForEKSControlPlane',
     ],
-
-    // Test cases with objects whose control plane names another region or EKS cluster than status records.
+    ['moved here without status, and deleted', movedDeleted, DELETE],
+    ['the same, the control plane in another region', { ...movedDeleted, ...inOtherRegion }, 'hold: TargetChanged'],
+    ['the same, the control plane gone', { ...movedDeleted, ...noPlane }, 'hold: TargetUnknown'],
+  ],
+  'for a paused object': [
+    ['by its Cluster', paused, `paused: ${BY_CLUSTER}`],
     [
-      'the control plane names another region',
-      { controlPlane: found(aControlPlane({ region: 'eu-north-1' })), object: anObject({ status: RECORDED }) },
-      'hold: TargetChanged',
+      'by its annotation, whatever its value',
+      { object: anObject(marked(PAUSED_ANNOTATION, 'false')) },
+      `paused: ${BY_OBJECT}`,
     ],
+    ['by both', { ...paused, object: anObject(marked(PAUSED_ANNOTATION)) }, `paused: ${BY_CLUSTER} and ${BY_OBJECT}`],
+    ['deleted', { ...paused, ...deleted }, `paused: ${BY_CLUSTER}`],
+    ['deleted with Retain', { ...paused, ...deletedRetained }, `paused: ${BY_CLUSTER}`],
+  ],
+  'for an object with': [
+    ['Cluster and control plane ready', {}, 'pursue all'],
+    ['no Cluster', noCluster, 'hold: WaitingForCluster'],
+    ['Clusters unreadable', unknownCluster, 'hold: WaitingForAPI'],
     [
-      'the control plane names another EKS cluster',
-      {
-        controlPlane: found(aControlPlane({ eksClusterName: EksClusterName.of('other') })),
-        object: anObject({ status: RECORDED }),
-      },
-      'hold: TargetChanged',
+      'a Cluster that names no control plane',
+      { cluster: found({ paused: false, metadata: aCluster().metadata }), ...noPlane },
+      'hold: WaitingForEKSControlPlane',
     ],
-
-    // Test cases with objects whose Cluster or control plane is being deleted.
+    ['another kind of control plane', referring({ kind: 'KubeadmControlPlane' }), 'hold: ControlPlaneUnsupported'],
+    ['a control plane of another API group', referring({ group: 'example.com' }), 'hold: ControlPlaneUnsupported'],
+    ['a control plane in another namespace', referring({ namespace: 'team-b' }), 'hold: ControlPlaneElsewhere'],
+    ['no control plane', noPlane, 'hold: WaitingForEKSControlPlane'],
+    ['control planes unreadable', unknownPlane, 'hold: WaitingForAPI'],
+    ['a control plane without region', withoutRegion(), 'hold: WaitingForEKSControlPlane'],
+    ['a control plane that is not ready yet', notReady, 'hold: WaitingForEKSControlPlane'],
     [
-      'the Cluster is being deleted, and nothing was created',
-      { cluster: found(aCluster({ metadata: leaving })) },
+      'a control plane that is not ready any more',
+      { ...notReady, ...begun },
+      'pursue all, create nothing: WaitingForEKSControlPlane',
+    ],
+    ['a control plane that names another region', { ...inOtherRegion, ...begun }, 'hold: TargetChanged'],
+    ['the same, before anything was recorded', inOtherRegion, 'pursue all in eu-north-1'],
+    ['a control plane that names another EKS cluster', { ...ofOtherName, ...begun }, 'hold: TargetChanged'],
+  ],
+  'in a cluster that is being deleted, for an object': [
+    ['for which nothing was created', leavingCluster, 'hold: ClusterDeleting'],
+    ['that has begun', { ...leavingCluster, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
+    ['whose control plane is gone', { ...leavingCluster, ...noPlane }, 'hold: ClusterDeleting'],
+    ['whose control plane is deleted', { ...leavingPlane, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
+    [
+      'applied again, without our finalizer',
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, status: RECORDED }) },
       'hold: ClusterDeleting',
     ],
+    ['with Retain', { ...leavingPlane, ...retained }, KEEP],
+    ['with Retain, while its workers are drained', { ...leavingCluster, ...retained }, KEEP],
+    ['with Retain, and nothing created', { ...leavingCluster, object: anObject(RETAIN) }, 'hold: ClusterDeleting'],
     [
-      'the Cluster is being deleted',
-      { cluster: found(aCluster({ metadata: leaving })), object: anObject({ status: RECORDED }) },
+      'with Retain, the cluster moved away',
+      { ...movedPlane, ...retained },
       'pursue all, create nothing: ClusterDeleting',
     ],
+  ],
+  'for a deleted object': [
+    ['with a record', deleted, DELETE],
+    ['for which nothing was created', unbegun, DELETE],
+    ['with the control plane not ready', { ...deleted, ...notReady }, DELETE],
+    ['with the control plane gone', { ...deleted, ...noPlane }, DELETE],
+    ['with Cluster and control plane gone', { ...deleted, ...nothingLeft }, DELETE],
+    ['with control planes unreadable', { ...deleted, ...unknownPlane }, DELETE],
+    ['with Clusters unreadable', { ...unknownCluster, ...unbegun }, 'hold: WaitingForAPI'],
+    ['with nothing recorded', { ...unrecorded, ...nothingLeft }, 'hold: TargetUnknown'],
+    ['with nothing recorded, in another region', { ...unrecorded, ...inOtherRegion }, `${DELETE} in eu-north-1`],
+    ['with nothing created, Cluster and control plane gone', { ...unbegun, ...nothingLeft }, 'release'],
+    ['with nothing created, control planes unreadable', { ...unbegun, ...unknownPlane }, 'hold: WaitingForAPI'],
+  ],
+  'for an object that is deleted with Retain': [
+    ['alone', { object: aDeletedObject(RETAIN) }, 'release'],
     [
-      'the Cluster is being deleted, and its control plane is gone',
-      { cluster: found(aCluster({ metadata: leaving })), controlPlane: ABSENT },
-      'hold: ClusterDeleting',
-    ],
-    [
-      'the control plane is being deleted',
-      { controlPlane: deletedControlPlane, object: anObject({ status: RECORDED }) },
-      'pursue all, create nothing: ClusterDeleting',
-    ],
-    [
-      'applied again, without our finalizer, to a cluster that is being deleted',
-      {
-        controlPlane: deletedControlPlane,
-        object: anObject({ metadata: { finalizers: [] }, status: RECORDED }),
-      },
-      'hold: ClusterDeleting',
-    ],
-    [
-      'deletionPolicy Retain in a cluster that is being deleted',
-      {
-        controlPlane: deletedControlPlane,
-        object: anObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-      },
-      'pursue nothing, retain the rest',
-    ],
-    [
-      'deletionPolicy Retain in a deleted Cluster whose workers are being drained',
-      {
-        cluster: found(aCluster({ metadata: leaving })),
-        object: anObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-      },
-      'pursue nothing, retain the rest',
-    ],
-    [
-      'deletionPolicy Retain in a deleted Cluster whose workers are being drained, and nothing was created',
-      { cluster: found(aCluster({ metadata: leaving })), object: anObject({ spec: { deletionPolicy: 'Retain' } }) },
-      'hold: ClusterDeleting',
-    ],
-    [
-      'deletionPolicy Retain in a cluster that is being moved away',
-      {
-        controlPlane: movedControlPlane,
-        object: anObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-      },
-      'pursue all, create nothing: ClusterDeleting',
-    ],
-
-    // Test cases with objects that are being deleted.
-    ['deleted', { object: aDeletedObject({ status: RECORDED }) }, 'pursue nothing, delete the rest'],
-    ['deleted before anything was recorded', { object: aDeletedObject() }, 'pursue nothing, delete the rest'],
-    [
-      'deleted with the control plane not ready',
-      { object: aDeletedObject({ status: RECORDED }), controlPlane: found(aControlPlane({ ready: false })) },
-      'pursue nothing, delete the rest',
-    ],
-    [
-      'deleted with the control plane gone',
-      { object: aDeletedObject({ status: RECORDED }), controlPlane: ABSENT },
-      'pursue nothing, delete the rest',
-    ],
-    [
-      'deleted with Cluster and control plane gone',
-      { object: aDeletedObject({ status: RECORDED }), cluster: ABSENT, controlPlane: ABSENT },
-      'pursue nothing, delete the rest',
-    ],
-    [
-      'deleted with control planes unreadable',
-      { object: aDeletedObject({ status: RECORDED }), controlPlane: UNKNOWN },
-      'pursue nothing, delete the rest',
-    ],
-    [
-      'deleted with nothing recorded, Cluster and control plane gone',
-      { object: aDeletedObject({ metadata: { annotations: {} } }), cluster: ABSENT, controlPlane: ABSENT },
-      'hold: TargetUnknown',
-    ],
-    [
-      'deleted with nothing created, Cluster and control plane gone',
-      {
-        object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }),
-        cluster: ABSENT,
-        controlPlane: ABSENT,
-      },
+      'in the annotation alone, as after a CRD without deletionPolicy',
+      { object: aDeletedObject(marked(RETAIN_ANNOTATION)) },
       'release',
     ],
     [
-      'deleted with nothing created, the control plane exists',
-      { object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }) },
-      'pursue nothing, delete the rest',
+      'in the annotation, but with Delete in the spec',
+      { object: aDeletedObject({ ...marked(RETAIN_ANNOTATION), spec: { deletionPolicy: 'Delete' } }) },
+      DELETE,
     ],
+    ['with Cluster and control plane gone', { object: aDeletedObject(RETAIN), ...nothingLeft }, 'release'],
+    ['in a cluster that is being deleted', { ...deletedRetained, ...leavingPlane }, KEEP],
+    ['while the workers of the deleted Cluster are drained', { ...deletedRetained, ...leavingCluster }, KEEP],
+    ['with its Cluster, the control plane gone', { ...deletedRetained, ...leavingCluster, ...noPlane }, 'release'],
     [
-      'deleted with nothing created, control planes unreadable',
-      { object: aDeletedObject({ metadata: annotated(PROVISIONED_IN_ANNOTATION, 'nowhere') }), controlPlane: UNKNOWN },
+      'with its Cluster, control planes unreadable',
+      { ...deletedRetained, ...leavingCluster, ...unknownPlane },
       'hold: WaitingForAPI',
     ],
-    [
-      'deleted with nothing recorded, control planes unreadable',
-      { object: aDeletedObject(), controlPlane: UNKNOWN },
-      'hold: WaitingForAPI',
-    ],
+    ['while its Cluster exists, control planes unreadable', { ...deletedRetained, ...unknownPlane }, 'release'],
+    ['its Cluster being moved away', { ...deletedRetained, ...movedCluster }, 'release'],
+    ['its control plane being moved away', { ...deletedRetained, ...movedPlane }, 'release'],
+  ],
+};
 
-    // Test cases with objects that are being deleted with deletionPolicy Retain.
-    ['deleted with Retain', { object: aDeletedObject({ spec: { deletionPolicy: 'Retain' } }) }, 'release'],
-    [
-      'deleted with Retain in the annotation alone, as after a CRD without deletionPolicy',
-      { object: aDeletedObject({ metadata: annotated(RETAIN_ANNOTATION) }) },
-      'release',
-    ],
-    [
-      'deleted with Delete in the spec and Retain in the annotation',
-      { object: aDeletedObject({ spec: { deletionPolicy: 'Delete' }, metadata: annotated(RETAIN_ANNOTATION) }) },
-      'pursue nothing, delete the rest',
-    ],
-    [
-      'deleted with Retain, Cluster and control plane gone',
-      { object: aDeletedObject({ spec: { deletionPolicy: 'Retain' } }), cluster: ABSENT, controlPlane: ABSENT },
-      'release',
-    ],
-    [
-      'deleted with Retain in a cluster that is being deleted',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        controlPlane: deletedControlPlane,
-      },
-      'pursue nothing, retain the rest',
-    ],
-    [
-      'deleted with Retain while Cluster API drains the workers of the deleted Cluster',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        cluster: found(aCluster({ metadata: leaving })),
-      },
-      'pursue nothing, retain the rest',
-    ],
-    [
-      'deleted with Retain and with its Cluster, the control plane gone',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        cluster: found(aCluster({ metadata: leaving })),
-        controlPlane: ABSENT,
-      },
-      'release',
-    ],
-    [
-      'deleted with Retain and with its Cluster, control planes unreadable',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        cluster: found(aCluster({ metadata: leaving })),
-        controlPlane: UNKNOWN,
-      },
-      'hold: WaitingForAPI',
-    ],
-    [
-      'deleted with Retain while its Cluster exists, control planes unreadable',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        controlPlane: UNKNOWN,
-      },
-      'release',
-    ],
-    [
-      'deleted with Retain, its Cluster and control plane being moved away',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        cluster: found(aCluster({ metadata: { ...leaving, ...annotated(DELETE_FOR_MOVE_ANNOTATION, '') } })),
-      },
-      'release',
-    ],
-    [
-      'deleted with Retain in a cluster that is being moved away',
-      {
-        object: aDeletedObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED }),
-        controlPlane: movedControlPlane,
-      },
-      'release',
-    ],
+describe('goalFor', () => {
+  for (const [topic, rows] of Object.entries(TABLES))
+    describe(topic, () => {
+      for (const [situation, given, goal] of rows)
+        it(`${situation}: ${goal}`, () => expect(wordOf(goalFor(inputs(given)))).to.equal(goal));
+    });
 
-    // Test cases with objects that `clusterctl move` has created in this management cluster.
-    [
-      'moved here while it was being deleted',
-      { object: anObject({ metadata: annotated(DELETION_REQUESTED_ANNOTATION) }) },
-      'resumeDeletion',
-    ],
-    [
-      'moved here while it was being deleted, its Cluster not here yet',
-      { object: anObject({ metadata: annotated(DELETION_REQUESTED_ANNOTATION) }), cluster: ABSENT },
-      'hold: WaitingForCluster',
-    ],
-    [
-      'moved here while it was being deleted, its Cluster still paused',
-      { object: anObject({ metadata: annotated(DELETION_REQUESTED_ANNOTATION) }), cluster: pausedCluster },
-      'paused: Cluster spec.paused is set to true',
-    ],
-  ];
-
-  for (const [situation, given, goal] of situations) {
-    it(`${situation}: ${goal}`, () => expect(wordOf(goalFor(inputs(given)))).to.equal(goal));
-  }
+  const pursued = (given: Given) => {
+    const goal = goalFor(inputs(given));
+    return goal.kind === 'pursue' ? goal : expect.fail(wordOf(goal));
+  };
 
   it('says how a user can end a deletion without a call to AWS', () => {
-    const abandonment = (given: Partial<ReconcileInputs>): unknown => {
-      const goal = goalFor(inputs({ object: aDeletedObject({ status: RECORDED }), ...given }));
-      return goal.kind === 'pursue' ? goal.abandonment : goal;
-    };
-    expect(abandonment({})).to.equal('retain');
-    expect(abandonment({ controlPlane: ABSENT })).to.equal('retain');
-    expect(abandonment({ controlPlane: deletedControlPlane })).to.equal('removeFinalizer');
-    expect(abandonment({ cluster: found(aCluster({ metadata: leaving })) })).to.equal('removeFinalizer');
-    const object = anObject({ spec: { deletionPolicy: 'Retain' }, status: RECORDED });
-    expect(abandonment({ object, controlPlane: deletedControlPlane })).to.equal('removeFinalizer');
-    expect(abandonment({ object })).to.equal(undefined);
+    for (const [given, abandonment] of [
+      [deleted, 'retain'],
+      [{ ...deleted, ...noPlane }, 'retain'],
+      [{ ...deleted, ...leavingPlane }, 'removeFinalizer'],
+      [{ ...deleted, ...leavingCluster }, 'removeFinalizer'],
+      [{ ...retained, ...leavingPlane }, 'removeFinalizer'],
+      [retained, undefined],
+    ] as const)
+      expect(pursued(given).abandonment).to.equal(abandonment);
   });
 
   it('says whether a control plane that is or was ready names the target of a deletion', () => {
-    const sourceFor = (given: Partial<ReconcileInputs>, status = {}): unknown => {
-      const goal = goalFor(inputs({ object: aDeletedObject({ status }), ...given }));
-      return goal.kind === 'pursue' ? goal.targetSource : goal;
-    };
-    const other = found(aControlPlane({ eksClusterName: EksClusterName.of('other') }));
-    expect(sourceFor({})).to.equal('controlPlane');
-    expect(sourceFor({}, RECORDED)).to.equal('controlPlane');
-    expect(sourceFor({ controlPlane: deletedControlPlane }, RECORDED)).to.equal('controlPlane');
-    expect(sourceFor({ controlPlane: found(aControlPlane({ ready: false })) }, RECORDED)).to.equal(
-      'unreadyControlPlane',
-    );
-    expect(sourceFor({ controlPlane: other }, RECORDED)).to.equal('record');
-    expect(sourceFor({ controlPlane: ABSENT }, RECORDED)).to.equal('record');
+    for (const [given, source] of [
+      [unbegun, 'controlPlane'],
+      [deleted, 'controlPlane'],
+      [{ ...deleted, ...leavingPlane }, 'controlPlane'],
+      [{ ...deleted, ...notReady }, 'unreadyControlPlane'],
+      [{ ...deleted, ...ofOtherName }, 'record'],
+      [{ ...deleted, ...noPlane }, 'record'],
+    ] as const)
+      expect(pursued(given).targetSource).to.equal(source);
   });
 
   it('names a way out of an unknown target that helps, also in a cluster that is being deleted', () => {
-    const held = (controlPlane: ReconcileInputs['controlPlane'], policy?: 'Retain'): unknown => {
-      const object = aDeletedObject({
-        metadata: { annotations: {} },
-        ...(policy && { spec: { deletionPolicy: policy } }),
-      });
-      const goal = goalFor(inputs({ object, controlPlane }));
+    const held = (given: Given): unknown => {
+      const goal = goalFor(inputs(given));
       return goal.kind === 'hold' ? goal.reason : goal.kind;
     };
-    const missing = 'AWSManagedControlPlane team-a/prod-control-plane has no spec.region';
-    const { region: _region, ...incomplete } = aControlPlane();
-    const leavingWithoutRegion = found({ ...incomplete, metadata: { ...incomplete.metadata, ...leaving } });
-    const cure = 'Set spec.region of AWSManagedControlPlane team-a/prod-control-plane';
+    const plane = 'AWSManagedControlPlane team-a/prod-control-plane';
+    const [missing, cure] = [`${plane} has no spec.region`, `Set spec.region of ${plane}`];
     const facts = { missing, cure, provisionedIn: undefined, profile: PROFILE, role: ROLE };
     const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
-    expect(held(leavingWithoutRegion)).to.deep.equal(stuck);
-    expect(held(leavingWithoutRegion, 'Retain'), 'Retain does not help').to.deep.equal(stuck);
-    expect(messageOf(stuck)).to.contain(`remove ${FINALIZER} from metadata.finalizers`);
-    expect(messageOf(stuck)).not.to.contain('Retain');
-    expect(held(found(incomplete))).to.deep.equal(newReason('TargetUnknown', { ...facts, abandonment: 'retain' }));
-    expect(held(found(incomplete), 'Retain')).to.equal('release');
+    const stuckRetained = { object: aDeletedObject({ ...RETAIN, metadata: { annotations: {} } }) };
+    expect(held({ ...unrecorded, ...withoutRegion(leaving) })).to.deep.equal(stuck);
+    expect(held({ ...stuckRetained, ...withoutRegion(leaving) }), 'Retain does not help').to.deep.equal(stuck);
+    expect(messageOf(stuck)).to.contain(`remove ${FINALIZER} from metadata.finalizers`).and.not.to.contain('Retain');
+    expect(held({ ...unrecorded, ...withoutRegion() })).to.deep.equal(
+      newReason('TargetUnknown', { ...facts, abandonment: 'retain' }),
+    );
+    expect(held({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
+    expect(held({ ...unrecorded, ...noPlane })).to.have.nested.include({
+      'facts.missing': `${plane} of Cluster team-a/prod does not exist`,
+      'facts.cure': `Restore ${plane}`,
+    });
   });
 
-  it('names the object that it waits for', () => {
-    const messageFor = (given: Partial<ReconcileInputs>): string => {
-      const goal = goalFor(inputs(given));
-      return goal.kind === 'hold' ? messageOf(goal.reason) : goal.kind;
-    };
-    expect(messageFor({ cluster: ABSENT })).to.equal(
-      'Cluster team-a/prod (spec.clusterName) does not exist. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.',
-    );
-    expect(messageFor({ cluster: UNKNOWN })).to.equal(
-      'The controller cannot read Cluster objects: the kind is not served. If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. The controller retries on its own.',
-    );
-    expect(messageFor({ controlPlane: ABSENT })).to.equal(
-      'AWSManagedControlPlane team-a/prod-control-plane does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster team-a/prod. The controller waits and then continues on its own.',
-    );
-    expect(messageFor({ controlPlane: found(aControlPlane({ ready: false })) })).to.equal(
-      'AWSManagedControlPlane team-a/prod-control-plane is not ready yet. The controller waits and then continues on its own.',
-    );
-    expect(messageFor({ controlPlane: found(withoutRegion()) })).to.equal(
-      'AWSManagedControlPlane team-a/prod-control-plane has no spec.region. Set it. The controller waits and then continues on its own.',
-    );
+  describe('has as target', () => {
+    const renewed = { kind: 'AWSClusterRoleIdentity', name: 'renewed' } as const;
+    const former = { kind: 'AWSClusterRoleIdentity', name: 'former' } as const;
+    const deletedWith = { object: aDeletedObject({ status: { ...RECORDED, identityRef: former } }) };
+
+    it('the region, EKS cluster and identity of the control plane, with its private subnets and tags', () => {
+      const subnets = [
+        { id: 'subnet-public', isPublic: true, tags: {} },
+        { id: 'placeholder', resourceID: 'subnet-0c', isPublic: false, tags: {} },
+      ];
+      const given = withPlane({ identityRef: renewed, additionalTags: { team: 'a' }, subnets });
+      expect(pursued(given).target).to.deep.equal({
+        clusterName: 'prod',
+        eksCluster: 'team-a_prod-control-plane',
+        region: 'eu-west-1',
+        identity: renewed,
+        controlPlaneUid: 'uid-of-cp',
+      });
+      expect(pursued(given).controlPlaneFacts).to.deep.equal({
+        controlPlaneTags: { team: 'a' },
+        privateSubnets: ['subnet-0c'],
+        controlPlane: { namespace: 'team-a', name: 'prod-control-plane' },
+        creationBlocker: undefined,
+      });
+    });
+
+    it('the default EKS cluster name of Cluster API Provider AWS for a control plane without a name', () => {
+      const { eksClusterName: _name, ...nameless } = aControlPlane();
+      const { target } = pursued({ controlPlane: found(nameless) });
+      expect(target).to.have.property('eksCluster', 'team-a_prod-control-plane');
+    });
+
+    it('on deletion the recorded place, and the identity of a control plane that names the same place', () => {
+      expect(pursued({ ...deleted, ...inOtherRegion }).target.region).to.equal('eu-west-1');
+      expect(pursued({ ...deletedWith, ...withPlane({ identityRef: renewed }) }).target.identity).to.equal(renewed);
+      expect(pursued({ ...deletedWith, ...noPlane }).target.identity).to.deep.equal(former);
+    });
   });
 });
-
-function withoutRegion() {
-  const { region: _region, ...rest } = aControlPlane();
-  return rest;
-}
