@@ -66,23 +66,14 @@ describe('an observation of AWS', () => {
     });
   });
 
-  it('needs two calls when AWS has nothing of the object', async () => {
-    const { observed, calls } = await seen(awsWith());
-    expect(calls).to.deep.equal([DESCRIBE, GET]);
-    expect(rolesOf(observed)).to.deep.equal([`${ROLE} absent`]);
-  });
-
-  it('reads each profile and role that is wanted or recorded', async () => {
+  it('reads each profile and role that is wanted, recorded or computed', async () => {
     const role = { name: RoleName.of('former-role'), managed: true };
     const status = { profileName: ProfileName.of('former'), role };
-    const { calls } = await seen(awsWith(), anObject({ spec: { profileName: PROFILE }, status }));
+    const { observed, calls } = await seen(awsWith(), anObject({ spec: { profileName: PROFILE }, status }));
     expect(calls).to.deep.equal([DESCRIBE, 'DescribeFargateProfile former', GET, 'GetRole former-role']);
-  });
-
-  it('reads the profiles with the recorded and with the computed name at once', async () => {
-    const kept = ProfileName.of('kept');
-    const { calls } = await seen(awsWith(), anObject({ status: { profileName: kept } }));
-    expect(calls).to.deep.equal(['DescribeFargateProfile kept', DESCRIBE, GET]);
+    expect(rolesOf(observed)).to.deep.equal([`${ROLE} absent`, 'former-role absent']);
+    const kept = await seen(awsWith(), anObject({ status: { profileName: ProfileName.of('kept') } }));
+    expect(kept.calls).to.deep.equal(['DescribeFargateProfile kept', DESCRIBE, GET]);
   });
 
   for (const status of ['CREATING', 'DELETING'])

@@ -73,9 +73,6 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
  */
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
-export const describeMutationKind = (mutation: Mutation): string =>
-  mutation.kind === 'detachPolicy' && mutation.retiring ? 'detachPolicy to retire the role' : mutation.kind;
-
 /**
  * Describes a plan in a few words, for the tables in tests: its changes, and why it ends. Names of the usual profile and
  * role, and the prefixes of tag keys, are left out. `?` marks an optional change. To `strip` a policy is to detach it

@@ -169,7 +169,7 @@ export function passStateFor(
 }
 
 /** Returns what a pass reads from the simulated AWS. */
-export function seenBy(desired: Desired, aws: SimulatedAws): Observed {
+function seenBy(desired: Desired, aws: SimulatedAws): Observed {
   const whole = aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined });
   if (canReadRolesLater(desired, whole.profiles)) return withoutRoles(whole);
   const accessEntries = entriesToRead(desired, whole).map((principal) => {

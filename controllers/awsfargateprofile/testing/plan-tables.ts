@@ -6,7 +6,7 @@ import { describePlan } from './mutations.ts';
 
 /** A situation, and the whole plan for it in the words of `describePlan`. */
 export type PlanRow = readonly [situation: string, desired: Desired, seen: Observed, plan: string];
-export type PlanTables = Readonly<Record<string, readonly PlanRow[]>>;
+type PlanTables = Readonly<Record<string, readonly PlanRow[]>>;
 
 /** Returns rows that all have the same plan. */
 export const withPlan = (expected: string, ...rows: readonly (readonly [string, Desired, Observed])[]): PlanRow[] =>

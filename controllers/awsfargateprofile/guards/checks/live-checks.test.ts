@@ -38,36 +38,59 @@ describe('newLiveChecks', () => {
   describe('findBlocker', () => {
     const blockerOf = (object: AWSFargateProfile): Promise<string | undefined> => live.findBlocker(object, signal);
 
-    it('finds nothing for an object that has not changed', async () => {
-      api.putCluster();
-      expect(await blockerOf(api.put())).to.equal(undefined);
-    });
-
-    it('finds nothing when the Cluster is gone', async () => {
-      expect(await blockerOf(api.put())).to.equal(undefined);
-    });
-
-    it('ignores a change of status alone', async () => {
-      const object = api.put();
-      api.server.storage.mergePatch(PROFILE_KIND, keyOf(object), { status: { ready: true } }, 'status');
-      expect(await blockerOf(object)).to.equal(undefined);
-    });
-
     const annotate = (key: string) => ({ metadata: { annotations: { [key]: '' } } });
-    const changes: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
-      ['the object is being moved away', annotate(DELETE_FOR_MOVE_ANNOTATION)],
-      ['the object is paused', annotate(PAUSED_ANNOTATION)],
-      ['the object has changed', { spec: { deletionPolicy: 'Retain' } }],
-      ['the object has changed', annotate(RETAIN_ANNOTATION)],
+    const rows: readonly (readonly [
+      when: string,
+      detail: string | undefined,
+      make: (object: AWSFargateProfile) => unknown,
+    ])[] = [
+      ['nothing has changed', undefined, () => api.putCluster()],
+      ['the Cluster is gone', undefined, () => {}],
+      [
+        'the status alone has changed',
+        undefined,
+        (object) => api.server.storage.mergePatch(PROFILE_KIND, keyOf(object), { status: { ready: true } }, 'status'),
+      ],
+      [
+        'a move has begun',
+        'the object is being moved away',
+        (object) => api.change(object, annotate(DELETE_FOR_MOVE_ANNOTATION)),
+      ],
+      ['the object is paused', 'the object is paused', (object) => api.change(object, annotate(PAUSED_ANNOTATION))],
+      [
+        'the policy has changed',
+        'the object has changed',
+        (object) => api.change(object, { spec: { deletionPolicy: 'Retain' } }),
+      ],
+      ['the object is retained', 'the object has changed', (object) => api.change(object, annotate(RETAIN_ANNOTATION))],
+      ['the Cluster is paused', 'the Cluster is paused', () => api.putCluster({ paused: true })],
+      [
+        'the Cluster is moved',
+        'the Cluster is being moved away',
+        () => api.putCluster({}, annotate(DELETE_FOR_MOVE_ANNOTATION).metadata),
+      ],
+      ['the Cluster cannot be decoded', 'the Cluster cannot be read', () => api.putCluster({ paused: 'perhaps' })],
+      ['Clusters are not served', 'Cluster objects cannot be read', () => (live = checksWith(undefined))],
+      [
+        'the Cluster is not known',
+        'control planes are not listed yet',
+        () => (cluster = left('control planes are not listed yet')),
+      ],
+      [
+        'the object belongs to no Cluster',
+        undefined,
+        () => {
+          api.putCluster({ paused: true });
+          cluster = right(undefined);
+        },
+      ],
     ];
-    for (const [detail, change] of changes) {
-      it(`reports that ${detail}: ${JSON.stringify(change)}`, async () => {
-        api.putCluster();
+    for (const [change, detail, make] of rows)
+      it(`returns ${detail === undefined ? 'nothing' : `"${detail}"`} when ${change}`, async () => {
         const object = api.put();
-        api.change(object, change);
+        make(object);
         expect(await blockerOf(object)).to.equal(detail);
       });
-    }
 
     it('ignores a retain annotation that an explicit deletionPolicy overrides', async () => {
       const object = api.put({ spec: { deletionPolicy: 'Delete' } });
@@ -75,49 +98,18 @@ describe('newLiveChecks', () => {
       expect(await blockerOf(object)).to.equal(undefined);
     });
 
-    it('reports that the object is gone', async () => {
-      api.putCluster();
+    it('reports that the object is gone, also after another object took its name', async () => {
       const object = api.put({ metadata: { finalizers: [] } });
       api.server.storage.delete(PROFILE_KIND, keyOf(object));
       expect(await blockerOf(object)).to.equal('the object is gone');
       api.put();
-      expect(await blockerOf(object), 'after another object took its name').to.equal('the object is gone');
-    });
-
-    it('reports that the Cluster is paused', async () => {
-      api.putCluster({ paused: true });
-      expect(await blockerOf(api.put())).to.equal('the Cluster is paused');
-    });
-
-    it('reports that the Cluster is being moved away', async () => {
-      api.putCluster({}, { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } });
-      expect(await blockerOf(api.put())).to.equal('the Cluster is being moved away');
-    });
-
-    it('reports that the Cluster cannot be decoded', async () => {
-      api.putCluster({ paused: 'perhaps' });
-      expect(await blockerOf(api.put())).to.equal('the Cluster cannot be read');
-    });
-
-    it('finds nothing without a Cluster, and reports why it is not known whether there is one', async () => {
-      api.putCluster({ paused: true });
-      const object = api.put();
-      cluster = right(undefined);
-      expect(await blockerOf(object)).to.equal(undefined);
-      cluster = left('control planes are not listed yet');
-      expect(await blockerOf(object)).to.equal('control planes are not listed yet');
-    });
-
-    it('reports that Cluster objects cannot be read', async () => {
-      live = checksWith(undefined);
-      expect(await blockerOf(api.put())).to.equal('Cluster objects cannot be read');
+      expect(await blockerOf(object)).to.equal('the object is gone');
     });
 
     it('permits nothing when the API server gives no answer', async () => {
       const object = api.put();
       api.server.unserve(CLUSTER.plural);
-      const answer = await blockerOf(object).catch(() => 'failed');
-      expect(answer).not.to.equal(undefined);
+      expect(await blockerOf(object).catch(() => 'failed')).not.to.equal(undefined);
     });
   });
 });

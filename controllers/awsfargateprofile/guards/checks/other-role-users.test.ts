@@ -7,6 +7,7 @@ import { Store } from '../../../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../../../pkg/kube/cache/typed-store.ts';
 import { PROFILES } from '../../../shared/live-profiles.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import type { Api } from '../../testing/api.ts';
 import { PROFILE_KIND, newApi } from '../../testing/api.ts';
 import type { ObjectParts } from '../../testing/builders.ts';
@@ -73,35 +74,86 @@ describe('newReadRoleUsers', () => {
       const userOf = async (object: AWSFargateProfile, role?: string): Promise<string | undefined> =>
         (await usersOf(object, role)).other;
 
-      it('finds no user when no other object names the role', async () => {
+      /** Who uses the role beside an object that names it, if another object has these parts. */
+      const userBeside = async (parts: ObjectParts, isDeleted = false): Promise<string | undefined> => {
         const object = api.put({ spec: { roleName: shared } });
-        api.put({ metadata: { name: 'other' } });
+        const beside = api.put({
+          spec: { roleName: shared },
+          ...parts,
+          metadata: { name: 'other', ...parts.metadata },
+        });
+        if (isDeleted) api.server.storage.delete(PROFILE_KIND, keyOf(beside));
+        return userOf(object);
+      };
+      const another = { roleName: RoleName.of('another') };
+      const inTeamB = { metadata: { namespace: 'team-b' } };
+      const ofTest = { spec: { roleName: shared, clusterName: ClusterName.of('test') } };
+      const profileUsing = { podExecutionRoleARN: RoleArn.of('arn:aws:iam::111122223333:role/path/Shared') };
+      const roleArnIn = (account: string) => ({ roleARN: RoleArn.of(`arn:aws:iam::${account}:role/path/shared`) });
+      const users: readonly (readonly [string, ObjectParts, user?: string])[] = [
+        ['that names the role, whose account is not known yet', {}],
+        [
+          'that names the role in another case, because IAM ignores case',
+          { spec: { roleName: RoleName.of('SHARED') } },
+        ],
+        [
+          'that used the role before its spec named another role',
+          { spec: another, status: { role: { name: shared } } },
+        ],
+        ['whose profile uses the role', { spec: another, status: { ...profileUsing, account: ACCOUNT } }],
+        ['of another cluster in the same account', { ...ofTest, status: { account: ACCOUNT } }],
+        ['of another cluster that has lost its status in a move', { ...ofTest, ...MOVED }],
+        ['of another namespace whose status records the EKS cluster', { ...inTeamB, status: RECORDED }, 'team-b/other'],
+        ['whose roleARN names the account', { spec: roleArnIn(ACCOUNT) }],
+      ];
+      for (const [which, parts, user = 'team-a/other'] of users)
+        it(`finds an object ${which}`, async () => expect(await userBeside(parts)).to.equal(user));
+
+      it('finds an object that is being deleted, as long as it has our finalizer', async () => {
+        expect(await userBeside({}, true)).to.equal('team-a/other');
+      });
+
+      const strangers: readonly (readonly [string, ObjectParts])[] = [
+        ['that names another role', { spec: {} }],
+        ['without our finalizer, because it has nothing in AWS', { metadata: { finalizers: ['example.com/other'] } }],
+        ['in another account', { status: { account: AccountId.of('444455556666') } }],
+        ['of another Cluster that has nothing in AWS yet', ofTest],
+        ['of another namespace that has nothing in AWS yet', inTeamB],
+        ['of another namespace that records only the account', { ...inTeamB, status: { account: ACCOUNT } }],
+        ['of another namespace in another region', { ...inTeamB, status: { ...RECORDED, region: 'us-east-1' } }],
+        [
+          'of another namespace in another EKS cluster',
+          { ...inTeamB, status: { ...RECORDED, eksClusterName: EksClusterName.of('other') } },
+        ],
+        [
+          'of another namespace that has only an annotation with the EKS cluster',
+          { metadata: { ...MOVED.metadata, ...inTeamB.metadata } },
+        ],
+        ['of another namespace that names the role in spec.roleARN', { ...inTeamB, spec: roleArnIn(ACCOUNT) }],
+        ['whose roleARN names another account', { spec: roleArnIn('444455556666') }],
+      ];
+      for (const [which, parts] of strangers)
+        it(`ignores an object ${which}`, async () => expect(await userBeside(parts)).to.equal(undefined));
+
+      it('finds an object by its computed role name', async () => {
+        const object = api.put({ metadata: { name: 'api' }, spec: { roleName: ROLE } });
+        api.put();
+        expect(await userOf(object, ROLE)).to.equal('team-a/web');
+      });
+
+      it('finds an object that cannot be decoded and in which the role name occurs, in another namespace by its record', async () => {
+        const object = api.put({ spec: { roleName: shared } });
+        const odd = (namespace: string): KubeObject =>
+          api.server.storage.create(PROFILE_KIND, namespace, {
+            metadata: { name: 'odd', finalizers: object.metadata.finalizers },
+            spec: { clusterName: 7, roleName: shared },
+          });
+        const inOtherNamespace = odd('team-b');
         expect(await userOf(object)).to.equal(undefined);
-      });
-
-      it('finds another object that names the role', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other();
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('finds an object that names the role in another case, because IAM ignores case', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ spec: { roleName: RoleName.of('SHARED') } });
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('finds an object that used the role before its spec named another role', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ spec: { roleName: RoleName.of('another') }, status: { role: { name: shared } } });
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('finds an object whose profile uses the role, whatever its spec says', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        const podExecutionRoleARN = RoleArn.of('arn:aws:iam::111122223333:role/path/Shared');
-        other({ spec: { roleName: RoleName.of('another') }, status: { podExecutionRoleARN, account: ACCOUNT } });
-        expect(await userOf(object)).to.equal('team-a/other');
+        api.server.storage.mergePatch(PROFILE_KIND, keyOf(inOtherNamespace), { status: RECORDED }, 'status');
+        expect(await userOf(object)).to.equal('team-b/odd');
+        odd('team-a');
+        expect(await userOf(object)).to.equal('team-a/odd');
       });
 
       describe('names the profiles that use another role', () => {
@@ -111,139 +163,22 @@ describe('newReadRoleUsers', () => {
           profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/team-a_other/1',
           podExecutionRoleARN: RoleArn.of('arn:aws:iam::111122223333:role/another'),
         };
-        const profilesBeside = async (parts: ObjectParts): Promise<readonly string[]> => {
-          const object = api.put({ spec: { roleName: shared } });
-          other({ ...parts, spec: { roleName: RoleName.of('another') } });
-          return [...(await usersOf(object)).profilesWithOtherRole];
-        };
         const { profileARN: _arn, ...withoutProfile } = status;
         const { podExecutionRoleARN: _role, ...withoutRole } = status;
         const rows: readonly (readonly [string, ObjectParts, readonly string[]])[] = [
           ['of the EKS cluster', { status }, ['team-a_other']],
           ['but none of another region', { status: { ...status, region: 'eu-north-1' } }, []],
           ['but none of another account', { status: { ...status, account: AccountId.of('444455556666') } }, []],
-          ['but none that another namespace names', { metadata: { namespace: 'team-b' }, status }, []],
+          ['but none that another namespace names', { ...inTeamB, status }, []],
           ['but none of which EKS has told no ARN yet', { status: withoutProfile }, []],
           ['but none of which EKS has told no role yet', { status: withoutRole }, []],
         ];
-        for (const [which, parts, expected] of rows) {
-          it(which, async () => expect(await profilesBeside(parts)).to.deep.equal(expected));
-        }
-      });
-
-      it('finds an object by its computed role name', async () => {
-        const object = api.put({ metadata: { name: 'api' }, spec: { roleName: ROLE } });
-        api.put();
-        expect(await userOf(object, ROLE)).to.equal('team-a/web');
-      });
-
-      it('finds an object that is being deleted, as long as it has our finalizer', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        const deleted = other();
-        api.server.storage.delete(PROFILE_KIND, keyOf(deleted));
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('ignores an object without our finalizer, because the object has nothing in AWS', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ metadata: { finalizers: ['other.example.com/finalizer'] } });
-        expect(await userOf(object)).to.equal(undefined);
-      });
-
-      const elsewhere = { status: { account: AccountId.of('444455556666') } };
-      const inAnotherCluster = { metadata: { namespace: 'team-b' } };
-      const recordedHere = { status: RECORDED };
-
-      it('ignores an object in another account, where another role has the name', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other(elsewhere);
-        expect(await userOf(object)).to.equal(undefined);
-      });
-
-      it('finds an object of another cluster of the namespace in the same account', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ spec: { clusterName: ClusterName.of('test') }, status: { account: ACCOUNT } });
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('finds an object of another cluster that has lost its status in a move', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ spec: { clusterName: ClusterName.of('test') }, ...MOVED });
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      it('finds an object of another namespace whose status records the EKS cluster of the role', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other({ ...inAnotherCluster, ...recordedHere });
-        expect(await userOf(object)).to.equal('team-b/other');
-      });
-
-      for (const [what, parts] of [
-        ['records only the account', { status: { account: ACCOUNT } }],
-        ['records another region', { status: { ...RECORDED, region: 'us-east-1' } }],
-        ['records another EKS cluster', { status: { ...RECORDED, eksClusterName: EksClusterName.of('other') } }],
-        ['has only an annotation with the EKS cluster', MOVED],
-        [
-          'names the role in spec.roleARN alone',
-          { spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/shared`) } },
-        ],
-      ] as const satisfies readonly (readonly [string, ObjectParts])[])
-        it(`ignores an object of another namespace that ${what}, because it cannot use the role`, async () => {
-          const object = api.put({ spec: { roleName: shared } });
-          const { metadata = {}, ...rest }: ObjectParts = parts;
-          const metadataThere = { name: 'other', ...inAnotherCluster.metadata, ...metadata };
-          api.put({ spec: { roleName: shared }, ...rest, metadata: metadataThere });
-          expect(await userOf(object)).to.equal(undefined);
-        });
-
-      it('finds an object of the same Cluster whose account is not known yet', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        other();
-        expect(await userOf(object)).to.equal('team-a/other');
-      });
-
-      for (const [difference, parts] of [
-        ['namespace', inAnotherCluster],
-        ['Cluster', { spec: { clusterName: ClusterName.of('test') } }],
-      ] as const) {
-        it(`ignores an object of another ${difference} whose account is not known, because the object has nothing in AWS yet`, async () => {
-          const object = api.put({ spec: { roleName: shared } });
-          other(parts);
-          expect(await userOf(object)).to.equal(undefined);
-        });
-      }
-
-      it('finds an object whose roleARN names the account, and ignores an object whose roleARN names another account', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        const naming = (account: string) =>
-          api.put({
-            metadata: { name: `in-${account}` },
-            spec: { roleARN: RoleArn.of(`arn:aws:iam::${account}:role/path/shared`) },
+        for (const [which, parts, expected] of rows)
+          it(which, async () => {
+            const object = api.put({ spec: { roleName: shared } });
+            other({ ...parts, spec: another });
+            expect([...(await usersOf(object)).profilesWithOtherRole]).to.deep.equal(expected);
           });
-        naming('444455556666');
-        expect(await userOf(object)).to.equal(undefined);
-        naming(ACCOUNT);
-        expect(await userOf(object)).to.equal(`team-a/in-${ACCOUNT}`);
-      });
-
-      it('finds an object that cannot be decoded and in which the role name occurs', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        api.server.storage.create(PROFILE_KIND, 'team-a', {
-          metadata: { name: 'odd', finalizers: object.metadata.finalizers },
-          spec: { clusterName: 7, roleName: shared },
-        });
-        expect(await userOf(object)).to.equal('team-a/odd');
-      });
-
-      it('ignores an object of another namespace that cannot be decoded, unless its status records the EKS cluster', async () => {
-        const object = api.put({ spec: { roleName: shared } });
-        const odd = api.server.storage.create(PROFILE_KIND, 'team-b', {
-          metadata: { name: 'odd', finalizers: object.metadata.finalizers },
-          spec: { clusterName: 7, roleName: shared },
-        });
-        expect(await userOf(object)).to.equal(undefined);
-        api.server.storage.mergePatch(PROFILE_KIND, keyOf(odd), recordedHere, 'status');
-        expect(await userOf(object)).to.equal('team-b/odd');
       });
 
       it('answers from the present version of an object, not from the version of an earlier question', async () => {

@@ -1,121 +1,99 @@
 import { expect } from 'chai';
-import { accessEntryUnused } from './checks.ts';
-import { readRoleUsage } from './role-usage.ts';
-import { newReason } from '../../reasons/reasons.ts';
-import { ROLE, aDeletedObject, aFailure } from '../../testing/builders.ts';
+import type { RoleName } from '../../../../api/names.ts';
+import { ROLE, aDeletedObject } from '../../testing/builders.ts';
+import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
 import {
   aSimulatedProfile,
   aSimulatedRole,
   awsWith,
-  passStateFor,
   newServices,
+  passStateFor,
   roleUsers,
 } from '../../testing/pass-state.ts';
 import type { SimulatedAws } from '../../testing/simulated-aws.ts';
-import { DELETE_ACCESS_ENTRY } from '../../testing/mutations.ts';
-import { SHARED_ROLE_NAME, SHARED_ROLE_ARN } from '../../testing/fixtures.ts';
+import type { RoleUsers } from './other-role-users.ts';
+import { readRoleUsage } from './role-usage.ts';
 
 const named = aDeletedObject({ spec: { roleName: SHARED_ROLE_NAME } });
-const theirs = aSimulatedProfile({ name: 'theirs', tags: {}, podExecutionRoleArn: SHARED_ROLE_ARN });
+const sharedRole = aSimulatedRole({ name: SHARED_ROLE_NAME });
+const using = (arn: string, name = 'theirs') => aSimulatedProfile({ name, tags: {}, podExecutionRoleArn: arn });
+const theirs = using(SHARED_ROLE_ARN);
 
-const usageOf = (aws: SimulatedAws, object = named, role = SHARED_ROLE_NAME) =>
-  readRoleUsage(newServices().live, passStateFor(aws, object), role);
+/** Returns the usage of a role that an object wants to delete, in words, and the calls to AWS that this takes. */
+async function usageOf(role: RoleName, aws: SimulatedAws, users: RoleUsers, change: (aws: SimulatedAws) => void) {
+  const pass = passStateFor(aws, role === ROLE ? aDeletedObject() : named);
+  pass.session.onCall = (called) => {
+    if (called === 'DescribeFargateProfile') change(aws);
+    return undefined;
+  };
+  const live = { ...newServices().live, readRoleUsers: async () => users };
+  const usage = await readRoleUsage(live, pass, role);
+  return { usage: usage.kind === 'used' ? `used by ${usage.by}` : usage.kind, calls: pass.session.calls };
+}
 
 describe('readRoleUsage', () => {
-  it('reports a role that no other object names as unused', async () => {
-    expect(await usageOf(awsWith(aSimulatedRole({ name: 'shared' })))).to.deep.equal({ kind: 'unused' });
-  });
+  const nobody = roleUsers();
+  const BY_THEIRS = 'used by Fargate profile "theirs"';
+  const [LIST, DESCRIBE] = ['ListFargateProfiles', 'DescribeFargateProfile theirs'];
+  const gone = awsWith(sharedRole, theirs);
+  gone.cluster = 'gone';
+  const rows: readonly (readonly [string, RoleName, SimulatedAws, RoleUsers, usage: string, ...calls: string[]])[] = [
+    ['no profile', SHARED_ROLE_NAME, awsWith(sharedRole), nobody, 'unused', LIST],
+    [
+      'an object that names it',
+      SHARED_ROLE_NAME,
+      gone,
+      roleUsers('team-b/api'),
+      'used by AWSFargateProfile team-b/api',
+    ],
+    ['a foreign profile with it', SHARED_ROLE_NAME, awsWith(sharedRole, theirs), nobody, BY_THEIRS, LIST, DESCRIBE],
+    [
+      'the same, under a computed name',
+      ROLE,
+      awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })),
+      nobody,
+      BY_THEIRS,
+      LIST,
+      DESCRIBE,
+    ],
+    [
+      'a profile with another role',
+      SHARED_ROLE_NAME,
+      awsWith(sharedRole, using('arn:other')),
+      nobody,
+      'unused',
+      LIST,
+      DESCRIBE,
+    ],
+    [
+      'a profile whose object says that it uses another role',
+      SHARED_ROLE_NAME,
+      awsWith(sharedRole, theirs),
+      roleUsers(undefined, 'theirs'),
+      'unused',
+      LIST,
+    ],
+    [
+      'the profile of the object itself',
+      SHARED_ROLE_NAME,
+      awsWith(sharedRole, using(SHARED_ROLE_ARN, 'team-a_web')),
+      nobody,
+      'unused',
+      LIST,
+    ],
+    ['a profile in an EKS cluster that is gone', SHARED_ROLE_NAME, gone, nobody, 'unused'],
+  ];
+  for (const [situation, role, aws, users, usage, ...calls] of rows)
+    it(`says "${usage}" for ${situation}`, async () =>
+      expect(await usageOf(role, aws, users, () => {})).to.deep.equal({ usage, calls }));
 
-  it('reports another object that names the role', async () => {
-    const live = { ...newServices().live, readRoleUsers: async () => roleUsers('team-b/api') };
-    const pass = passStateFor(awsWith(aSimulatedRole({ name: 'shared' })), named);
-    expect(await readRoleUsage(live, pass, SHARED_ROLE_NAME)).to.deep.equal({
-      kind: 'used',
-      by: 'AWSFargateProfile team-b/api',
-    });
-  });
-
-  it('reports a foreign Fargate profile that uses a role named in spec', async () => {
-    const aws = awsWith(aSimulatedRole({ name: 'shared' }), theirs);
-    expect(await usageOf(aws)).to.deep.equal({ kind: 'used', by: 'Fargate profile "theirs"' });
-  });
-
-  it('ignores a profile with another role', async () => {
-    const aws = awsWith(aSimulatedRole({ name: 'shared' }), aSimulatedProfile({ name: 'theirs', tags: {} }));
-    expect(await usageOf(aws)).to.deep.equal({ kind: 'unused' });
-  });
-
-  it('reports a foreign Fargate profile that uses a role with a computed name', async () => {
-    const aws = awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} }));
-    expect(await usageOf(aws, aDeletedObject(), ROLE)).to.deep.equal({ kind: 'used', by: 'Fargate profile "theirs"' });
-  });
-
-  it('does not read a profile of which another object says that it uses another role', async () => {
-    const live = { ...newServices().live, readRoleUsers: async () => roleUsers(undefined, 'theirs') };
-    const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs' })), aDeletedObject());
-    expect(await readRoleUsage(live, pass, ROLE)).to.deep.equal({ kind: 'unused' });
-    expect(pass.session.calls).to.deep.equal(['ListFargateProfiles']);
-  });
-
-  it('ignores the profile of the object, and does not read it again', async () => {
-    const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ROLE_ARN });
-    const pass = passStateFor(awsWith(aSimulatedRole({ name: 'shared' }), own), named);
-    expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({ kind: 'unused' });
-    expect(pass.session.calls).to.deep.equal(['ListFargateProfiles']);
-  });
-
-  it('reports a role as unused when the EKS cluster is gone', async () => {
-    const aws = awsWith(aSimulatedRole({ name: 'shared' }), theirs);
-    aws.cluster = 'gone';
-    expect(await usageOf(aws)).to.deep.equal({ kind: 'unused' });
-  });
-
-  it('reports a role as unused when the EKS cluster has disappeared since the observation', async () => {
-    const aws = awsWith(aSimulatedRole({ name: 'shared' }), theirs);
+  it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
+    const vanish = (aws: SimulatedAws): void => void aws.profiles.delete('theirs');
+    const { usage } = await usageOf(SHARED_ROLE_NAME, awsWith(sharedRole, theirs), nobody, vanish);
+    expect(usage).to.equal('unused');
+    const aws = awsWith(sharedRole, theirs);
     const pass = passStateFor(aws, named);
     aws.cluster = 'gone';
     expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({ kind: 'unused' });
-  });
-
-  for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
-    it(`reports that the usage is unknown when ${operation} fails`, async () => {
-      const pass = passStateFor(awsWith(aSimulatedRole({ name: 'shared' }), theirs), named);
-      const denied = aFailure({ operation, code: 'AccessDeniedException', statusCode: 403, message: 'no' });
-      pass.session.onCall = (called) => (called === operation ? denied : undefined);
-      const usage = await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME);
-      expect(usage).to.have.nested.property('reason.name', 'AccessDenied');
-    });
-
-    it(`ends the reconcile without a report when the manager stops ${operation}`, async () => {
-      const pass = passStateFor(awsWith(aSimulatedRole({ name: 'shared' }), theirs), named);
-      const stopped = aFailure({ operation, code: 'NotDispatched', message: 'the lease runs out' });
-      pass.session.onCall = (called) => (called === operation ? stopped : undefined);
-      expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({
-        kind: 'unknown',
-        reason: newReason('NotNow', { because: 'the lease runs out' }),
-      });
-    });
-  }
-
-  it('ignores a profile that disappears between list and read', async () => {
-    const aws = awsWith(aSimulatedRole({ name: 'shared' }), theirs);
-    const pass = passStateFor(aws, named);
-    pass.session.onCall = (called) => {
-      if (called === 'DescribeFargateProfile') aws.profiles.delete('theirs');
-      return undefined;
-    };
-    expect(await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).to.deep.equal({ kind: 'unused' });
-  });
-});
-
-describe('accessEntryUnused', () => {
-  const usageWith = (...roles: readonly ReturnType<typeof aSimulatedRole>[]) => {
-    const aws = awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles);
-    return accessEntryUnused()({ ...DELETE_ACCESS_ENTRY, because: 'profileCreation' }, passStateFor(aws));
-  };
-
-  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
-    expect(await usageWith(aSimulatedRole())).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
-    expect(await usageWith()).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
   });
 });
