@@ -35,113 +35,67 @@ const capaMade: Ownership = { kind: 'ours', stamped: false };
 const foreign = (whose: string, claimed: boolean): Ownership => ({ kind: 'foreign', whose, claimed });
 const unclaimed = foreign('an unknown owner (no tag names the owner)', false);
 
+const OF_PROD = foreign('cluster prod (tag kubernetes.io/cluster/prod=owned), but not to this object', true);
+const OF_STAGE = foreign('cluster stage (tag kubernetes.io/cluster/stage=owned), but not to this object', true);
+const OF_CAPA = { [CAPA]: 'owned' };
+const OURS = { [EKS_CLUSTER]: ARN, [NAMESPACE]: 'team-a' };
+const elsewhere = ARN.replace('eu-west-1', 'us-east-1');
+const SHARED_ROLE = 'EKS-fargate.cluster-api-provider-aws.sigs.k8s.io';
+
 describe('The ownership', () => {
-  describe('of a profile', () => {
-    const table: readonly (readonly [string, Ownership, Ownership])[] = [
-      ['is ours when its owner tag names the object', profile({ [OWNER]: 'team-a/web' }), stamped],
+  const tables: Readonly<Record<string, readonly (readonly [string, Ownership, Ownership])[]>> = {
+    'of a profile with': [
+      ['our owner tag', profile({ [OWNER]: 'team-a/web' }), stamped],
+      ['our owner tag and any name', profile({ ...OF_CAPA, [OWNER]: 'team-a/web' }, 'other'), stamped],
+      ['the tag of CAPA and our name', profile(OF_CAPA), capaMade],
       [
-        'is ours with the owner tag, whatever its name is',
-        profile({ [OWNER]: 'team-a/web', [CAPA]: 'owned' }, 'other'),
-        stamped,
-      ],
-      [
-        "is ours with Cluster API Provider AWS's tag and the object's profile name",
-        profile({ [CAPA]: 'owned' }),
-        capaMade,
-      ],
-      [
-        "is foreign when its owner tag names another object, even with Cluster API Provider AWS's tag",
-        profile({ [OWNER]: 'team-b/web', [CAPA]: 'owned' }),
+        'the owner tag of another object, and the tag of CAPA',
+        profile({ ...OF_CAPA, [OWNER]: 'team-b/web' }),
         foreign('AWSFargateProfile team-b/web', true),
       ],
+      ['the tag of CAPA and another name', profile(OF_CAPA, 'team-a_api'), OF_PROD],
+      ['the tag of another cluster', profile({ 'kubernetes.io/cluster/stage': 'owned' }), OF_STAGE],
+      ['a cluster tag of the value "shared"', profile({ [CAPA]: 'shared' }), unclaimed],
+      ['an owner tag whose key differs in case', profile({ [OWNER.toUpperCase()]: 'team-a/web' }), unclaimed],
+      ['no tags', profile({}), unclaimed],
+    ],
+    'of a role with': [
+      ['the tags of EKS cluster and namespace', role(OURS), stamped],
+      ['these tags and any name', role(OURS, 'shared-by-two'), stamped],
       [
-        "is foreign with Cluster API Provider AWS's tag and another name",
-        profile({ [CAPA]: 'owned' }, 'team-a_api'),
-        foreign('cluster prod (tag kubernetes.io/cluster/prod=owned), but not to this object', true),
-      ],
-      [
-        'is foreign with the tag of another cluster',
-        profile({ 'kubernetes.io/cluster/stage': 'owned' }),
-        foreign('cluster stage (tag kubernetes.io/cluster/stage=owned), but not to this object', true),
-      ],
-      ['is foreign with a cluster tag of the value "shared"', profile({ [CAPA]: 'shared' }), unclaimed],
-      [
-        'is foreign when the key of the owner tag differs in case',
-        profile({ [OWNER.toUpperCase()]: 'team-a/web' }),
-        unclaimed,
-      ],
-      ['is foreign without tags', profile({}), unclaimed],
-    ];
-    for (const [what, owner, wanted] of table) {
-      it(what, () => {
-        expect(owner).to.deep.equal(wanted);
-      });
-    }
-  });
-
-  describe('of a role', () => {
-    const OUR_TAGS = { [EKS_CLUSTER]: ARN, [NAMESPACE]: 'team-a' };
-    const table: readonly (readonly [string, Ownership, Ownership])[] = [
-      ['is ours when its tags name the EKS cluster and the namespace', role(OUR_TAGS), stamped],
-      ['is ours with the tags, whatever its name is', role(OUR_TAGS, 'shared-by-two'), stamped],
-      [
-        'is ours when the keys of the tags differ in case',
+        'these tags in another case',
         role({ [EKS_CLUSTER.toUpperCase()]: ARN, [NAMESPACE.toUpperCase()]: 'team-a' }),
         stamped,
       ],
       [
-        'is foreign when its tag names another namespace with the same EKS cluster',
-        role({ ...OUR_TAGS, [NAMESPACE]: 'team-b', [CAPA]: 'owned' }),
+        'the tag of another namespace with the same EKS cluster',
+        role({ ...OURS, ...OF_CAPA, [NAMESPACE]: 'team-b' }),
         foreign('the AWSFargateProfiles of namespace team-b', true),
       ],
+      ['the tag of the EKS cluster alone', role({ [EKS_CLUSTER]: ARN }), unclaimed],
+      ['the tag of the namespace alone', role({ [NAMESPACE]: 'team-a' }), unclaimed],
+      ['the tags of the EKS cluster and of CAPA', role({ [EKS_CLUSTER]: ARN, ...OF_CAPA }), capaMade],
+      ['the same, and another name', role({ [EKS_CLUSTER]: ARN, ...OF_CAPA }, 'shared-by-two'), OF_PROD],
+      ['the tag and name of CAPA', role(OF_CAPA), capaMade],
+      ['the tag and name of older versions of CAPA', role(OF_CAPA, 'default_prod-team-a_web_fargate'), capaMade],
+      ['the tag of CAPA and another name', role(OF_CAPA, 'nodes.cluster-api-provider-aws.sigs.k8s.io'), OF_PROD],
       [
-        'is foreign when its tag names the EKS cluster and no tag names the namespace',
-        role({ [EKS_CLUSTER]: ARN }),
-        unclaimed,
+        'the tag of a cluster of the same name in another region',
+        role({ ...OF_CAPA, [EKS_CLUSTER]: elsewhere }),
+        foreign(`the profiles of EKS cluster ${elsewhere}`, true),
       ],
       [
-        'is foreign when its tag names the namespace and no tag names the EKS cluster',
-        role({ [NAMESPACE]: 'team-a' }),
-        unclaimed,
-      ],
-      [
-        "is ours without the tag of the namespace, with Cluster API Provider AWS's tag and name",
-        role({ [EKS_CLUSTER]: ARN, [CAPA]: 'owned' }),
-        capaMade,
-      ],
-      [
-        "is foreign without the tag of the namespace, with Cluster API Provider AWS's tag and another name",
-        role({ [EKS_CLUSTER]: ARN, [CAPA]: 'owned' }, 'shared-by-two'),
-        foreign('cluster prod (tag kubernetes.io/cluster/prod=owned), but not to this object', true),
-      ],
-      ["is ours with Cluster API Provider AWS's tag and name", role({ [CAPA]: 'owned' }), capaMade],
-      [
-        'is ours with the name of older versions of Cluster API Provider AWS',
-        role({ [CAPA]: 'owned' }, 'default_prod-team-a_web_fargate'),
-        capaMade,
-      ],
-      [
-        "is foreign with Cluster API Provider AWS's tag and another name, e.g. a role for nodes",
-        role({ [CAPA]: 'owned' }, 'nodes.cluster-api-provider-aws.sigs.k8s.io'),
-        foreign('cluster prod (tag kubernetes.io/cluster/prod=owned), but not to this object', true),
-      ],
-      [
-        'is foreign with the ARN of a cluster of the same name in another region',
-        role({ [EKS_CLUSTER]: ARN.replace('eu-west-1', 'us-east-1'), [CAPA]: 'owned' }),
-        foreign('the profiles of EKS cluster arn:aws:eks:us-east-1:111122223333:cluster/default_prod', true),
-      ],
-      [
-        'is foreign as the shared role of Cluster API Provider AWS, whatever its tags are',
-        role({ ...OUR_TAGS, [CAPA]: 'owned' }, 'EKS-fargate.cluster-api-provider-aws.sigs.k8s.io'),
+        'the name of the shared role of CAPA, whatever its tags are',
+        role({ ...OURS, ...OF_CAPA }, SHARED_ROLE),
         foreign('all Fargate profiles of Cluster API Provider AWS, which share this role', true),
       ],
-      ['is foreign with a cluster tag of the value "shared"', role({ [CAPA]: 'shared' }), unclaimed],
-      ['is foreign without tags', role({}), unclaimed],
-    ];
-    for (const [what, owner, wanted] of table) {
-      it(what, () => {
-        expect(owner).to.deep.equal(wanted);
-      });
-    }
-  });
+      ['a cluster tag of the value "shared"', role({ [CAPA]: 'shared' }), unclaimed],
+      ['no tags', role({}), unclaimed],
+    ],
+  };
+  for (const [what, rows] of Object.entries(tables))
+    describe(what, () => {
+      for (const [tags, owner, expected] of rows)
+        it(`${tags}: ${expected.kind}`, () => expect(owner).to.deep.equal(expected));
+    });
 });

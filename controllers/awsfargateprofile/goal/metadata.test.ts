@@ -21,9 +21,12 @@ import {
   aCluster,
   aDeletedObject,
   anObject,
+  found,
   inputs,
 } from '../testing/builders.ts';
 import { NOWHERE, locationOf } from '../model/location.ts';
+
+type Annotations = Readonly<Record<string, string>>;
 
 const PURSUE: Goal = {
   kind: 'pursue',
@@ -44,184 +47,135 @@ const LABELS = { 'cluster.x-k8s.io/cluster-name': 'prod' };
 const COMPLETE = { labels: LABELS, ownerReferences: [CLUSTER_OWNER] };
 const OTHER_OWNER: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'uid-of-other' };
 
-const patchOf = (parts: ObjectParts, goal: Goal = PURSUE, given: Partial<ReconcileInputs> = {}): unknown =>
-  metadataPatch(inputs({ object: anObject(parts), ...given }), goal);
+const LEAVING = { cluster: found(aCluster({ metadata: { deletionTimestamp: '2026-11-21T03:00:00Z' } })) };
+const RETAINED = { [RETAIN_ANNOTATION]: 'true' };
+const BEGINNING = { [PROVISIONED_IN_ANNOTATION]: NOWHERE };
+/** An owner reference on which another client has set a field. */
+const BLOCKING = { ...CLUSTER_OWNER, blockOwnerDeletion: true };
+const STRANGERS: readonly OwnerReference[] = [
+  { ...CLUSTER_OWNER, name: 'staging', uid: 'uid-of-staging' },
+  { ...CLUSTER_OWNER, apiVersion: 'example.com/v1', uid: 'uid-of-theirs' },
+  { ...CLUSTER_OWNER, kind: 'ClusterClass', uid: 'uid-of-class' },
+];
+
+interface Situation {
+  readonly metadata?: ObjectParts['metadata'];
+  readonly parts?: Omit<ObjectParts, 'metadata'>;
+  readonly goal?: Goal;
+  readonly given?: Partial<ReconcileInputs>;
+}
+const patchOf = ({ metadata, parts, goal = PURSUE, given }: Situation): unknown =>
+  metadataPatch(inputs({ object: anObject({ ...parts, metadata: { ...COMPLETE, ...metadata } }), ...given }), goal);
+const owners = (before: readonly OwnerReference[], given: Partial<ReconcileInputs> = {}): Situation => ({
+  metadata: { ownerReferences: before },
+  given,
+});
+const policy = (deletionPolicy: 'Retain' | 'Delete' | undefined, annotations: Annotations): Situation => ({
+  metadata: { annotations },
+  parts: { spec: deletionPolicy ? { deletionPolicy } : {} },
+});
+const tracked = (metadata: ObjectParts['metadata']): Situation => ({ metadata: { ownerReferences: [], ...metadata } });
 
 describe('metadataPatch', () => {
-  it('gives an object whose deletion is resumed the finalizer, but not the mark that nothing was created', () => {
-    const given: ObjectParts = { metadata: { ...COMPLETE, finalizers: ['other'], annotations: {} } };
-    expect(patchOf(given, { kind: 'resumeDeletion' })).to.deep.equal({
-      metadata: { finalizers: ['other', FINALIZER] },
+  const tables: Readonly<Record<string, readonly (readonly [string, Situation, patch: object | undefined])[]>> = {
+    'of an object': [
+      ['whose metadata is complete', {}, undefined],
+      [
+        'that is new',
+        { metadata: { finalizers: [], annotations: {}, labels: {}, ownerReferences: [] } },
+        { finalizers: [FINALIZER], labels: LABELS, ownerReferences: [CLUSTER_OWNER], annotations: BEGINNING },
+      ],
+      [
+        'whose deletion is resumed, without the mark that nothing was created',
+        { metadata: { finalizers: ['other'], annotations: {} }, goal: { kind: 'resumeDeletion' } },
+        { finalizers: ['other', FINALIZER] },
+      ],
+      [
+        'with a label that names another Cluster',
+        { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': 'staging', theirs: 'x' } } },
+        { labels: LABELS },
+      ],
+      [
+        'that is being deleted',
+        { given: { object: aDeletedObject({ metadata: { finalizers: [] }, spec: { deletionPolicy: 'Retain' } }) } },
+        undefined,
+      ],
+    ],
+    'with the finalizer': [
+      [
+        'added to those of other clients',
+        { metadata: { annotations: {}, finalizers: ['other'] } },
+        { finalizers: ['other', FINALIZER], annotations: BEGINNING },
+      ],
+      ['there already, perhaps by a move, without "nowhere"', { metadata: { annotations: {} } }, undefined],
+      [
+        'added again beside a status, without "nowhere"',
+        { metadata: { finalizers: [], annotations: {} }, parts: { status: RECORDED } },
+        { finalizers: [FINALIZER] },
+      ],
+      [
+        'added again beside an annotation, without "nowhere"',
+        { metadata: { finalizers: [], ...MOVED.metadata } },
+        { finalizers: [FINALIZER] },
+      ],
+      ['not added on hold', { metadata: { finalizers: [], labels: {} }, goal: HOLD }, { labels: LABELS }],
+      ['not removed on hold', { goal: HOLD }, undefined],
+    ],
+    'with an owner reference': [
+      ['that is no controller reference', owners([]), { ownerReferences: [CLUSTER_OWNER] }],
+      ['beside those of others', owners([OTHER_OWNER]), { ownerReferences: [OTHER_OWNER, CLUSTER_OWNER] }],
+      [
+        'with the new uid of a Cluster after a move, and all fields of other clients',
+        owners([{ ...BLOCKING, uid: 'uid-before' }]),
+        { ownerReferences: [BLOCKING] },
+      ],
+      ['that has fields of other clients', owners([BLOCKING]), undefined],
+      [
+        'with the apiVersion in which Clusters are read',
+        owners([{ ...CLUSTER_OWNER, apiVersion: 'cluster.x-k8s.io/v1beta1' }]),
+        { ownerReferences: [CLUSTER_OWNER] },
+      ],
+      [
+        'beside Clusters of another name, group or kind',
+        owners(STRANGERS),
+        { ownerReferences: [...STRANGERS, CLUSTER_OWNER] },
+      ],
+      ['unchanged without a Cluster', owners([CLUSTER_OWNER], { cluster: ABSENT }), undefined],
+      ['not added without a Cluster', owners([], { cluster: ABSENT }), undefined],
+      ['not added while the Cluster is being deleted', owners([], LEAVING), undefined],
+    ],
+    'without an owner reference for Argo CD, which could not prune then,': [
+      ['by its annotation', tracked({ annotations: { 'argocd.argoproj.io/tracking-id': 'app:…' } }), undefined],
+      ['by its label', tracked({ labels: { ...LABELS, 'argocd.argoproj.io/instance': 'app' } }), undefined],
+    ],
+    'with the annotation that mirrors deletionPolicy': [
+      ['Retain', policy('Retain', { theirs: 'x' }), { annotations: RETAINED }],
+      ['Retain, once', policy('Retain', RETAINED), undefined],
+      ['unchanged without a policy, which a CRD without the field drops', policy(undefined, RETAINED), undefined],
+      ['Delete', policy('Delete', { ...RETAINED, theirs: 'x' }), { annotations: { [RETAIN_ANNOTATION]: null } }],
+    ],
+  };
+  for (const [topic, rows] of Object.entries(tables))
+    describe(topic, () => {
+      for (const [what, situation, patch] of rows)
+        it(what, () => expect(patchOf(situation)).to.deep.equal(patch && { metadata: patch }));
     });
-  });
-
-  it('is undefined if the metadata is complete', () => expect(patchOf({ metadata: COMPLETE })).to.equal(undefined));
-
-  it('gives a new object finalizer, label, owner reference and provisioned-in at once', () => {
-    expect(patchOf({ metadata: { finalizers: [], annotations: {} } })).to.deep.equal({
-      metadata: {
-        finalizers: [FINALIZER],
-        labels: LABELS,
-        ownerReferences: [CLUSTER_OWNER],
-        annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
-      },
-    });
-  });
-
-  describe('the finalizer', () => {
-    it('is added to those of other clients', () => {
-      expect(patchOf({ metadata: { ...COMPLETE, annotations: {}, finalizers: ['other'] } })).to.deep.equal({
-        metadata: { finalizers: ['other', FINALIZER], annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE } },
-      });
-    });
-
-    it('of another client or of a move does not get provisioned-in "nowhere"', () => {
-      expect(patchOf({ metadata: { ...COMPLETE, annotations: {} } })).to.equal(undefined);
-    });
-
-    it('is added again without "nowhere" if status or annotation record a location', () => {
-      const lost = { ...COMPLETE, finalizers: [] };
-      const patch = { metadata: { finalizers: [FINALIZER] } };
-      expect(patchOf({ metadata: { ...lost, annotations: {} }, status: RECORDED })).to.deep.equal(patch);
-      expect(patchOf({ metadata: { ...lost, ...MOVED.metadata } })).to.deep.equal(patch);
-    });
-
-    it('is not added while the goal is to hold', () => {
-      expect(patchOf({ metadata: { finalizers: [] } }, HOLD, { cluster: ABSENT })).to.deep.equal({
-        metadata: { labels: LABELS },
-      });
-    });
-
-    it('is not removed while the goal is to hold', () => {
-      expect(patchOf({ metadata: COMPLETE }, HOLD)).to.equal(undefined);
-    });
-  });
-
-  describe('the owner reference', () => {
-    const referencesAfter = (
-      before: readonly OwnerReference[] | undefined,
-      given: Partial<ReconcileInputs> = {},
-    ): unknown => patchOf({ metadata: { labels: LABELS, ...(before && { ownerReferences: before }) } }, PURSUE, given);
-
-    it('is added again after its removal', () => {
-      expect(referencesAfter([])).to.deep.equal({ metadata: { ownerReferences: [CLUSTER_OWNER] } });
-    });
-
-    it('is added to those of other clients', () => {
-      expect(referencesAfter([OTHER_OWNER])).to.deep.equal({
-        metadata: { ownerReferences: [OTHER_OWNER, CLUSTER_OWNER] },
-      });
-    });
-
-    it('gets the new uid of a Cluster after a move', () => {
-      expect(referencesAfter([{ ...CLUSTER_OWNER, uid: 'uid-before' }])).to.deep.equal({
-        metadata: { ownerReferences: [CLUSTER_OWNER] },
-      });
-    });
-
-    it('gets the apiVersion in which Clusters are read', () => {
-      expect(referencesAfter([{ ...CLUSTER_OWNER, apiVersion: 'cluster.x-k8s.io/v1beta1' }])).to.deep.equal({
-        metadata: { ownerReferences: [CLUSTER_OWNER] },
-      });
-    });
-
-    it('keeps the fields that other clients have set', () => {
-      const blocking = { ...CLUSTER_OWNER, blockOwnerDeletion: true };
-      expect(referencesAfter([blocking])).to.equal(undefined);
-      expect(referencesAfter([{ ...blocking, uid: 'uid-before' }])).to.deep.equal({
-        metadata: { ownerReferences: [blocking] },
-      });
-    });
-
-    it('does not replace references to a Cluster of another name, group or kind', () => {
-      const strangers: readonly OwnerReference[] = [
-        { ...CLUSTER_OWNER, name: 'staging', uid: 'uid-of-staging' },
-        { ...CLUSTER_OWNER, apiVersion: 'example.com/v1', uid: 'uid-of-theirs' },
-        { ...CLUSTER_OWNER, kind: 'ClusterClass', uid: 'uid-of-class' },
-      ];
-      expect(referencesAfter(strangers)).to.deep.equal({
-        metadata: { ownerReferences: [...strangers, CLUSTER_OWNER] },
-      });
-    });
-
-    it('is not a controller reference', () => {
-      const patch = JSON.stringify(referencesAfter([]));
-      expect(patch).not.to.include('controller');
-    });
-
-    it('does not change without a Cluster', () => {
-      expect(referencesAfter([], { cluster: ABSENT })).to.equal(undefined);
-      expect(referencesAfter([CLUSTER_OWNER], { cluster: ABSENT })).to.equal(undefined);
-    });
-
-    it('is not added while the Cluster is being deleted', () => {
-      const cluster = aCluster({ metadata: { deletionTimestamp: '2026-11-21T03:00:00Z' } });
-      expect(referencesAfter([], { cluster: { kind: 'found', object: cluster } })).to.equal(undefined);
-    });
-
-    const argo = [
-      { annotations: { 'argocd.argoproj.io/tracking-id': 'app:infrastructure.cluster.x-k8s.io/AWSFargateProfile' } },
-      { labels: { ...LABELS, 'argocd.argoproj.io/instance': 'app' } },
-      { labels: { ...LABELS, 'app.kubernetes.io/instance': 'app' } },
-    ];
-    for (const metadata of argo) {
-      it(`is not added to an object that Argo CD tracks by ${Object.keys(metadata).join()} and could not prune then`, () => {
-        expect(patchOf({ metadata: { labels: LABELS, ...metadata } })).to.equal(undefined);
-      });
-    }
-  });
-
-  describe('the annotation that mirrors deletionPolicy Retain', () => {
-    const mirrored = { [RETAIN_ANNOTATION]: 'true' };
-    const annotationsAfter = (
-      deletionPolicy: 'Retain' | 'Delete' | undefined,
-      annotations: Readonly<Record<string, string>>,
-    ): unknown => patchOf({ metadata: { ...COMPLETE, annotations }, spec: deletionPolicy ? { deletionPolicy } : {} });
-
-    it('is added with deletionPolicy Retain', () => {
-      expect(annotationsAfter('Retain', { theirs: 'x' })).to.deep.equal({ metadata: { annotations: mirrored } });
-    });
-
-    it('is not added twice', () => expect(annotationsAfter('Retain', mirrored)).to.equal(undefined));
-
-    it('stays if the spec has no deletionPolicy, which a CRD without the field drops', () => {
-      expect(annotationsAfter(undefined, mirrored)).to.equal(undefined);
-    });
-
-    it('is removed with an explicit deletionPolicy Delete', () => {
-      expect(annotationsAfter('Delete', { ...mirrored, theirs: 'x' })).to.deep.equal({
-        metadata: { annotations: { [RETAIN_ANNOTATION]: null } },
-      });
-    });
-  });
-
-  it('is undefined for an object that is being deleted', () => {
-    const object = aDeletedObject({ metadata: { finalizers: [] }, spec: { deletionPolicy: 'Retain' } });
-    expect(metadataPatch(inputs({ object }), PURSUE)).to.equal(undefined);
-  });
-
-  it('corrects a label with the name of another Cluster', () => {
-    const labels = { 'cluster.x-k8s.io/cluster-name': 'staging', theirs: 'x' };
-    expect(patchOf({ metadata: { ...COMPLETE, labels } })).to.deep.equal({ metadata: { labels: LABELS } });
-  });
 });
 
 describe('removeFinalizerPatch', () => {
-  it('removes our finalizer', () => {
-    expect(removeFinalizerPatch(aDeletedObject({ metadata: { finalizers: [FINALIZER] } }))).to.deep.equal({
-      metadata: { finalizers: [] },
+  for (const [what, finalizers, patch] of [
+    ['removes our finalizer', [FINALIZER], { finalizers: [] }],
+    [
+      'keeps the other finalizers, and records that the deletion has begun',
+      ['other', FINALIZER],
+      { finalizers: ['other'], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } },
+    ],
+    ['is undefined without our finalizer', ['other'], undefined],
+  ] as const)
+    it(what, () => {
+      const object = aDeletedObject({ metadata: { finalizers } });
+      expect(removeFinalizerPatch(object)).to.deep.equal(patch && { metadata: patch });
     });
-  });
-
-  it('keeps the other finalizers, and records that the deletion has begun', () => {
-    expect(removeFinalizerPatch(aDeletedObject({ metadata: { finalizers: ['other', FINALIZER] } }))).to.deep.equal({
-      metadata: { finalizers: ['other'], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } },
-    });
-  });
-
-  it('is undefined without our finalizer', () => {
-    expect(removeFinalizerPatch(aDeletedObject({ metadata: { finalizers: ['other'] } }))).to.equal(undefined);
-  });
 });
 
 describe('locationPatch and deletionRequestedPatch', () => {
@@ -229,7 +183,7 @@ describe('locationPatch and deletionRequestedPatch', () => {
   const PLACE = '123456789012/eu-west-1/prod';
   const placed = { [PROVISIONED_IN_ANNOTATION]: PLACE };
   const marked = { ...placed, [DELETION_REQUESTED_ANNOTATION]: 'true' };
-  const annotated = (annotations: Readonly<Record<string, string>>) => anObject({ metadata: { annotations } });
+  const annotated = (annotations: Annotations) => anObject({ metadata: { annotations } });
 
   it('record the location in an annotation', () => {
     expect(locationPatch(annotated({ theirs: 'x' }), where)).to.deep.equal({ metadata: { annotations: placed } });

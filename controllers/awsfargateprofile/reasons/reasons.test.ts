@@ -129,11 +129,7 @@ describe('pollOf', () => {
 });
 
 describe('messageOf', () => {
-  it('says what is wrong, what the user can do and what the controller does', () => {
-    const blockers = ['the inline policy "theirs"', 'the instance profile "nodes"'];
-    expect(messageOf(newReason('RoleBlocked', { name: 'pods', blockers }))).to.equal(
-      'The controller cannot delete IAM role "pods", because it still has the inline policy "theirs", the instance profile "nodes". Remove the inline policy "theirs", the instance profile "nodes" from the role. The controller then deletes the role on its own.',
-    );
+  it('names each field that the operator does not allow, and the flags of the manager', () => {
     const excess = [
       { field: 'spec.roleARN', value: 'arn:aws:iam::111122223333:role/x', allowed: ['arn:aws:iam::*:role/pods/*'] },
       { field: 'spec.roleAdditionalPolicies[0]', value: 'arn:aws:iam::aws:policy/A', allowed: ['none'] },
@@ -146,14 +142,6 @@ describe('messageOf', () => {
     expect(
       messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess: [boundary] })),
     ).to.include('Or ask the operator to allow this value with --require-permissions-boundary of the manager');
-    const issues = [{ code: 'AccessDenied', message: 'the role may not be used', resourceIds: ['pods'] }];
-    expect(messageOf(newReason('CreateFailed', { name: 'team-a_web', issues }))).to.equal(
-      'EKS failed to create Fargate profile "team-a_web". EKS says: AccessDenied: the role may not be used (resources: pods). Correct the problem that EKS names. The controller retries on its own: it deletes the failed profile and creates it again.',
-    );
-    expect(messageOf(reasonNamed('RoleRecreated'))).to.include(
-      'Otherwise set the annotation aws-fargate.cluster.x-k8s.io/access-entry-renewed=AROAEXAMPLE on this object',
-    );
-    expect(messageOf(reasonNamed('Creating'))).to.equal('EKS is creating Fargate profile "default_web"');
   });
 
   it('says after 30 minutes that EKS takes longer than usual', () => {
@@ -196,12 +184,6 @@ describe('messageOf', () => {
     );
   });
 
-  it('does not double the full stop at the end of the words of AWS', () => {
-    expect(messageOf(newReason('QuotaExceeded', { detail: 'Fargate Profile limit exceeded for cluster.' }))).to.match(
-      /: Fargate Profile limit exceeded for cluster\. Delete a Fargate profile /,
-    );
-  });
-
   it('shows control characters and bidi overrides in names of other people as escape sequences', () => {
     const facts = { name: 'web\u009b31m', whose: '\u202ereyap\n  Warning  Forged' };
     expect(messageOf(newReason('ProfileNotOwned', facts)))
@@ -237,18 +219,6 @@ describe('messageOf', () => {
       expect(told).not.to.match(/set spec\.(?:profileName|roleName|roleARN)|change the spec|with spec\.roleName/i);
       expect(told).to.match(/create another AWSFargateProfile/i);
     }
-  });
-
-  it('keeps the case of a field path at the beginning', () => {
-    const facts = { detail: 'spec.roleARN "x" is not the ARN of an IAM role' };
-    expect(messageOf(newReason('InvalidSpec', facts))).to.match(/^spec\.roleARN "x" is not the ARN of an IAM role\. /);
-  });
-
-  it('says why the controller did not adopt a profile although spec.adoptionPolicy is Always', () => {
-    const facts = { name: 'team-a_web', whose: 'somebody else', obstacles: ['subnets are a instead of b'] };
-    const told = messageOf(newReason('ProfileNotOwned', facts));
-    expect(told).to.include('does not adopt it because it differs from the spec: subnets are a instead of b');
-    expect(told).to.include('change the spec to match the profile');
   });
 });
 

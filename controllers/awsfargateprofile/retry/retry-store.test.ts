@@ -91,18 +91,14 @@ describe('RetryStore', () => {
     const full = newReason('QuotaExceeded', { detail: 'no more' });
     const conflict = newReason('RoleSettingsConflict', { name: 'pods', other: 'x', settings: ['rolePath'] });
 
-    for (const [title, reason, change, expected] of [
-      ['ends a wait for a quota when a sibling is gone', full, 'gone', true],
-      ['continues a wait for a quota when a sibling changes', full, 'changed', false],
-      ['ends a wait for a settings conflict when a sibling changes', conflict, 'changed', true],
-      [
-        'continues a wait for the Cluster when a sibling is gone',
-        newReason('WaitingForCluster', { cluster: 'x' }),
-        'gone',
-        false,
-      ],
+    for (const [reason, change, expected] of [
+      [full, 'gone', true],
+      [full, 'changed', false],
+      [conflict, 'changed', true],
+      [newReason('WaitingForCluster', { cluster: 'x' }), 'gone', false],
     ] as const)
-      it(title, () => expect(waitingFor(reason).endSiblingWait(keyOf(anObject()), change)).to.equal(expected));
+      it(`${expected ? 'ends' : 'continues'} the wait when a sibling is ${change}: ${reason.name}`, () =>
+        expect(waitingFor(reason).endSiblingWait(keyOf(anObject()), change)).to.equal(expected));
 
     it('forgets the wait, so that the object is retried at once', () => {
       const store = waitingFor(full);

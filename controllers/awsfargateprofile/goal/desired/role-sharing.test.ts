@@ -48,82 +48,56 @@ describe('findRoleSharers', () => {
 });
 
 describe('roleSettingsConflict', () => {
-  it('is undefined for an object that shares its role with no other object', () => {
-    expect(conflict(roleSharer('web', YOUNG))).to.equal(undefined);
-  });
+  const other = { rolePath: '/a/' };
+  const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
+  const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
+  const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
+  const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 
-  it('is undefined between objects with equal settings', () => {
-    const spec = { rolePath: '/a/', roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
-    const alike = { ...spec, roleAdditionalPolicies: [extra, logs, extra] };
-    expect(conflict(roleSharer('web', YOUNG, spec), roleSharer('api', OLD, alike))).to.equal(undefined);
-  });
+  for (const [what, object, ...sharers] of [
+    ['an object that shares its role with no other object', young()],
+    ['equal settings', young(alike), old({ ...alike, roleAdditionalPolicies: [extra, logs, extra] })],
+    ['an absent rolePath and "/"', young(), old({ rolePath: '/' })],
+    ['the older object', old(), young(other)],
+    ['the object with the earlier name, if both have the same age', roleSharer('a', OLD), roleSharer('b', OLD, other)],
+    ['a role of spec.roleARN', anObject({ spec: { roleARN } }), old(other)],
+  ] as const)
+    it(`is undefined for ${what}`, () => expect(conflict(object, ...sharers)).to.equal(undefined));
 
-  it('treats an absent rolePath as "/"', () => {
-    expect(conflict(roleSharer('web', YOUNG), roleSharer('api', OLD, { rolePath: '/' }))).to.equal(undefined);
-  });
-
-  it('names the differing settings and the other object', () => {
-    const mine = {
-      rolePath: '/a/',
-      roleAdditionalPolicies: [logs],
-      additionalTags: { team: 'a', only: 'mine' },
-    };
-    const theirs = {
-      rolePermissionsBoundary: 'arn:aws:iam::111122223333:policy/bound',
-      additionalTags: { team: 'b', other: 'theirs' },
-    };
-    const facts = conflict(roleSharer('web', YOUNG, mine), roleSharer('api', OLD, theirs));
-    expect(facts)
-      .to.include({ name: 'shared' })
-      .and.to.deep.include({
-        settings: ['rolePath', 'rolePermissionsBoundary', 'roleAdditionalPolicies', 'additionalTags["team"]'],
-      });
-    expect(JSON.stringify(facts)).to.include('team-a/api');
-  });
-
-  it('compares tag keys without regard to case, as IAM does', () => {
-    const [mine, theirs] = [{ additionalTags: { Team: 'a', app: 'x' } }, { additionalTags: { team: 'b', APP: 'x' } }];
-    expect(conflict(roleSharer('web', YOUNG, mine), roleSharer('api', OLD, theirs))).to.deep.include({
-      settings: ['additionalTags["Team"]'],
+  for (const [what, object, sharers, by, settings] of [
+    [
+      'each setting that differs',
+      young({ ...other, roleAdditionalPolicies: [logs], additionalTags: { team: 'a', only: 'mine' } }),
+      [old({ rolePermissionsBoundary: extra, additionalTags: { team: 'b', other: 'theirs' } })],
+      'api',
+      ['rolePath', 'rolePermissionsBoundary', 'roleAdditionalPolicies', 'additionalTags["team"]'],
+    ],
+    [
+      'a tag whose key differs in case, which IAM ignores',
+      young({ additionalTags: { Team: 'a', app: 'x' } }),
+      [old({ additionalTags: { team: 'b', APP: 'x' } })],
+      'api',
+      ['additionalTags["Team"]'],
+    ],
+    ['the object with the earlier name', roleSharer('b', OLD, other), [roleSharer('a', OLD)], 'a', ['rolePath']],
+    [
+      'the oldest object',
+      roleSharer('web', YOUNGEST, other),
+      [roleSharer('middle', YOUNG, { rolePath: '/b/' }), roleSharer('first', OLD)],
+      'first',
+      ['rolePath'],
+    ],
+  ] as const)
+    it(`names ${what}`, () => {
+      const facts = { name: 'shared', other: `AWSFargateProfile team-a/${by}`, settings };
+      expect(conflict(object, ...sharers)).to.deep.include(facts);
     });
-  });
-
-  it('is reported to the younger object only', () => {
-    const [old, young] = [roleSharer('web', OLD), roleSharer('api', YOUNG, { rolePath: '/a/' })];
-    expect(conflict(old, young)).to.equal(undefined);
-    expect(conflict(young, old)).to.have.property('name', 'shared');
-  });
-
-  it('is reported to the object with the later name if both have the same age', () => {
-    const [a, b] = [roleSharer('a', OLD), roleSharer('b', OLD, { rolePath: '/a/' })];
-    expect(conflict(a, b)).to.equal(undefined);
-    expect(conflict(b, a)).to.have.property('name', 'shared');
-  });
-
-  it('names the oldest object', () => {
-    const facts = conflict(
-      roleSharer('web', YOUNGEST, { rolePath: '/a/' }),
-      roleSharer('middle', YOUNG, { rolePath: '/b/' }),
-      roleSharer('first', OLD),
-    );
-    expect(JSON.stringify(facts)).to.include('team-a/first');
-  });
 
   it('is about the profile if both objects have the same profile name', () => {
     const profileName = ProfileName.of('batch');
-    const [old, young] = [
-      roleSharer('web', OLD, { profileName }),
-      roleSharer('api', YOUNG, { profileName, rolePath: '/a/' }),
-    ];
-    const found = roleSettingsConflict(young, [old], SETTINGS);
+    const found = roleSettingsConflict(young({ ...other, profileName }), [old({ profileName })], SETTINGS);
     expect(found?.name).to.equal('ProfileNotOwned');
-    expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/web' });
-    expect(roleSettingsConflict(old, [young], SETTINGS)).to.equal(undefined);
-  });
-
-  it('is undefined for a role of spec.roleARN', () => {
-    const object = anObject({ spec: { roleARN: RoleArn.of('arn:aws:iam::111122223333:role/shared') } });
-    expect(conflict(object, roleSharer('api', OLD, { rolePath: '/a/' }))).to.equal(undefined);
+    expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
   });
 });
 
