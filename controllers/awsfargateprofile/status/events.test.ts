@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 import { eventsAfter, retainedEvent } from './events.ts';
@@ -9,7 +8,6 @@ import type { MutationOutcome, Step } from '../model/outcome.ts';
 import type { Reason, ReportedIssue } from '../reasons/reasons.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
-  POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
   ROLE,
@@ -27,9 +25,11 @@ import {
   ATTACH_POLICY,
   CREATE_PROFILE,
   CREATE_ROLE,
+  DELETE_ACCESS_ENTRY,
   DELETE_PROFILE,
   DELETE_ROLE,
   SET_TRUST,
+  STRIP_ROLE,
 } from '../testing/mutations.ts';
 import type { CompletedPassParts } from '../testing/completed-pass.ts';
 import { READY, completedPass, condition, observedPass, ready } from '../testing/completed-pass.ts';
@@ -62,121 +62,82 @@ function told({ object = anObject(), steps = [], reason, status, tags = PROFILE_
 const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly string[] =>
   told({ steps: [{ mutation, outcome }] });
 
+const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`;
+const AGAIN = 'The controller then creates it again.';
+const TAGS = `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`;
+const BOUNDARY = `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`;
+
 describe('the events of a completed mutation', () => {
   const rows: readonly (readonly [mutation: Mutation, event: string | undefined])[] = [
     [CREATE_ROLE, `Normal SuccessfulIAMRoleCreation: Created fargate IAM role "${ROLE}"`],
     [DELETE_ROLE, `Normal SuccessfulIAMRoleDeletion: Deleted fargate IAM role "${ROLE}"`],
     [CREATE_PROFILE, `Normal InitiatedCreateEKSFargateProfile: Started creating EKS fargate profile ${PROFILE}`],
-    [DELETE_PROFILE, `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`],
-    [
-      { kind: 'deleteProfile', name: PROFILE, because: 'failed' },
-      `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}, because EKS reports it as failed. The controller then creates it again.`,
-    ],
-    [
-      { kind: 'deleteProfile', name: PROFILE, because: 'different' },
-      `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}, because it differs from the spec. The controller then creates it again.`,
-    ],
-    [
-      { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} },
-      `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`,
-    ],
-    [
-      { kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] },
-      `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`,
-    ],
+    [DELETE_PROFILE, INITIATED],
+    [{ ...DELETE_PROFILE, because: 'failed' }, `${INITIATED}, because EKS reports it as failed. ${AGAIN}`],
+    [{ ...DELETE_PROFILE, because: 'different' }, `${INITIATED}, because it differs from the spec. ${AGAIN}`],
+    [{ kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} }, TAGS],
+    [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] }, TAGS],
     [SET_TRUST, `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`],
-    [
-      { kind: 'setBoundary', name: ROLE, policyArn: 'x' },
-      `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`,
-    ],
-    [
-      { kind: 'removeBoundary', name: ROLE },
-      `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`,
-    ],
+    [{ kind: 'setBoundary', name: ROLE, policyArn: 'x' }, BOUNDARY],
+    [{ kind: 'removeBoundary', name: ROLE }, BOUNDARY],
     [ATTACH_POLICY, undefined],
-    [{ kind: 'detachPolicy', name: ROLE, policyArn: POD_EXECUTION_POLICY, retiring: true }, undefined],
+    [STRIP_ROLE, undefined],
     [{ kind: 'tagRole', name: ROLE, tags: {} }, undefined],
     [{ kind: 'untagRole', name: ROLE, keys: [] }, undefined],
+    [DELETE_ACCESS_ENTRY, undefined],
   ];
-  for (const [mutation, event] of rows) {
-    it(`of ${mutation.kind}: ${event ?? 'none'}`, () => {
-      expect(did(mutation)).to.deep.equal(event === undefined ? [] : [event]);
-    });
-  }
+  for (const [mutation, event] of rows)
+    it(`of ${mutation.kind}: ${event ?? 'none'}`, () =>
+      expect(did(mutation)).to.deep.equal(event === undefined ? [] : [event]));
 
-  const quiet: readonly MutationOutcome[] = [
-    { kind: 'gone' },
-    { kind: 'nameTaken' },
-    { kind: 'notVisible' },
-    { kind: 'clusterGone' },
-    { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' },
-    { kind: 'clusterUpdating', failure: aFailure() },
-    { kind: 'roleRejected', failure: aFailure() },
-    { kind: 'outdated', failure: aFailure() },
-  ];
-  for (const outcome of quiet) {
-    it(`are none when the outcome is ${outcome.kind}: the controller changed nothing in AWS`, () => {
-      for (const [mutation] of rows) expect(did(mutation, outcome)).to.deep.equal([]);
-    });
-  }
+  it('are none when the controller has changed nothing in AWS', () => {
+    const failure = aFailure();
+    const outcomes: readonly MutationOutcome[] = [
+      ...(['gone', 'nameTaken', 'notVisible', 'clusterGone'] as const).map((kind) => ({ kind })),
+      ...(['clusterUpdating', 'roleRejected', 'outdated'] as const).map((kind) => ({ kind, failure })),
+      { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' },
+      { kind: 'failed', failure: aFailure({ code: 'NotDispatched', message: 'the rate limit: no result in 15 s' }) },
+    ];
+    for (const outcome of outcomes)
+      for (const [mutation] of rows) expect(did(mutation, outcome), outcome.kind).to.deep.equal([]);
+  });
 });
 
 describe('the events of a failed mutation', () => {
-  const failure = aFailure({
-    code: 'InvalidParameterException',
-    statusCode: 400,
-    message: 'Subnet subnet-0a provided in Fargate Profile is not a private subnet',
-    requestId: '11111111-2222-3333-4444-555555555555',
-  });
-  const detail =
-    'Subnet subnet-0a provided in Fargate Profile is not a private subnet (EKS CreateFargateProfile: InvalidParameterException)';
-  const rows: readonly (readonly [Mutation, string])[] = [
-    [CREATE_ROLE, `Warning FailedIAMRoleCreation: Failed to create fargate IAM role "${ROLE}". AWS says: ${detail}`],
-    [DELETE_ROLE, `Warning FailedIAMRoleDeletion: Failed to delete fargate IAM role "${ROLE}". AWS says: ${detail}`],
-    [
-      CREATE_PROFILE,
-      `Warning FailedCreateEKSFargateProfile: Failed to create EKS fargate profile ${PROFILE}. AWS says: ${detail}`,
-    ],
-    [
-      DELETE_PROFILE,
-      `Warning FailedDeleteEKSFargateProfile: Failed to delete EKS fargate profile ${PROFILE}. AWS says: ${detail}`,
-    ],
-    [ATTACH_POLICY, `Warning FailedUpdateAWS: Failed to update fargate IAM role "${ROLE}". AWS says: ${detail}`],
+  const failure = aFailure({ code: 'InvalidParameterException', statusCode: 400, message: 'no' });
+  const detail = 'no (EKS CreateFargateProfile: InvalidParameterException)';
+  const [LATER, ON] = [
+    'The conditions of this object tell what happens next.',
+    'The controller continues without this change.',
   ];
-  for (const [mutation, event] of rows) {
-    it(`of ${mutation.kind} contain the message of AWS, and point to the conditions`, () => {
+  const deletion: Mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' };
+  const rows: readonly (readonly [Mutation, reason: string, doing: string, outlook?: string])[] = [
+    [CREATE_ROLE, 'FailedIAMRoleCreation', `create fargate IAM role "${ROLE}"`],
+    [DELETE_ROLE, 'FailedIAMRoleDeletion', `delete fargate IAM role "${ROLE}"`],
+    [CREATE_PROFILE, 'FailedCreateEKSFargateProfile', `create EKS fargate profile ${PROFILE}`],
+    [DELETE_PROFILE, 'FailedDeleteEKSFargateProfile', `delete EKS fargate profile ${PROFILE}`],
+    [ATTACH_POLICY, 'FailedUpdateAWS', `update fargate IAM role "${ROLE}"`],
+    [deletion, 'FailedDeleteAccessEntry', `delete the access entry of fargate IAM role "${ROLE}"`, ON],
+  ];
+  for (const [mutation, reason, doing, outlook = LATER] of rows)
+    it(`of ${mutation.kind} contain the message of AWS, and say what happens next`, () =>
       expect(did(mutation, { kind: 'failed', failure })).to.deep.equal([
-        `${event}. The conditions of this object tell what happens next.`,
-      ]);
-    });
-  }
+        `Warning ${reason}: Failed to ${doing}. AWS says: ${detail}. ${outlook}`,
+      ]));
 
-  it('of an access entry say that the controller goes on if AWS refuses the change, for no condition tells it', () => {
-    const subject = `Failed to delete the access entry of fargate IAM role "${ROLE}"`;
-    const deletion: Mutation = {
-      kind: 'deleteAccessEntry',
-      name: RoleName.of(ROLE),
-      principal: RoleArn.of('arn:aws:iam::111122223333:role/web'),
-      because: 'profileCreation',
-    };
-    expect(did(deletion, { kind: 'failed', failure })).to.deep.equal([
-      `Warning FailedDeleteAccessEntry: ${subject}. AWS says: ${detail}. The controller continues without this change.`,
-    ]);
+  it('of an access entry point to the conditions if AWS has not answered', () => {
     const unanswered = aFailure({ code: 'NoAnswer', message: 'no answer within 10 s' });
-    expect(did(deletion, { kind: 'failed', failure: unanswered })[0]).to.match(
-      /no answer within 10 s .*The conditions of this object tell what happens next\.$/,
-    );
-  });
-
-  it('are none when the request of the mutation was not sent', () => {
-    const unsent = aFailure({ code: 'NotDispatched', message: 'the rate limit: no result within 15 s' });
-    expect(did(CREATE_PROFILE, { kind: 'failed', failure: unsent })).to.deep.equal([]);
+    const [event] = did(deletion, { kind: 'failed', failure: unanswered });
+    expect(event)
+      .to.contain('no answer within 10 s')
+      .and.to.satisfy((text: string) => text.endsWith(LATER));
   });
 
   it('are one event, although the reason of the pass is a Warning too', () => {
     const reason = newReason('Refused', { detail, about: 'EKSFargateProfileReady' });
-    const steps: readonly Step[] = [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }];
-    expect(told({ steps, reason: reason })).to.have.length(1);
+    expect(
+      told({ steps: [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }], reason }),
+    ).to.have.length(1);
   });
 });
 
@@ -186,45 +147,27 @@ describe('the events of a creation or deletion that EKS has completed', () => {
   const CREATED = `Normal SuccessfulCreateEKSFargateProfile: Created new EKS fargate profile ${PROFILE}`;
   const DELETED = `Normal SuccessfulDeleteEKSFargateProfile: Deleted EKS fargate profile ${PROFILE}`;
 
-  it('report that EKS has created the profile', () => {
-    const creating = object({ profileStatus: 'CREATING', createRequestedAt: CREATED_AT });
-    expect(told({ object: creating, status: 'ACTIVE' })).to.deep.equal([CREATED]);
-  });
-
-  it('report the creation also when no pass has seen the profile as CREATING', () => {
-    expect(told({ object: object({ createRequestedAt: CREATED_AT }), status: 'ACTIVE' })).to.deep.equal([CREATED]);
-  });
-
-  it('report the creation once', () => {
-    const active = object({ profileStatus: 'ACTIVE', createRequestedAt: CREATED_AT });
-    expect(told({ object: active, status: 'ACTIVE' })).to.deep.equal([]);
-  });
-
-  it('report no creation of an adopted profile', () => {
-    expect(told({ object: object({}), status: 'ACTIVE' })).to.deep.equal([]);
-  });
-
-  it('report no creation when the profile with this name belongs to another owner', () => {
-    const reason = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
-    const asked = { object: object({ createRequestedAt: CREATED_AT }), status: 'ACTIVE', reason: reason };
-    expect(told({ ...asked, tags: FOREIGN_TAGS })).to.deep.equal([`Warning ProfileNotOwned: ${messageOf(reason)}`]);
-  });
-
-  it('report no creation while the profile is CREATING or CREATE_FAILED', () => {
-    const creating = object({ profileStatus: 'CREATING', createRequestedAt: CREATED_AT });
-    const waiting = newReason('Creating', { name: PROFILE });
-    expect(told({ object: creating, status: 'CREATING', reason: waiting })).to.deep.equal([]);
-    expect(told({ object: creating, status: 'CREATE_FAILED', reason: waiting })).to.deep.equal([]);
-  });
-
-  it('report that EKS has deleted the profile', () => {
-    expect(told({ object: leaving({ profileStatus: 'DELETING' }) })).to.deep.equal([DELETED]);
-  });
-
-  it('report no deletion when status does not record the profile as DELETING', () => {
-    expect(told({ object: leaving({ profileStatus: 'ACTIVE' }) })).to.deep.equal([]);
-    expect(told({ object: leaving({}) })).to.deep.equal([]);
-  });
+  const requested = { createRequestedAt: CREATED_AT };
+  const creating = object({ profileStatus: 'CREATING', ...requested });
+  const reason = newReason('Creating', { name: PROFILE });
+  const notOurs = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
+  for (const [situation, given, events] of [
+    ['a profile that EKS has created', { object: creating, status: 'ACTIVE' }, [CREATED]],
+    ['the same, never seen as CREATING', { object: object(requested), status: 'ACTIVE' }, [CREATED]],
+    ['the same, once more', { object: object({ profileStatus: 'ACTIVE', ...requested }), status: 'ACTIVE' }, []],
+    ['an adopted profile', { object: object({}), status: 'ACTIVE' }, []],
+    [
+      'a profile of another owner',
+      { object: object(requested), status: 'ACTIVE', tags: FOREIGN_TAGS, reason: notOurs },
+      [`Warning ProfileNotOwned: ${messageOf(notOurs)}`],
+    ],
+    ['a profile that is being created', { object: creating, status: 'CREATING', reason }, []],
+    ['a profile that could not be created', { object: creating, status: 'CREATE_FAILED', reason }, []],
+    ['a profile that EKS has deleted', { object: leaving({ profileStatus: 'DELETING' }) }, [DELETED]],
+    ['a profile that another client has deleted', { object: leaving({ profileStatus: 'ACTIVE' }) }, []],
+    ['a profile that was never there', { object: leaving({}) }, []],
+  ] satisfies readonly (readonly [string, Given, readonly string[]])[])
+    it(`are right for ${situation}`, () => expect(told(given)).to.deep.equal(events));
 
   it('come before the events of the mutations of the same pass', () => {
     const steps: readonly Step[] = [{ mutation: DELETE_ROLE, outcome: DONE }];
@@ -241,43 +184,32 @@ describe('the Warning event of a reason', () => {
     fields: ['subnets are a instead of b'],
     isProvisioned: false,
   });
-  const WARNING = `Warning SpecDiffers: ${messageOf(trouble)}`;
-  const showing = (type: string, message: string): AWSFargateProfileStatus => ({
-    conditions: [{ type, status: 'False', reason: 'x', message, lastTransitionTime: CREATED_AT }],
-  });
+  const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
+  const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
+  const failed = newReason('CreateFailed', { name: PROFILE, issues: [] });
+  const showing = (type: string, shown: Reason | undefined): AWSFargateProfileStatus => {
+    const message = shown === undefined ? 'All is well' : messageOf(shown);
+    return { conditions: [{ type, status: 'False', reason: 'x', message, lastTransitionTime: CREATED_AT }] };
+  };
+  const alive = (type: string, shown?: Reason) => anObject({ status: showing(type, shown) });
 
-  it('is recorded when the reason is new', () => {
-    expect(told({ reason: trouble })).to.deep.equal([WARNING]);
-    expect(told({ reason: trouble, object: anObject({ status: showing('Ready', 'something else') }) })).to.deep.equal([
-      WARNING,
-    ]);
-  });
-
-  it('is not repeated while the Ready condition has the same message', () => {
-    const object = anObject({ status: showing('Ready', messageOf(trouble)) });
-    expect(told({ reason: trouble, object })).to.deep.equal([]);
-  });
-
-  it('is not repeated for a Ready profile while Reconciling or Stalled has the same message', () => {
-    const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
-    expect(told({ reason: refused, object: anObject({ status: showing('Ready', 'All is well') }) })).to.have.length(1);
-    for (const type of ['Reconciling', 'Stalled']) {
-      const object = anObject({ status: showing(type, messageOf(refused)) });
-      expect(told({ reason: refused, object }), type).to.deep.equal([]);
-    }
-  });
-
-  it('is not repeated during a deletion while the Deleting condition has the same message', () => {
-    const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
-    expect(told({ reason: blocked, object: aDeletedObject() })).to.have.length(1);
-    const object = aDeletedObject({ status: showing('Deleting', messageOf(blocked)) });
-    expect(told({ reason: blocked, object })).to.deep.equal([]);
-  });
-
-  it('is recorded for a failed creation, although the controller retries it', () => {
-    const failed = newReason('CreateFailed', { name: PROFILE, issues: [] });
-    expect(told({ reason: failed })).to.deep.equal([`Warning CreateFailed: ${messageOf(failed)}`]);
-  });
+  for (const [situation, reason, object, isTold] of [
+    ['a new problem', trouble, anObject(), true],
+    ['another problem than Ready shows', trouble, alive('Ready'), true],
+    ['the problem that Ready shows', trouble, alive('Ready', trouble), false],
+    ['a problem beside a Ready profile', refused, alive('Ready'), true],
+    ['the same, shown in Reconciling', refused, alive('Reconciling', refused), false],
+    ['the same, shown in Stalled', refused, alive('Stalled', refused), false],
+    ['a problem of a deletion', blocked, aDeletedObject(), true],
+    ['the same, shown in Deleting', blocked, aDeletedObject({ status: showing('Deleting', blocked) }), false],
+    ['a failed creation, although the controller retries it', failed, anObject(), true],
+    ['a wait', newReason('Creating', { name: PROFILE }), anObject(), false],
+    ['an outage', newReason('AWSUnavailable', { detail: 'no answer' }), anObject(), false],
+  ] as const)
+    it(`is ${isTold ? '' : 'not '}recorded for ${situation}`, () => {
+      const events = isTold ? [`Warning ${reason.name}: ${messageOf(reason)}`] : [];
+      expect(told({ reason, object })).to.deep.equal(events);
+    });
 
   it('is not repeated for a problem whose message is longer than a condition allows', () => {
     const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
@@ -289,12 +221,6 @@ describe('the Warning event of a reason', () => {
     expect(ofReady).to.contain('Change the spec to match the profile');
     expect(ofReady.isWellFormed()).to.equal(true);
     expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
-  });
-
-  it('is not recorded for a wait or an outage, which ends without an action of the user', () => {
-    expect(told({ reason: newReason('Creating', { name: PROFILE }) })).to.deep.equal([]);
-    expect(told({ reason: newReason('AWSUnavailable', { detail: 'no answer' }) })).to.deep.equal([]);
-    expect(told({})).to.deep.equal([]);
   });
 });
 
@@ -330,25 +256,21 @@ describe('the event about health issues of a profile in use', () => {
 });
 
 describe('the event of an object that is deleted with its profile and role kept', () => {
-  it('names the profile that stays in AWS, and without a profile says that nothing changes', () => {
-    expect(retainedEvent(aDeletedObject({ status: { profileName: PROFILE, profileStatus: 'ACTIVE' } }))).to.deep.equal({
-      type: 'Normal',
-      reason: 'RetainedEKSFargateProfile',
-      message: `The controller leaves EKS fargate profile ${PROFILE} and its IAM role in AWS, because spec.deletionPolicy is Retain`,
-    });
-    expect(retainedEvent(aDeletedObject()).message).to.equal(
-      'The controller changes nothing in AWS, because spec.deletionPolicy is Retain',
+  const PROFILE_AND_ROLE = `EKS fargate profile ${PROFILE} and its IAM role`;
+  const REST = `the rest of EKS fargate profile ${PROFILE} and of its IAM role`;
+  for (const [status, what] of [
+    [{ profileName: PROFILE, profileStatus: 'ACTIVE' }, `The controller leaves ${PROFILE_AND_ROLE} in AWS`],
+    [{ profileName: PROFILE, profileStatus: 'DELETING' }, `The controller leaves ${REST} in AWS`],
+    [{ profileName: PROFILE }, `The controller leaves ${REST} in AWS`],
+    [{}, 'The controller changes nothing in AWS'],
+  ] as const)
+    it(what, () =>
+      expect(retainedEvent(aDeletedObject({ status }))).to.deep.equal({
+        type: 'Normal',
+        reason: 'RetainedEKSFargateProfile',
+        message: `${what}, because spec.deletionPolicy is Retain`,
+      }),
     );
-  });
-
-  it('says "the rest of" a profile that EKS deletes or has deleted', () => {
-    for (const profileStatus of ['DELETING', undefined]) {
-      const status = { profileName: PROFILE, ...(profileStatus && { profileStatus }) };
-      expect(retainedEvent(aDeletedObject({ status })).message).to.equal(
-        `The controller leaves the rest of EKS fargate profile ${PROFILE} and of its IAM role in AWS, because spec.deletionPolicy is Retain`,
-      );
-    }
-  });
 });
 
 describe('the events about a kept role', () => {

@@ -90,14 +90,12 @@ describe('reportUndecodable', () => {
     });
 
   it('keeps the conditions that it does not set', async () => {
-    const paused = {
-      type: 'Paused',
-      status: 'False',
-      reason: 'NotPaused',
-      message: '',
-      lastTransitionTime: '2026-11-20T10:00:00Z',
-    };
-    await report(broken({ conditions: [paused] }));
+    const lastTransitionTime = '2026-11-20T10:00:00Z';
+    await report(
+      broken({
+        conditions: [{ type: 'Paused', status: 'False', reason: 'NotPaused', message: '', lastTransitionTime }],
+      }),
+    );
     expect(conditions()).to.include('Paused=False NotPaused: ').and.to.have.length(4);
   });
 

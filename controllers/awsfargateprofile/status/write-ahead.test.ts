@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from './write-ahead.ts';
@@ -51,11 +52,16 @@ const statusBefore = (
 
 describe('writeAheadStatus', () => {
   const mutations: readonly Mutation[] = [CREATE_ROLE, CREATE_PROFILE, ATTACH_POLICY, SET_TRUST, DELETE_PROFILE];
-  for (const mutation of mutations) {
-    it(`records the location before ${mutation.kind}`, () => {
-      expect(statusBefore(mutation)).to.include(WHERE);
-    });
-  }
+  it('records the location before each change, and keeps all other fields of status', () => {
+    const status: AWSFargateProfileStatus = {
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-20T10:00:00Z' }],
+      initialization: { provisioned: true },
+      profileName: PROFILE,
+      observedGeneration: 1,
+    };
+    for (const mutation of mutations)
+      expect(statusBefore(mutation, status), mutation.kind).to.deep.include({ ...status, ...WHERE });
+  });
 
   it('records only the location before a deletion', () => {
     const object = aDeletedObject();
@@ -138,24 +144,17 @@ describe('writeAheadStatus', () => {
   });
 
   describe('before a create of the profile', () => {
-    it('records the name and the time of the request', () => {
-      expect(statusBefore(CREATE_PROFILE)).to.include({
-        profileName: PROFILE,
-        createRequestedAt: '2026-11-21T03:25:00Z',
+    for (const [before, createRequestedAt] of [
+      ['none', undefined],
+      ['an earlier one', '2026-11-21T03:24:55Z'],
+      ['an invalid one', 'yesterday'],
+      ['one in the future', '2026-11-22T00:00:00Z'],
+    ] as const)
+      it(`records the name, and the time of the request in place of ${before}`, () => {
+        const status = createRequestedAt === undefined ? {} : { createRequestedAt };
+        const expected = { profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' };
+        expect(statusBefore(CREATE_PROFILE, status)).to.include(expected);
       });
-    });
-
-    it('records a new time at each attempt', () => {
-      expect(statusBefore(CREATE_PROFILE, { createRequestedAt: '2026-11-21T03:24:55Z' }).createRequestedAt).to.equal(
-        '2026-11-21T03:25:00Z',
-      );
-    });
-
-    it('replaces a recorded time that is invalid or in the future', () => {
-      for (const createRequestedAt of ['yesterday', '2026-11-22T00:00:00Z']) {
-        expect(statusBefore(CREATE_PROFILE, { createRequestedAt }).createRequestedAt).to.equal('2026-11-21T03:25:00Z');
-      }
-    });
 
     it('drops the record of a former profile, and the id of the role that the profile was bound to', () => {
       const status: AWSFargateProfileStatus = {
@@ -170,27 +169,10 @@ describe('writeAheadStatus', () => {
     });
   });
 
-  describe('for tag keys', () => {
-    it('records the keys before they are set, beside the recorded keys', () => {
-      const written = statusBefore(CREATE_ROLE, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } });
-      expect(written.tagKeys).to.deep.equal([...OUR_KEYS, 'former', 'team'].toSorted());
-    });
-
-    it('records no new keys before a mutation that sets no tags', () => {
-      expect(statusBefore(SET_TRUST, { tagKeys: ['former'] }, { additionalTags: { team: 'a' } }).tagKeys).to.deep.equal(
-        ['former'],
-      );
-    });
-  });
-
-  it('keeps all other fields of status', () => {
-    const status: AWSFargateProfileStatus = {
-      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-11-20T10:00:00Z' }],
-      initialization: { provisioned: true },
-      profileName: ProfileName.of('team-a_web'),
-      observedGeneration: 1,
-    };
-    for (const mutation of mutations) expect(statusBefore(mutation, status)).to.deep.include(status);
+  it('records tag keys before they are set, beside the recorded keys, and none before a change that sets none', () => {
+    const [status, spec] = [{ tagKeys: ['former'] }, { additionalTags: { team: 'a' } }];
+    expect(statusBefore(CREATE_ROLE, status, spec).tagKeys).to.deep.equal([...OUR_KEYS, 'former', 'team'].toSorted());
+    expect(statusBefore(SET_TRUST, status, spec).tagKeys).to.deep.equal(['former']);
   });
 });
 
@@ -204,35 +186,31 @@ describe('withReadyOnlyIfActive', () => {
   const ready: AWSFargateProfileStatus = { ready: true, conditions: [condition('True')] };
   const vanished = observed({ role: aRole() });
 
-  it('sets Ready to False before a lost profile is created again', () => {
-    const object = anObject({ metadata: { generation: 3 }, status: ready });
-    const change = { desired: desiredOf(object), observed: vanished, mutation: CREATE_PROFILE };
-    const written = withReadyOnlyIfActive(ready, object, change, NOW);
-    expect(written).to.include({ ready: false, observedGeneration: 3 });
-    expect(written.conditions?.find(({ type }) => type === 'Ready')).to.deep.include({
-      status: 'False',
-      reason: 'Creating',
-      lastTransitionTime: '2026-11-21T03:25:00Z',
-    });
-  });
+  const conditionsBefore = (object: AWSFargateProfile, desired: Desired, observation: Observed, mutation: Mutation) => {
+    const written = withReadyOnlyIfActive(ready, object, { desired, observed: observation, mutation }, NOW);
+    expect(written).to.include({ ready: false, observedGeneration: object.metadata.generation });
+    return written.conditions?.map(({ type, status, reason, lastTransitionTime }) =>
+      [type, status, reason, ...(type === 'Ready' ? [lastTransitionTime] : [])].join(' '),
+    );
+  };
 
-  for (const mutation of [CREATE_ROLE, OUTDATED_ACCESS_ENTRY, CREATE_ACCESS_ENTRY])
-    it(`sets Ready to False before ${mutation.kind} for a live profile`, () => {
-      const object = anObject({ status: ready });
-      const change = { desired: desiredOf(object), observed: asWanted(), mutation };
-      const written = withReadyOnlyIfActive(ready, object, change, NOW);
-      const conditions = written.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
-      expect(conditions).to.include.members(['Ready False RestoringRole', 'IAMFargateRolesReady False RestoringRole']);
+  for (const [situation, mutation, observation, reason] of [
+    ['a lost profile is created again', CREATE_PROFILE, vanished, 'Creating'],
+    ['the role of a live profile is created', CREATE_ROLE, asWanted(), 'RestoringRole'],
+    ['the entry of a live profile is deleted', OUTDATED_ACCESS_ENTRY, asWanted(), 'RestoringRole'],
+    ['the entry of a live profile is created', CREATE_ACCESS_ENTRY, asWanted(), 'RestoringRole'],
+  ] as const)
+    it(`sets Ready to False before ${situation}`, () => {
+      const object = anObject({ metadata: { generation: 3 }, status: ready });
+      const conditions = conditionsBefore(object, desiredOf(object), observation, mutation);
+      expect(conditions).to.include(`Ready False ${reason} 2026-11-21T03:25:00Z`);
+      if (reason === 'RestoringRole') expect(conditions).to.include('IAMFargateRolesReady False RestoringRole');
     });
 
   it('sets Ready to False before the profile is deleted', () => {
     const object = aDeletedObject({ metadata: { generation: 4 }, status: ready });
-    const change = { desired: desiredOfDeletion(object), observed: asWanted(), mutation: DELETE_PROFILE };
-    const written = withReadyOnlyIfActive(ready, object, change, NOW);
-    expect(written).to.include({ ready: false, observedGeneration: 4 });
-    const conditions = written.conditions?.map(({ type, status, reason }) => [type, status, reason].join(' '));
-    expect(conditions).to.include.members([
-      'Ready False Deleting',
+    expect(conditionsBefore(object, desiredOfDeletion(object), asWanted(), DELETE_PROFILE)).to.include.members([
+      'Ready False Deleting 2026-11-21T03:25:00Z',
       'Reconciling True DeletingProfile',
       'Deleting True DeletingProfile',
     ]);
