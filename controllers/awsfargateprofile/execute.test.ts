@@ -14,10 +14,8 @@ import { newReason } from './reasons/reasons.ts';
 import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
 import { withWait } from './retry/retry-state.ts';
 import {
-  OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
-  PROFILE_TAGS,
   ROLE,
   ROLE_ARN,
   aDeletedObject,
@@ -68,39 +66,6 @@ describe('execute', () => {
     return { end: describeEnd(result), did };
   };
 
-  it('creates role and profile in one pass, and waits for EKS', async () => {
-    const aws = awsWith();
-    expect(await run(passStateFor(aws))).to.deep.equal({
-      end: 'Creating',
-      did: ['createRole done', 'attachPolicy done', 'createProfile done'],
-    });
-    expect(aws.profiles.get(PROFILE)?.status).to.equal('CREATING');
-  });
-
-  it('deletes the profile, and the role once EKS has deleted the profile', async () => {
-    const aws = awsAsWanted();
-    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
-      end: 'DeletingProfile',
-      did: ['deleteProfile done'],
-    });
-    aws.tick();
-    expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
-      end: 'in order',
-      did: ['detachPolicy done', 'deleteRole done'],
-    });
-    expect([...aws.roles.keys()]).to.deep.equal([]);
-  });
-
-  it('tags an adopted profile, and nothing else before AWS is read again', async () => {
-    const { [OWNER_TAG]: _owner, ...tags } = PROFILE_TAGS;
-    const aws = awsWith(aSimulatedProfile({ tags }), aSimulatedRole({ attached: [] }));
-    expect(await run(passStateFor(aws))).to.deep.equal({
-      end: 'Outdated: the profile was adopted',
-      did: ['tagProfile done'],
-    });
-    expect(await run(passStateFor(aws))).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
-  });
-
   for (const [situation, error, end] of [
     ['a guard throws', new Error('no answer'), 'no answer'],
     [
@@ -123,14 +88,6 @@ describe('execute', () => {
       expect(ended).to.equal(end);
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
     });
-
-  it('changes nothing when the lease may have run out', async () => {
-    const pass = passStateFor(awsAsWanted(), aDeletedObject());
-    expect(await run(pass, { mutationTimeLeft: () => 0 })).to.deep.equal({
-      end: 'NotNow: the lease may have run out',
-      did: [],
-    });
-  });
 
   it('creates no role that another pass of this process removes', async () => {
     services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
@@ -442,11 +399,8 @@ describe('execute', () => {
       return isCreateUnconfirmed(withUnconfirmedCreate(pass.retry.state, { createRequestedAt: REQUESTED_AT }, 0), 0);
     };
 
-    it('is confirmed when EKS accepts it', async () => {
+    it('is confirmed when EKS accepts it, and unconfirmed when its answer never comes', async () => {
       expect(await isUnconfirmedAfter(undefined)).to.equal(false);
-    });
-
-    it('is unconfirmed when its answer never comes', async () => {
       expect(await isUnconfirmedAfter({ code: 'NoAnswer' })).to.equal(true);
     });
 
@@ -486,30 +440,6 @@ describe('execute', () => {
       });
       expect(written.slice(0, 2)).to.deep.equal(['before', 'before']);
       expect(idIn(aws)).to.equal('AROAEXAMPLE');
-    });
-
-    it('is kept before the creation while another profile uses the role', async () => {
-      const aws = withEntry(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'other', tags: {} })));
-      expect((await run(passStateFor(aws))).did).to.deep.equal(['createProfile done']);
-      expect(idIn(aws)).to.equal('AROAFORMER');
-    });
-
-    it('is made anew under a live profile', async () => {
-      const aws = withEntry(awsAsWanted());
-      expect(await run(passStateFor(aws))).to.deep.equal({
-        end: 'in order',
-        did: ['deleteAccessEntry done', 'createAccessEntry done'],
-      });
-      expect(idIn(aws)).to.equal('AROAEXAMPLE');
-    });
-
-    it('is deleted before the role is deleted', async () => {
-      const aws = withEntry(awsWith(aSimulatedRole()));
-      expect(await run(passStateFor(aws, aDeletedObject()))).to.deep.equal({
-        end: 'in order',
-        did: ['detachPolicy done', 'deleteAccessEntry done', 'deleteRole done'],
-      });
-      expect(idIn(aws)).to.equal(undefined);
     });
 
     it('blocks neither a creation nor a deletion when AWS denies its deletion, and is no problem of the object', async () => {

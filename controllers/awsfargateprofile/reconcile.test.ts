@@ -1,12 +1,11 @@
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
-import { AccountId, ProfileName, RoleArn } from '../../api/names.ts';
+import { ProfileName, RoleArn } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import {
   DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
-  PAUSED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
@@ -227,112 +226,45 @@ describe('Reconciler', () => {
     expect(reasonOf('Ready')).to.equal('Creating');
   });
 
-  it('removes the finalizer of a deleted object once AWS has nothing left of the object', async () => {
-    aws.profiles.set(PROFILE, aSimulatedProfile());
-    aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-    deleted({ status: RECORDED });
-    await pass();
-    expect(requests.slice(-3)).to.deep.equal(['PATCH deletion-requested', 'DeleteFargateProfile', 'PATCH status']);
-    aws.tick();
+  it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
+    requests.length = 0;
+    expect(await pass()).to.include({ kind: 'backoff' });
+    stores.profiles.replaceAll([], '1');
+    expect(await pass()).to.include({ kind: 'done' });
+    expect(requests).to.deep.equal([]);
+  });
+
+  it('calls no AWS API for an object that another client has changed since the cache read it', async () => {
+    given();
+    api.change(now(), { metadata: { labels: { by: 'them' } } });
+    requests.length = 0;
+    expect(await pass()).to.deep.equal({ kind: 'conflict' });
+    expect(requests).to.deep.equal(['PATCH finalizers']);
+    expect(now().metadata.finalizers ?? []).to.deep.equal([]);
+  });
+
+  it('waits for half a minute after the Cluster of a deleted object has vanished', async () => {
+    deleted({ status: { ...RECORDED, profileName: PROFILE } });
+    api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
     sync();
     await pass();
-    expect(aws.roles.size).to.equal(0);
-    expect(requests.at(-2)).to.equal('DeleteRole');
-    expect(api.server.storage.get(PROFILE_KIND, KEY), 'the object without its finalizer').to.equal(undefined);
-  });
-
-  describe('calls no AWS API and changes nothing', () => {
-    const expectNoRequest = async (expected: Partial<Requeue>): Promise<void> => {
-      requests.length = 0;
-      expect(await pass()).to.include(expected);
-      expect(requests).to.deep.equal([]);
-    };
-
-    it('for an object that the cache does not have yet, or that is gone', async () => {
-      await expectNoRequest({ kind: 'backoff' });
-      stores.profiles.replaceAll([], '1');
-      await expectNoRequest({ kind: 'done' });
-    });
-
-    it('for a deleted object without our finalizer', async () => {
-      deleted({ metadata: { finalizers: ['other.example.com/finalizer'] } });
-      await expectNoRequest({ kind: 'done' });
-    });
-
-    it('for an object that another client has changed since the cache read it', async () => {
-      given();
-      api.change(now(), { metadata: { labels: { by: 'them' } } });
-      requests.length = 0;
-      expect(await pass()).to.deep.equal({ kind: 'conflict' });
-      expect(requests).to.deep.equal(['PATCH finalizers']);
-      expect(now().metadata.finalizers ?? []).to.deep.equal([]);
-    });
-  });
-
-  describe('calls no AWS API and reports the reason in a condition', () => {
-    const expectReason = async (type: string, reason: string): Promise<void> => {
-      await pass();
-      expect(requests.filter((request) => !request.startsWith('PATCH'))).to.deep.equal([]);
-      expect(reasonOf(type)).to.equal(reason);
-    };
-
-    it('for a paused object', async () => {
-      given({ metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
-      await expectReason('Paused', 'Paused');
-    });
-
-    it('for an object whose control plane does not exist', async () => {
-      api.putCluster({ controlPlaneRef: REFERENCE });
-      api.put();
-      sync();
-      await expectReason('Ready', 'WaitingForEKSControlPlane');
-    });
-
-    it('for half a minute after the Cluster of a deleted object has vanished', async () => {
-      deleted({ status: { ...RECORDED, profileName: PROFILE } });
-      api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
-      sync();
-      await expectReason('Deleting', 'ClusterVanished');
-      await api.clock.advance(29_999);
-      await expectReason('Deleting', 'ClusterVanished');
-      await api.clock.advance(1);
-      await pass();
-      expect(requests).to.include('open a session');
-    });
-
-    it('for an object that cannot be decoded', async () => {
-      given();
-      api.server.storage.mergePatch(PROFILE_KIND, KEY, { spec: { clusterName: 7 } });
-      sync();
-      await expectReason('Stalled', 'InvalidObject');
-    });
-  });
-
-  it('deletes an object again whose deletion clusterctl move has interrupted', async () => {
-    given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
+    expect(reasonOf('Deleting')).to.equal('ClusterVanished');
+    await api.clock.advance(30_000);
     await pass();
-    expect(now().metadata.deletionTimestamp).to.not.equal(undefined);
-    expect(requests).to.not.include('open a session');
-    expect(recordedEvents).to.deep.equal(['ResumedDeletion']);
+    expect(requests).to.include('open a session');
   });
 
-  it('does not delete such an object again if the API server shows a pause that the cache does not show yet', async () => {
-    given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
-    api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
-    await pass();
-    expect(now().metadata.deletionTimestamp).to.equal(undefined);
-    expect(recordedEvents).to.deep.equal([]);
-  });
+  for (const isPaused of [false, true])
+    it(`${isPaused ? 'does not delete' : 'deletes'} an object again whose deletion clusterctl move has interrupted, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
+      given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
+      if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
+      await pass();
+      expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
+      expect(requests).to.not.include('open a session');
+      expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
+    });
 
   describe('without usable credentials', () => {
-    it('reports the problem in CredentialsReady', async () => {
-      given();
-      credentialsProblem = { reason: 'CredentialsMissing', message: 'the manager has no AWS credentials' };
-      await pass();
-      expect(reasonOf('CredentialsReady')).to.equal('CredentialsMissing');
-      expect(session.calls).to.deep.equal([]);
-    });
-
     it('reports no problem when the manager only stops', async () => {
       given();
       credentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
@@ -386,39 +318,17 @@ describe('Reconciler', () => {
       await pass();
       expect(now().metadata.deletionTimestamp).to.not.equal(undefined);
     });
-
-    it('calls no AWS API in another account than the recorded one, where every read would answer "not found"', async () => {
-      deleted({ status: { ...RECORDED, account: AccountId.of('444455556666') } });
-      await pass();
-      expect(session.calls).to.deep.equal([]);
-      expect(reasonOf('CredentialsReady')).to.equal('WrongAccount');
-    });
   });
 
-  for (const [situation, result, reason] of [
-    ['that is being deleted', { kind: 'controlPlaneDeleting' }, 'ClusterDeleting'],
-    ['whose finalizer the API server rejects', { kind: 'rejected', reason: 'no' }, 'GuardRefused'],
-  ] as const)
-    describe(`with a control plane ${situation}`, () => {
-      beforeEach(() => (finalizerResult = result));
-
-      it('creates nothing', async () => {
-        given();
-        await pass();
-        expect(requests.filter((each) => each.startsWith('Create'))).to.deep.equal([]);
-        expect(reasonOf('Ready')).to.equal(reason);
-      });
-
-      it('repairs the role that exists', async () => {
-        aws.profiles.set(PROFILE, aSimulatedProfile());
-        aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
-        given({
-          metadata: { finalizers: [FINALIZER] },
-          status: { ...RECORDED, profileName: PROFILE, role: { name: ROLE } },
-        });
-        await pass();
-        expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
-      });
+  for (const result of [{ kind: 'controlPlaneDeleting' }, { kind: 'rejected', reason: 'no' }] as const)
+    it(`repairs the role that exists with a control plane finalizer that cannot be set: ${result.kind}`, async () => {
+      finalizerResult = result;
+      aws.profiles.set(PROFILE, aSimulatedProfile());
+      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
+      const status = { ...RECORDED, profileName: PROFILE, role: { name: ROLE } };
+      given({ metadata: { finalizers: [FINALIZER] }, status });
+      await pass();
+      expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
 
   it('retries soon while another pass decides about the same role', async () => {

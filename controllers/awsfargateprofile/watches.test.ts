@@ -193,23 +193,58 @@ describe('connectWatches', () => {
     });
   });
 
-  describe('for an AWSFargateProfile', () => {
-    const changes: readonly (readonly [string, () => KubeObject])[] = [
-      ['its spec', () => profile('web', { generation: 2 })],
-      ['its deletion', () => profile('web', { deletionTimestamp: DELETED_AT })],
-      ['its labels', () => profile('web', { labels: { a: 'x' } })],
-      ['its annotations', () => profile('web', { annotations: { 'cluster.x-k8s.io/paused': '' } })],
-      ['its finalizers', () => profile('web', { finalizers: [] })],
-      ['its owner references', () => profile('web', { ownerReferences: [] })],
-    ];
-    for (const [field, changed] of changes) {
-      it(`enqueues the object when ${field} changed`, async () => {
-        await fillCaches(profile('web'));
-        caches.profiles.upsert(changed());
-        expect(await takeQueued()).to.deep.equal(['web']);
-      });
-    }
+  describe('for a change of', () => {
+    const web = (metadata: Fields, status: Fields = READY) => caches.profiles.upsert(profile('web', metadata, status));
+    const ofCluster = (...parts: Parameters<typeof cluster>) => caches.clusters.upsert(cluster(...parts));
+    const ofPlane = (...parts: Parameters<typeof controlPlane>) => caches.controlPlanes.upsert(controlPlane(...parts));
+    const leaving = { deletionTimestamp: DELETED_AT };
+    const ready = { ready: true };
+    const relevant: Readonly<Record<string, () => unknown>> = {
+      'the spec of the object': () => web({ generation: 2 }),
+      'the deletion of the object': () => web(leaving),
+      'the labels of the object': () => web({ labels: { a: 'x' } }),
+      'the annotations of the object': () => web({ annotations: { 'cluster.x-k8s.io/paused': '' } }),
+      'the finalizers of the object': () => web({ finalizers: [] }),
+      'the owner references of the object': () => web({ ownerReferences: [] }),
+      'spec.paused of the Cluster': () => ofCluster({ paused: true }),
+      'the deletion of the Cluster': () => ofCluster({}, leaving),
+      'the reference to the control plane': () => ofCluster({ controlPlaneRef: { name: 'other' } }),
+      'the uid of the Cluster': () => ofCluster({}, { uid: 'uid-of-another' }),
+      'the API version of the Cluster': () => ofCluster({}, {}, 'cluster.x-k8s.io/v1beta1'),
+      'the mark of clusterctl move on the Cluster': () => ofCluster({}, { annotations: MARKED }),
+      'the Cluster, which is gone': () => caches.clusters.remove(cluster()),
+      'the readiness of the control plane': () => ofPlane({}, { ready: false }),
+      'the deletion of the control plane': () => ofPlane({}, ready, leaving),
+      'the mark of clusterctl move on the control plane': () => ofPlane({}, ready, { annotations: MARKED }),
+      'the name of the EKS cluster': () => ofPlane({ eksClusterName: 'x' }),
+      'the region': () => ofPlane({ region: 'eu-north-1' }),
+      'the identity': () => ofPlane({ identityRef: { kind: 'k', name: 'n' } }),
+      'the tags of the control plane': () => ofPlane({ additionalTags: { a: 'x' } }),
+      'the subnets of the control plane': () => ofPlane({ network: { subnets: [{ id: 'subnet-0a' }] } }),
+    };
+    const irrelevant: Readonly<Record<string, () => unknown>> = {
+      'the status of the object alone': () => web({}, {}),
+      'the labels of the Cluster': () => ofCluster({}, { labels: { a: 'x' } }),
+      'the topology of the Cluster': () => ofCluster({ topology: { version: 'v1.36.0' } }),
+      'the partition, because the region determines it': () => ofPlane({ partition: 'aws-cn' }),
+      'the version of the control plane': () => ofPlane({ version: 'v1.36' }),
+      'the VPC': () => ofPlane({ network: { vpc: { id: 'vpc-1' } } }),
+      'the conditions of the control plane': () => ofPlane({}, { ready: true, conditions: [{}] }),
+      'the finalizers of the control plane': () => ofPlane({}, ready, { finalizers: ['x'] }),
+    };
+    for (const [changes, queued] of [
+      [relevant, ['web']],
+      [irrelevant, []],
+    ] as const)
+      for (const [what, change] of Object.entries(changes))
+        it(`${what} enqueues ${queued.length === 0 ? 'nothing' : 'the object, and no object of another Cluster'}`, async () => {
+          await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
+          change();
+          expect(await takeQueued()).to.deep.equal(queued);
+        });
+  });
 
+  describe('for an AWSFargateProfile', () => {
     it('enqueues the object when it is new and when it is gone', async () => {
       await fillCaches();
       caches.profiles.upsert(profile('web'));
@@ -218,12 +253,6 @@ describe('connectWatches', () => {
       caches.profiles.remove(profile('web'));
       expect(forgotten).to.deep.equal(['web']);
       expect(await takeQueued()).to.deep.equal(['web']);
-    });
-
-    it('ignores a change of status alone', async () => {
-      await fillCaches(profile('web'));
-      caches.profiles.upsert(profile('web', {}, READY));
-      expect(await takeQueued()).to.deep.equal([]);
     });
 
     it('ignores a write of this controller', async () => {
@@ -288,57 +317,12 @@ describe('connectWatches', () => {
     expect(refreshed).to.deep.equal(['web', 'web', 'web', 'web', 'web']);
   });
 
-  describe('for a Cluster', () => {
-    const rows: readonly (readonly [change: string, changed: () => KubeObject, isRelevant: boolean])[] = [
-      ['a change of spec.paused', () => cluster({ paused: true }), true],
-      ['its deletion', () => cluster({}, { deletionTimestamp: DELETED_AT }), true],
-      ['a reference to another control plane', () => cluster({ controlPlaneRef: { name: 'other' } }), true],
-      ['another object under the same name', () => cluster({}, { uid: 'uid-of-another' }), true],
-      ['another API version', () => cluster({}, {}, 'cluster.x-k8s.io/v1beta1'), true],
-      ['the mark of clusterctl move', () => cluster({}, { annotations: MARKED }), true],
-      ['another label', () => cluster({}, { labels: { a: 'x' } }), false],
-      ['another topology', () => cluster({ topology: { version: 'v1.36.0' } }), false],
-    ];
-    for (const [change, changed, isRelevant] of rows) {
-      it(`${isRelevant ? 'enqueues its profiles for' : 'ignores'} ${change}`, async () => {
-        await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
-        caches.clusters.upsert(changed());
-        expect(await takeQueued()).to.deep.equal(isRelevant ? ['web'] : []);
-      });
-    }
-
-    it('enqueues its profiles when the Cluster disappears and when it appears', async () => {
-      await fillCaches(profile('web', {}, READY));
-      caches.clusters.remove(cluster());
-      expect(await takeQueued()).to.deep.equal(['web']);
-      caches.clusters.upsert(cluster());
-      expect(await takeQueued()).to.deep.equal(['web']);
-    });
-  });
-
-  describe('for a control plane', () => {
-    const rows: readonly (readonly [change: string, changed: () => KubeObject, isRelevant: boolean])[] = [
-      ['a change of readiness', () => controlPlane({}, { ready: false }), true],
-      ['its deletion', () => controlPlane({}, { ready: true }, { deletionTimestamp: DELETED_AT }), true],
-      ['the mark of clusterctl move', () => controlPlane({}, { ready: true }, { annotations: MARKED }), true],
-      ['another EKS cluster name', () => controlPlane({ eksClusterName: 'x' }), true],
-      ['another region', () => controlPlane({ region: 'eu-north-1' }), true],
-      ['another partition, because the region determines it', () => controlPlane({ partition: 'aws-cn' }), false],
-      ['another identity', () => controlPlane({ identityRef: { kind: 'k', name: 'n' } }), true],
-      ['other tags', () => controlPlane({ additionalTags: { a: 'x' } }), true],
-      ['other subnets', () => controlPlane({ network: { subnets: [{ id: 'subnet-0a' }] } }), true],
-      ['another version', () => controlPlane({ version: 'v1.36' }), false],
-      ['another VPC', () => controlPlane({ network: { vpc: { id: 'vpc-1' } } }), false],
-      ['other conditions', () => controlPlane({}, { ready: true, conditions: [{}] }), false],
-      ['other finalizers', () => controlPlane({}, { ready: true }, { finalizers: ['x'] }), false],
-    ];
-    for (const [change, changed, isRelevant] of rows) {
-      it(`${isRelevant ? 'enqueues its profiles for' : 'ignores'} ${change}`, async () => {
-        await fillCaches(profile('web', {}, READY), profile('other', {}, READY, { clusterName: 'staging' }));
-        caches.controlPlanes.upsert(changed());
-        expect(await takeQueued()).to.deep.equal(isRelevant ? ['web'] : []);
-      });
-    }
+  it('enqueues its profiles when a Cluster appears', async () => {
+    await fillCaches(profile('web', {}, READY));
+    caches.clusters.remove(cluster());
+    await takeQueued();
+    caches.clusters.upsert(cluster());
+    expect(await takeQueued()).to.deep.equal(['web']);
   });
 
   describe('for an identity', () => {
