@@ -83,68 +83,47 @@ describe('The trust policy', () => {
         Condition: { StringNotEquals: { 'aws:SourceAccount': '111122223333' } },
       }),
     };
-    for (const [what, document] of Object.entries(accepted)) {
-      it(`trusts ${what}`, () => {
-        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({
-          kind: 'trusted',
-        });
-      });
-    }
+    const check = (document: string) => checkTrust(document, { ...expected, profile: ProfileName.of('web') });
+    for (const [what, document] of Object.entries(accepted))
+      it(`trusts ${what}`, () => expect(check(document)).to.deep.equal({ kind: 'trusted' }));
 
-    const refused: Readonly<Record<string, readonly [document: string, reason: string, mistake?: TrustMistake]>> = {
-      'no JSON': ['rubbish', 'the trust policy is not a JSON policy document'],
-      'JSON that is no policy': ['{"Statement": 7}', 'the trust policy is not a JSON policy document'],
-      'another service': [
-        policy({ ...allow, Principal: { Service: 'eks.amazonaws.com' } }),
-        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
-      ],
-      'the principal under AWS': [
-        policy({ ...allow, Principal: { AWS: 'eks-fargate-pods.amazonaws.com' } }),
-        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
-      ],
-      'another action': [
-        policy({ ...allow, Action: 'sts:TagSession' }),
-        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
-      ],
-      'every action but this': [
+    const REFUSED = 'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole';
+    const ONLY =
+      'the trust policy allows eks-fargate-pods.amazonaws.com to call sts:AssumeRole only under the condition';
+    const NO_POLICY = 'the trust policy is not a JSON policy document';
+    const refused: readonly (readonly [what: string, document: string, reason: string, mistake?: TrustMistake])[] = [
+      ['no JSON', 'rubbish', NO_POLICY],
+      ['JSON that is no policy', '{"Statement": 7}', NO_POLICY],
+      ['another service', policy({ ...allow, Principal: { Service: 'eks.amazonaws.com' } }), REFUSED],
+      ['the principal under AWS', policy({ ...allow, Principal: { AWS: 'eks-fargate-pods.amazonaws.com' } }), REFUSED],
+      ['another action', policy({ ...allow, Action: 'sts:TagSession' }), REFUSED],
+      [
+        'every action but this',
         policy({ Effect: 'Allow', Principal: allow.Principal, NotAction: 'sts:AssumeRole' }),
-        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
+        REFUSED,
       ],
-      'every principal but this': [
+      [
+        'every principal but this',
         policy({ Effect: 'Allow', NotPrincipal: allow.Principal, Action: 'sts:AssumeRole' }),
-        'the trust policy does not allow eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
+        REFUSED,
       ],
-      'a Deny': [
-        policy(allow, { ...allow, Effect: 'Deny' }),
-        'the trust policy denies eks-fargate-pods.amazonaws.com to call sts:AssumeRole',
-        'denied',
-      ],
-      'another region': [
+      ['a Deny', policy(allow, { ...allow, Effect: 'Deny' }), REFUSED.replace('does not allow', 'denies'), 'denied'],
+      [
+        'another region',
         withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
-        'the trust policy allows eks-fargate-pods.amazonaws.com to call sts:AssumeRole only under the condition ' +
-          'ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn ' +
-          'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
+        `${ONLY} ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web`,
         'condition',
       ],
-    };
-    for (const [what, [document, reason, mistake = 'notAllowed']] of Object.entries(refused)) {
-      it(`does not trust ${what}`, () => {
-        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.deep.equal({
-          kind: 'untrusted',
-          mistake,
-          reason,
-        });
-      });
-    }
+    ];
+    for (const [what, document, reason, mistake = 'notAllowed'] of refused)
+      it(`does not trust ${what}`, () => expect(check(document)).to.deep.equal({ kind: 'untrusted', mistake, reason }));
 
+    const ours = 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod';
     const unmet: Readonly<Record<string, string>> = {
-      'another account': withCondition('ArnLike', 'arn:aws:eks:eu-west-1:999999999999:fargateprofile/default_prod/*'),
+      'another account': withCondition('ArnLike', `${ours.replace('111122223333', '999999999999')}/*`),
       'another cluster': withCondition('ArnLike', 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_pro/*'),
       'another partition': withCondition('ArnLike', 'arn:aws-cn:eks:eu-west-1:111122223333:fargateprofile/*'),
-      'a cluster and not its profiles': withCondition(
-        'ArnLike',
-        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod',
-      ),
+      'a cluster and not its profiles': withCondition('ArnLike', ours),
       'wildcards in StringEquals, which knows none': withCondition('StringEquals', 'arn:aws:eks:*'),
       'a star across colons in ArnLike': withCondition('ArnLike', 'arn:*:fargateprofile/default_prod/*'),
       'an ARN cut short': withCondition('ArnLike', 'arn:*'),
@@ -160,14 +139,8 @@ describe('The trust policy', () => {
         },
       }),
     };
-    for (const [what, document] of Object.entries(unmet)) {
-      it(`does not trust ${what}`, () => {
-        expect(checkTrust(document, { ...expected, profile: ProfileName.of('web') })).to.have.property(
-          'kind',
-          'untrusted',
-        );
-      });
-    }
+    for (const [what, document] of Object.entries(unmet))
+      it(`does not trust ${what}`, () => expect(check(document)).to.have.property('kind', 'untrusted'));
   });
 
   describe('areTrustPoliciesEqual', () => {

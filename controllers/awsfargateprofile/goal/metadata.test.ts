@@ -145,6 +145,14 @@ describe('metadataPatch', () => {
       ['not added while the Cluster is being deleted', owners([], LEAVING), undefined],
     ],
     'without an owner reference for Argo CD, which could not prune then,': [
+      [
+        'not even an earlier one',
+        tracked({
+          ownerReferences: [OTHER_OWNER, CLUSTER_OWNER],
+          annotations: { 'argocd.argoproj.io/tracking-id': 'x' },
+        }),
+        { ownerReferences: [OTHER_OWNER] },
+      ],
       ['by its annotation', tracked({ annotations: { 'argocd.argoproj.io/tracking-id': 'app:…' } }), undefined],
       ['by its label', tracked({ labels: { ...LABELS, 'argocd.argoproj.io/instance': 'app' } }), undefined],
     ],

@@ -32,69 +32,53 @@ describe('newReadRoleSharers', () => {
     return [possibleDeleter, ...sharers.map(({ metadata }) => metadata.name)];
   }
 
-  it('finds an object that wants the role', async () => {
-    expect(await read({ spec: shared })).to.deep.equal([undefined, 'api']);
-    expect(await read({ spec: { roleName: RoleName.of('Shared') }, metadata: { name: 'upper' } })).to.include('upper');
-  });
-
-  it('finds an object that names the EKS cluster in another way', async () => {
-    const spec = { ...shared, clusterName: ClusterName.of('another') };
-    expect(await read({ spec, status: RECORDED })).to.deep.equal([undefined, 'api']);
-    expect(await read({ spec, ...MOVED }, { isDeleted: true })).to.deep.equal(['team-a/api']);
-  });
-
-  it('finds an object without a filter label', async () => {
-    expect(await read({ spec: shared, metadata: { labels: {} } })).to.deep.equal([undefined, 'api']);
-  });
-
-  it('leaves out the objects of its own manager, and reads nothing without a watch filter', async () => {
-    expect(await read({ spec: shared }, { filter: 'green' })).to.not.include('api');
-    expect(await read({ spec: shared, metadata: { name: 'other' } }, { filter: '' })).to.deep.equal([undefined]);
-  });
-
-  it('leaves out other roles, clusters and namespaces', async () => {
-    expect(await read({ spec: { roleName: RoleName.of('another') } })).to.deep.equal([undefined]);
-    expect(
-      await read({ spec: { ...shared, clusterName: ClusterName.of('stage') }, metadata: { name: 'b' } }),
-    ).to.deep.equal([undefined]);
-    expect(await read({ spec: shared, metadata: { name: 'c', namespace: 'team-b' } })).to.deep.equal([undefined]);
-  });
-
-  const removers: readonly (readonly [string, boolean, ObjectParts])[] = [
-    ['a deleted object', true, { spec: shared }],
-    ['a deleted object with a location', true, { spec: shared, status: RECORDED }],
-    [
-      'an object that gets another role',
-      false,
-      { spec: { roleName: RoleName.of('new') }, status: { ...RECORDED, role: { name: NAME, managed: true } } },
-    ],
+  const inOtherCluster = { spec: { ...shared, clusterName: ClusterName.of('another') } };
+  const another = { spec: { roleName: RoleName.of('another') } };
+  const leavingRole = { ...RECORDED, role: { name: NAME, managed: true } };
+  const brought = {
+    spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${NAME}`) },
+    status: { ...RECORDED, role: { name: NAME, managed: false } },
+  };
+  const [sharer, deleter, nobody] = [[undefined, 'api'], ['team-a/api'], [undefined]];
+  type Row = readonly [
+    what: string,
+    parts: ObjectParts,
+    options: { readonly isDeleted?: boolean; readonly filter?: string },
+    found: readonly unknown[],
   ];
-  for (const [what, isDeleted, parts] of removers)
-    it(`takes ${what} for one whose manager may delete the role`, async () => {
-      expect(await read(parts, { isDeleted })).to.deep.equal(['team-a/api']);
-    });
-
-  const harmless: readonly (readonly [string, boolean, ObjectParts])[] = [
+  const deleted = { isDeleted: true };
+  const rows: readonly Row[] = [
+    ['an object that wants the role', { spec: shared }, {}, sharer],
+    ['the same, in another case', { spec: { roleName: RoleName.of('Shared') } }, {}, sharer],
+    ['an object that names the EKS cluster in another way', { ...inOtherCluster, status: RECORDED }, {}, sharer],
+    ['the same, deleted and moved', { ...inOtherCluster, ...MOVED }, deleted, deleter],
+    ['an object without a filter label', { spec: shared, metadata: { labels: {} } }, {}, sharer],
+    ['an object of its own manager', { spec: shared }, { filter: 'green' }, nobody],
+    ['any object, without a watch filter', { spec: shared }, { filter: '' }, nobody],
+    ['an object with another role', another, {}, nobody],
+    ['an object of another cluster', inOtherCluster, {}, nobody],
+    ['an object of another namespace', { spec: shared, metadata: { namespace: 'team-b' } }, {}, nobody],
+    ['a deleted object', { spec: shared }, deleted, deleter],
+    ['a deleted object with a location', { spec: shared, status: RECORDED }, deleted, deleter],
+    ['an object that gets another role', { ...another, status: leavingRole }, {}, deleter],
     [
       'a deleted object in another account',
-      true,
       { spec: shared, status: { ...RECORDED, account: AccountId.of('999999999999') } },
+      deleted,
+      nobody,
     ],
-    ['a deleted object in another region', true, { spec: shared, status: { ...RECORDED, region: 'us-east-1' } }],
-    ['a deleted object with another role', true, { spec: { roleName: RoleName.of('another') }, status: RECORDED }],
     [
-      'a deleted object that brought the role',
-      true,
-      {
-        spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${NAME}`) },
-        status: { ...RECORDED, role: { name: NAME, managed: false } },
-      },
+      'a deleted object in another region',
+      { spec: shared, status: { ...RECORDED, region: 'us-east-1' } },
+      deleted,
+      nobody,
     ],
+    ['a deleted object with another role', { ...another, status: RECORDED }, deleted, nobody],
+    ['a deleted object that brought the role', brought, deleted, nobody],
   ];
-  for (const [what, isDeleted, parts] of harmless)
-    it(`does not wait for ${what}`, async () => {
-      expect(await read(parts, { isDeleted })).to.deep.equal([undefined]);
-    });
+  for (const [what, parts, options, found] of rows)
+    it(`${found === nobody ? 'leaves out' : found === deleter ? 'waits for' : 'finds'} ${what}`, async () =>
+      expect(await read(parts, options)).to.deep.equal(found));
 });
 
 describe('roleShareable', () => {

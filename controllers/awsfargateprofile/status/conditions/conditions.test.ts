@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import type { Desired } from '../../model/desired-state.ts';
 import type { Observed } from '../../model/observed-state.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
 import { newReason } from '../../reasons/reasons.ts';
-import { conditionsAfter } from './conditions.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 import { statusAfter } from '../status.ts';
 import {
@@ -92,15 +90,6 @@ describe('conditionsAfter', () => {
     expect(phase(observedPass({}))).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
   });
 
-  it('keeps Ready when EKS reports health issues of the ACTIVE profile, and says them in its message', () => {
-    const health = [{ code: 'AccessDenied', message: 'The role cannot be assumed.', resourceIds: ['pods'] }];
-    const pass = observedPass({ seen: observed({ profile: aProfile({ health }), role: aRole() }) });
-    expect(phase(pass)).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
-    expect(conditionsAfter(pass).find(({ type }) => type === 'Ready')?.message).to.equal(
-      `The Fargate profile is ACTIVE and matches the spec. EKS reports health issues of Fargate profile "${PROFILE}". EKS says: AccessDenied: The role cannot be assumed. (resources: pods). Correct the problem that EKS names, because new pods may fail to start.`,
-    );
-  });
-
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
     const after = (attempts: number) => phase(observedPass({ end: failedCreate, seen, attempts }));
@@ -157,11 +146,6 @@ describe('conditionsAfter', () => {
       expect(phase(active)[0]).to.equal('True / Ready');
     });
 
-    it('sets Ready to False at a generation that never was Ready', () => {
-      const object = ready({ metadata: { generation: 2 } });
-      expect(phase(completedPass({ object, end: outage }))[0]).to.equal('False / AWSUnavailable');
-    });
-
     it('keeps Unknown as long as the outage lasts, also in another process', () => {
       const lost = statusAfter(completedPass({ object: ready(), end: outage, waited: 15 * MINUTE }));
       expect(conditionsOf(lost)).to.include({
@@ -188,39 +172,6 @@ describe('conditionsAfter', () => {
     });
   });
 
-  it('keeps Ready while the control plane is not ready, because its readiness only blocks a creation', () => {
-    const creationBlocker = newReason('WaitingForEKSControlPlane', { detail: 'not ready' });
-    const desired: Desired = { ...desiredOf(ready()), creationBlocker };
-    expect(phase(observedPass({ object: ready(), desired }))[0]).to.equal('True / Ready');
-  });
-
-  it('sets Ready to False during a deletion, and Deleting to its current step', () => {
-    const object = aDeletedObject({ status: READY });
-    const desired = desiredOfDeletion(object);
-    const seen = observed({ profile: aProfile({ status: 'DELETING' }) });
-    const end = newReason('DeletingProfile', { name: PROFILE });
-    expect(conditionsOf(statusAfter(completedPass({ object, desired, seen, end })))).to.deep.include({
-      Ready: 'False / Deleting',
-      Reconciling: 'True / DeletingProfile',
-      Stalled: 'False / NotStalled',
-      Deleting: 'True / DeletingProfile',
-    });
-  });
-
-  it('sets Stalled when a deletion is blocked', () => {
-    const object = aDeletedObject({ status: READY });
-    const end = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
-    const conditions = conditionsOf(
-      statusAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), end })),
-    );
-    expect(conditions).to.deep.include({
-      Ready: 'False / Deleting',
-      Reconciling: 'False / Stalled',
-      Stalled: 'True / RoleBlocked',
-      Deleting: 'True / RoleBlocked',
-    });
-  });
-
   describe('when the API server rejects a request', () => {
     const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
 
@@ -242,12 +193,6 @@ describe('conditionsAfter', () => {
         'False / APIServerRefused',
       );
     });
-  });
-
-  it('sets Ready to False for an outage during a deletion', () => {
-    const object = aDeletedObject({ status: READY });
-    const conditions = conditionsOf(statusAfter(completedPass({ object, end: outage })));
-    expect(conditions).to.deep.include({ Ready: 'False / Deleting', Deleting: 'True / AWSUnavailable' });
   });
 });
 
