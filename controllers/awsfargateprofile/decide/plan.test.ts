@@ -31,6 +31,7 @@ import {
   desiredFrom,
   desiredOnDeletion,
   TRUST_POLICIES,
+  recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { withoutRoles } from '../testing/pass-state.ts';
@@ -59,6 +60,8 @@ const FOREIGN = withStatus('ACTIVE', FOREIGN_TAGS);
 const plain = desiredFrom();
 const created = desiredFrom({}, CREATE_REQUESTED);
 const oneSubnet = { subnetIDs: ['subnet-0a'] };
+const withTagKey = desiredFrom({}, { tagKeys: ['team'] });
+const TAGGED_BY_US = withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' } });
 const always = desiredFrom({ adoptionPolicy: 'Always' });
 const never = desiredFrom({ adoptionPolicy: 'Never' });
 const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desired => ({
@@ -101,6 +104,12 @@ describe('plan', () => {
       ['the role has no policies', plain, withRoleAlone({ attached: [] }), `attach pod policy; ${CREATE_PROFILE}`],
       ['the role exists', plain, withRoleAlone(), CREATE_PROFILE],
       ['role and profile are as wanted', plain, asWanted(), 'in order'],
+      [
+        'the profile has a tag that the spec dropped',
+        withTagKey,
+        TAGGED_BY_US,
+        'untag profile of added,team?; in order',
+      ],
       ['the EKS cluster is gone', plain, GONE, 'stop: EKSClusterNotFound'],
       ['EKS is creating the profile', plain, withoutRoles(withStatus('CREATING')), 'stop: Creating'],
       ['EKS is deleting the profile', plain, withoutRoles(withStatus('DELETING')), 'stop: DeletingProfile'],

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ServedSchemaState } from '../../../shared/crd/served-schema.ts';
-import { aDeletedObject, aFailure } from '../../testing/builders.ts';
+import { OWNER_TAG, PROFILE, ROLE, aDeletedObject, aFailure, aProfile } from '../../testing/builders.ts';
+import { CAPA_TAGS } from '../../testing/fixtures.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -21,7 +22,7 @@ import {
   roleUsers,
 } from '../../testing/pass-state.ts';
 import type { PassState } from '../pass-state.ts';
-import { accessEntryUnused, leaseValid, roleUnused } from './checks.ts';
+import { accessEntryUnused, leaseValid, roleUnused, tagsUnchanged } from './checks.ts';
 import { noLiveBlocker, schemaIsOurs } from './live-checks.ts';
 
 const leaving = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
@@ -63,6 +64,21 @@ describe('Before each change that deletes something, and before no other', () =>
     const failing = checkOf(() => Promise.reject(new Error('the schema was compared')));
     for (const mutation of CONSTRUCTIVE) expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);
   });
+});
+
+describe('tagsUnchanged', () => {
+  const { arn } = aProfile();
+  for (const mutation of [
+    { kind: 'tagProfile', name: PROFILE, arn, tags: { [OWNER_TAG]: 'team-a/web' } },
+    { kind: 'tagRole', name: ROLE, tags: {} },
+  ] as const)
+    it(`lets an adoption by ${mutation.kind} pass, unless the tags have changed since they were read`, async () => {
+      const aws = awsWith(aSimulatedProfile({ tags: CAPA_TAGS }), aSimulatedRole({ tags: CAPA_TAGS }));
+      const pass = passStateFor(aws);
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('go');
+      for (const each of [...aws.profiles.values(), ...aws.roles.values()]) each.tags = { ...CAPA_TAGS, theirs: 'x' };
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: Outdated');
+    });
 });
 
 describe('roleUnused', () => {
