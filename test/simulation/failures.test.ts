@@ -2,6 +2,10 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
+import type { FaultKind } from '../aws/faults.ts';
+import type { ConfigPatch } from '../aws/model/config.ts';
+import { EKS_POLICY } from '../world/aws/capa-resources.ts';
+import { statusOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 
@@ -100,6 +104,20 @@ describe('a failure that lasts', () => {
     expect(callsOf(world, 'DeleteFargateProfile')).to.deep.equal([]);
     await world.ready('a');
     await world.deleteAndFinish('a', 'b', 'c');
+  });
+
+  it('a create that failed is repeated by the next manager if the first one is killed', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.planFailure({ operation: 'create', times: 1, issues: [ISSUE] });
+    const manager = world.start();
+    world.apply('a');
+    await world.until('the failure', () => world.condition('a')?.reason === 'CreateFailed');
+    manager.kill();
+    world.start();
+    await world.ready('a');
+    const changes = world.operations().filter((operation) => operation.endsWith('FargateProfile'));
+    expect(changes).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile', 'CreateFargateProfile']);
+    await world.deleteAndFinish('a');
   });
 
   for (const [what, spec] of [
@@ -307,5 +325,101 @@ describe('inconsistent answers of IAM about a role', () => {
       expect(stalled).to.deep.equal(['False NotStalled']);
       expect(world.warnings()).to.deep.equal([]);
       await world.finish();
+    });
+});
+
+describe('an IAM whose changes are visible late', () => {
+  const lags: readonly ConfigPatch['iam'][] = [
+    { readAfterCreateMs: 5 * SECOND },
+    { writeAfterCreateMs: 5 * SECOND },
+    { readAfterUpdateMs: 5 * SECOND },
+    { readAfterDeleteMs: 5 * SECOND },
+    {
+      readAfterCreateMs: 5 * SECOND,
+      readAfterUpdateMs: 8 * SECOND,
+      readAfterDeleteMs: 5 * SECOND,
+      writeAfterCreateMs: 8 * SECOND,
+      trustVisibleToEksMs: 12 * SECOND,
+    },
+  ];
+  for (const iam of lags)
+    it(`delays an object without a Warning, also one that is created again: ${Object.keys(iam ?? {}).join()}`, async () => {
+      const world = new SimulatedWorld({ aws: { iam: iam ?? {} } });
+      world.start();
+      const ids: (string | undefined)[] = [];
+      for (const round of [1, 2]) {
+        world.applyWith('a', { additionalTags: { team: 'a' } });
+        await world.ready('a');
+        expect(world.role('a')?.attachedPolicies).to.deep.equal([EKS_POLICY]);
+        ids.push(statusOf(world.profile('a')).role?.id);
+        expect(ids.at(-1)).to.equal(world.role('a')?.id);
+        world.delete('a');
+        await world.gone('a');
+        const created = callsOf(world, 'CreateRole').filter(({ applied }) => applied);
+        expect(created).to.have.length(round);
+      }
+      expect(new Set(ids).size).to.equal(2);
+      expect(world.warnings()).to.deep.equal([]);
+      await world.clock.advance(MINUTE);
+      await world.finish();
+    });
+});
+
+describe('an unknown AWS error', () => {
+  const cases = [
+    ['CreateFargateProfile', 'EKSFargateProfileReady', 'FailedCreateEKSFargateProfile'],
+    ['CreateRole', 'IAMFargateRolesReady', 'FailedIAMRoleCreation'],
+    ['DescribeFargateProfile', 'EKSFargateProfileReady', 'AWSError'],
+  ] as const;
+  for (const [operation, part, event] of cases)
+    it(`of ${operation} is in condition and event, with its request id only in the log`, async () => {
+      const world = new SimulatedWorld();
+      const id = '0b4ed1d6-3b1c-4c4f-8f3a-2f6b6a1f0c11';
+      const words = `The moon is full. (Service: Eks, Status Code: 400, Request ID: ${id})`;
+      world.aws.admin.addFault({ operation, kind: `error:PhaseOfTheMoonException:${words}`, times: 2 });
+      world.start();
+      world.apply('a');
+      const message = await world.reason('a', 'AWSError');
+      expect(message).to.contain('The moon is full. (').and.to.contain(`${operation}: PhaseOfTheMoonException)`);
+      expect(world.condition('a', part)?.message).to.equal(message);
+      await world.ready('a');
+      const warnings = world.objects('events').filter(({ type }) => type === 'Warning');
+      expect(warnings.map(({ reason }) => reason)).to.include(event);
+      const told = JSON.stringify([world.objects(PLURAL), world.objects('events')]);
+      const requestIds = world.aws.admin.calls().map(({ requestId }) => requestId);
+      expect([id, ...requestIds].filter((each) => told.includes(each))).to.deep.equal([]);
+      const [failed] = callsOf(world, operation).filter(({ errorCode }) => errorCode === 'PhaseOfTheMoonException');
+      const log = JSON.stringify(world.managers.flatMap(({ logger }) => logger.lines));
+      expect(log).to.contain(failed?.requestId);
+      await world.deleteAndFinish('a');
+    });
+});
+
+// `make test-grid` injects such faults into the calls of other parts of an object's life, with the built manager.
+describe('a fault of one AWS call in the life of an object', () => {
+  /** Creates and deletes an object, and returns the AWS calls. The fault hits the nth call. */
+  async function life(kind?: FaultKind, nth = 0): Promise<readonly CallRecord[]> {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: SECOND / 2, deleteMs: SECOND / 2 } } });
+    if (kind !== undefined) world.aws.admin.addFault({ operation: '*', kind, nth });
+    await world.startWithReady('a');
+    world.delete('a');
+    await world.gone('a');
+    await world.finish();
+    return world.aws.admin.calls();
+  }
+
+  for (const kind of ['500-before', '500-after', 'no-answer-after', 'garbage-after'] as const)
+    it(`(${kind}) repeats no creation or deletion that AWS has carried out, whichever call it hits`, async () => {
+      const { length } = await life();
+      for (let nth = 1; nth <= length; nth++) {
+        const calls = await life(kind, nth).catch((error: unknown) => {
+          throw new Error(`call ${nth} of ${length}`, { cause: error });
+        });
+        for (const operation of ['CreateRole', 'CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole'])
+          expect(
+            calls.filter((call) => call.operation === operation && call.applied),
+            `${operation}, call ${nth}`,
+          ).to.have.length(1);
+      }
     });
 });

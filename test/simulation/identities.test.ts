@@ -1,22 +1,29 @@
 import { expect } from 'chai';
 import { CONTROLLER_IDENTITY_KIND, IDENTITY_PLURALS, ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { errorStack } from '../../pkg/env/error-text.ts';
 import type { CallRecord } from '../aws/call-log.ts';
-import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { STATIC_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.ts';
+import {
+  change,
+  goodKeys,
+  put,
+  putSecret,
+  putStaticIdentity,
+  serveIdentities,
+  unserveIdentities,
+} from './phases/identity-objects.ts';
+import { deleteHeld, patchControlPlane, removeHeldFinalizers } from './phases/phase.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { statusOf } from './world/problems.ts';
+import { MANAGER_SECRET } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { createTenantCluster } from './world/tenants.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const DAY = 24 * 60 * MINUTE;
-const ACCOUNT = '123456789012';
 const ROLES = IDENTITY_PLURALS[ROLE_IDENTITY_KIND];
 const CONTROLLER_IDENTITIES = IDENTITY_PLURALS[CONTROLLER_IDENTITY_KIND];
-
-const trusting = (principalArn: string): string =>
-  JSON.stringify({
-    Version: '2012-10-17',
-    Statement: { Effect: 'Allow', Principal: { AWS: principalArn }, Action: 'sts:AssumeRole' },
-  });
 
 /**
  * Returns a simulation in which the manager assumes two IAM roles in a chain: it assumes the first role with its own
@@ -30,9 +37,9 @@ function worldWithRoles(): SimulatedWorld {
   };
   const first = world.aws.admin.putRole({
     name: 'first',
-    trustPolicy: trusting(`arn:aws:iam::${ACCOUNT}:user/manager-1`),
+    trustPolicy: trustPolicyFor(`arn:aws:iam::${ACCOUNT}:user/manager-1`),
   });
-  const second = world.aws.admin.putRole({ name: 'second', trustPolicy: trusting(first.arn) });
+  const second = world.aws.admin.putRole({ name: 'second', trustPolicy: trustPolicyFor(first.arn) });
   create('first', { roleARN: first.arn });
   create('second', { roleARN: second.arn, sourceIdentityRef: { kind: ROLE_IDENTITY_KIND, name: 'first' } });
   world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, {
@@ -143,3 +150,219 @@ describe('an identity', () => {
 
 const isDeletion = ({ operation, status }: CallRecord): boolean =>
   operation === 'DeleteFargateProfile' && status === 200;
+
+/** AWS accounts other than the account of the manager. */
+const [OTHER, THIRD] = ['210987654321', '333344445555'] as const;
+
+/** Creates the object `a` in an EKS cluster of the account, whose control plane names an identity. */
+function applyIn(
+  world: SimulatedWorld,
+  account: string,
+  identityRef: { readonly kind: string; readonly name: string },
+): void {
+  const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER, account });
+  patchControlPlane(world, { spec: { identityRef } });
+  const subnetIDs = subnets.filter(({ isPublic }) => !isPublic).map(({ id }) => id);
+  world.applyWith('a', { subnetIDs });
+}
+
+const sessionsOf = (world: SimulatedWorld, roleArn: string) =>
+  world.aws.admin.principals().filter(({ session }) => session?.roleArn === roleArn);
+
+describe('an AWSClusterStaticIdentity', () => {
+  const TEAM_A = { kind: STATIC_IDENTITY, name: 'team-a' };
+
+  /** Returns a simulation with the object `a` Ready in another account, with the access key of the identity. */
+  async function readyElsewhere() {
+    const world = new SimulatedWorld();
+    const keys = world.aws.admin.registerKey({ account: OTHER });
+    putStaticIdentity(world, keys);
+    world.start();
+    applyIn(world, OTHER, TEAM_A);
+    await world.ready('a');
+    return { world, keys };
+  }
+
+  it('decides in which account everything is', async () => {
+    const { world } = await readyElsewhere();
+    const podExecutionRoleARN = `arn:aws:iam::${OTHER}:role/${CLUSTER}-default_a_fargate`;
+    const { account, identityRef, ...status } = statusOf(world.profile('a'));
+    expect({ account, identityRef }).to.deep.equal({ account: OTHER, identityRef: TEAM_A });
+    expect(status.podExecutionRoleARN).to.equal(podExecutionRoleARN);
+    expect([world.eksProfile('a')?.account, world.role('a')?.account]).to.deep.equal([OTHER, OTHER]);
+    await world.deleteAndFinish('a');
+  });
+
+  it('uses new keys of the Secret without a restart, also when AWS has refused the former keys', async () => {
+    const { world, keys } = await readyElsewhere();
+    world.aws.admin.removeKey(keys);
+    world.patch(PLURAL, 'a', { spec: { additionalTags: { rotation: 'begun' } } });
+    await world.reason('a', 'CredentialsInvalid', 'CredentialsReady');
+    putSecret(world, goodKeys(world, OTHER));
+    await world.until('the tag', () => world.eksProfile('a')?.tags['rotation'] === 'begun', MINUTE);
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+
+  it('with new keys of another account reads and changes nothing there', async () => {
+    const { world } = await readyElsewhere();
+    const elsewhere = world.aws.admin.registerKey({ account: THIRD });
+    putSecret(world, elsewhere);
+    await world.reason('a', 'WrongAccount', 'CredentialsReady');
+    await world.clock.advance(30 * MINUTE);
+    const calls = world.aws.admin.calls({ accessKeyId: elsewhere.accessKeyId });
+    expect([...new Set(calls.map(({ operation }) => operation))]).to.deep.equal(['GetCallerIdentity']);
+    putSecret(world, goodKeys(world, OTHER));
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+
+  it('can be replaced by another one during a deletion', async () => {
+    const { world, keys } = await readyElsewhere();
+    world.aws.admin.removeKey(keys);
+    world.delete('a');
+    await world.reason('a', 'CredentialsInvalid', 'Deleting');
+    put(world, STATIC_IDENTITY, 'latter', { secretRef: 'team-a' });
+    putSecret(world, goodKeys(world, OTHER));
+    patchControlPlane(world, { spec: { identityRef: { ...TEAM_A, name: 'latter' } } });
+    await world.gone('a');
+    await world.finish();
+  });
+
+  it('is reported, and nothing is deleted, while its CRD is missing', async () => {
+    const { world } = await readyElsewhere();
+    unserveIdentities(world);
+    await world.clock.advance(MINUTE);
+    world.triggerReconcile('a');
+    await world.reason('a', 'IdentityUnreadable', 'CredentialsReady');
+    expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
+    serveIdentities(world);
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+
+  it('serves the namespaces of its list or of its selector, and refuses others', async () => {
+    const { world } = await readyElsewhere();
+    const allow = (allowedNamespaces: object | null): void =>
+      change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces });
+    world.create('namespaces', { metadata: { name: 'default', labels: {} } });
+    allow({ selector: { matchLabels: { team: 'a' } }, list: null });
+    expect(await world.reason('a', 'IdentityNotAllowed', 'CredentialsReady')).to.contain('does not list or select');
+    world.patch('namespaces', 'default', { metadata: { labels: { team: 'a' } } });
+    await world.ready('a');
+    allow({ list: ['elsewhere'], selector: null });
+    await world.reason('a', 'IdentityNotAllowed', 'CredentialsReady');
+    allow({ list: ['elsewhere', 'default'] });
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+});
+
+describe('an AWSClusterRoleIdentity', () => {
+  const MANAGER = userArn(ACCOUNT, 'manager-1');
+  const GUEST = { kind: ROLE_IDENTITY_KIND, name: 'guest' };
+
+  it('is assumed with its session name, external ID, inline policy and policy ARNs', async () => {
+    const world = new SimulatedWorld();
+    const trustPolicy = trustPolicyFor(MANAGER, 'shibboleth');
+    const { arn: roleARN } = world.aws.admin.putRole({ name: 'guest', account: OTHER, trustPolicy });
+    const inlinePolicy = '{"Version":"2012-10-17","Statement":[]}';
+    const policyARNs = ['arn:aws:iam::aws:policy/AdministratorAccess'];
+    put(world, GUEST.kind, 'guest', { roleARN, sessionName: 'from-tests', inlinePolicy, policyARNs });
+    world.start();
+    applyIn(world, OTHER, GUEST);
+    await world.reason('a', 'AssumeRoleDenied', 'CredentialsReady');
+    change(world, GUEST.kind, 'guest', { externalID: 'shibboleth' });
+    await world.ready('a');
+    const [session, ...others] = sessionsOf(world, roleARN);
+    expect(others).to.deep.equal([]);
+    expect(session?.arn).to.equal(`arn:aws:sts::${OTHER}:assumed-role/guest/from-tests`);
+    expect(session?.session).to.deep.include({ inlinePolicy, policyArns: policyARNs });
+    await world.deleteAndFinish('a');
+  });
+
+  it('works at the end of a chain of three roles in three accounts, also after new keys at its root', async () => {
+    const world = new SimulatedWorld();
+    const root = { account: ACCOUNT, userName: 'root' };
+    putStaticIdentity(world, world.aws.admin.registerKey(root));
+    const arns: string[] = [];
+    for (const [index, account] of [ACCOUNT, OTHER, THIRD].entries()) {
+      const trustPolicy = trustPolicyFor(arns.at(-1) ?? userArn(ACCOUNT, 'root'));
+      const source = index === 0 ? { kind: STATIC_IDENTITY, name: 'team-a' } : { ...GUEST, name: `role-${index - 1}` };
+      const { arn: roleARN } = world.aws.admin.putRole({ name: `role-${index}`, account, trustPolicy });
+      // AWS allows an hour at most for a role that is assumed from another role.
+      put(world, GUEST.kind, `role-${index}`, {
+        roleARN,
+        sourceIdentityRef: source,
+        durationSeconds: index === 2 ? 7_200 : 3_600,
+      });
+      arns.push(roleARN);
+    }
+    world.start();
+    applyIn(world, THIRD, { ...GUEST, name: 'role-2' });
+    await world.ready('a');
+    expect(world.eksProfile('a')?.account).to.equal(THIRD);
+    const counts = (): readonly number[] => arns.map((arn) => sessionsOf(world, arn).length);
+    expect(counts()).to.deep.equal([1, 1, 1]);
+    putSecret(world, world.aws.admin.registerKey(root));
+    await world.until('new sessions', () => counts().join() === '2,2,2', 30 * MINUTE);
+    await world.deleteAndFinish('a');
+  });
+
+  it('has one session for all regions', async () => {
+    const world = new SimulatedWorld();
+    const { arn: roleARN } = world.aws.admin.putRole({ name: 'guest', trustPolicy: trustPolicyFor(MANAGER) });
+    put(world, GUEST.kind, 'guest', { roleARN });
+    const there = { namespace: 'default', name: 'there', region: 'eu-west-1' };
+    createTenantCluster(world, there);
+    for (const name of [CLUSTER, 'there'])
+      world.patch('awsmanagedcontrolplanes', `${name}-control-plane`, { spec: { identityRef: GUEST } });
+    world.start();
+    world.apply('a');
+    world.applyWith('b', { clusterName: 'there' });
+    await world.ready('a', 'b');
+    expect(world.aws.admin.profiles().map(({ region }) => region)).to.have.members(['us-east-1', 'eu-west-1']);
+    expect(sessionsOf(world, roleARN).map(({ arn }) => arn)).to.deep.equal([
+      `arn:aws:sts::${ACCOUNT}:assumed-role/guest/capaf-guest`,
+    ]);
+    await world.deleteAndFinish('a', 'b');
+  });
+});
+
+describe('the manager', () => {
+  it('does not leak secrets into logs, events, objects or metrics', async () => {
+    const world = new SimulatedWorld();
+    const keys = world.aws.admin.registerKey({ account: OTHER, userName: 'secretive' });
+    putStaticIdentity(world, keys);
+    const trustPolicy = trustPolicyFor(userArn(OTHER, 'secretive'));
+    const { arn: roleARN } = world.aws.admin.putRole({ name: 'secretive', account: OTHER, trustPolicy });
+    const sourceIdentityRef = { kind: STATIC_IDENTITY, name: 'team-a' };
+    put(world, ROLE_IDENTITY_KIND, 'secretive', { roleARN, sourceIdentityRef });
+    const manager = world.start('--v', '10');
+    world.apply('own');
+    await world.ready('own');
+    world.delete('own');
+    await world.gone('own');
+    applyIn(world, OTHER, { kind: ROLE_IDENTITY_KIND, name: 'secretive' });
+    await world.ready('a');
+    const token = sessionsOf(world, roleARN)[0]?.session?.token ?? '';
+    expect(token).to.have.length.above(40);
+    // AWS refuses calls with a removed key or an expired session, and these messages must not have a secret either.
+    world.aws.admin.removeKey(keys);
+    world.aws.admin.expireSessions();
+    world.patch(PLURAL, 'a', { spec: { additionalTags: { look: 'again' } } });
+    await world.reason('a', 'CredentialsInvalid', 'CredentialsReady');
+    const output = [
+      ...manager.logger.lines.map(({ error, ...line }) => `${JSON.stringify(line)} ${errorStack(error)}`),
+      JSON.stringify([world.objects(PLURAL), world.objects('events')]),
+      await manager.metrics.metrics(),
+    ].join('\n');
+    expect(output).to.include('AssumeRole').and.include('secretive').and.include('aws_api_requests_total');
+    for (const secret of [MANAGER_SECRET, keys.secretAccessKey, token])
+      for (const form of [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret)])
+        expect(output.includes(form), `a secret of ${secret.length} characters`).to.equal(false);
+    putSecret(world, world.aws.admin.registerKey({ account: OTHER, userName: 'secretive' }));
+    await world.ready('a');
+    await world.deleteAndFinish('a');
+  });
+});

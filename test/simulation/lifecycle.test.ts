@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { fieldAt } from '../../api/record.ts';
 import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
+import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { measureEksBusyTime } from './eks-busy-time.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 
 const TEN = Array.from({ length: 10 }, (_, index) => `profile-${index}`);
 
@@ -32,6 +33,35 @@ describe('the manager in a simulation', () => {
     expect(world.mutations().map(({ operation }) => operation)).to.deep.equal(LIFE);
     await world.finish();
     expect(world.problems()).to.deep.equal([]);
+  });
+
+  it('uses the names and role settings of the spec', async () => {
+    const world = new SimulatedWorld();
+    const [rolePermissionsBoundary, custom] = ['boundary', 'custom'].map((name) => world.aws.admin.putPolicy({ name }));
+    const [subnet] = world.aws.admin.clusters().flatMap(({ subnets }) => subnets);
+    world.start();
+    world.applyWith('a', {
+      profileName: 'batch',
+      roleName: 'batch-pods',
+      rolePath: '/teams/batch/',
+      rolePermissionsBoundary,
+      roleAdditionalPolicies: [custom],
+      subnetIDs: [subnet?.id],
+      selectors: [{ namespace: 'batch-*', labels: { compute: 'fargate' } }],
+    });
+    await world.ready('a');
+    const podExecutionRoleArn = `arn:aws:iam::${ACCOUNT}:role/teams/batch/batch-pods`;
+    expect(world.eksProfile('a', 'batch')).to.deep.include({
+      podExecutionRoleArn,
+      subnets: [subnet?.id],
+      selectors: [{ namespace: 'batch-*', labels: { compute: 'fargate' } }],
+    });
+    expect(world.role('a', 'batch-pods')).to.deep.include({
+      arn: podExecutionRoleArn,
+      permissionsBoundary: rolePermissionsBoundary,
+      attachedPolicies: [EKS_POLICY, custom],
+    });
+    await world.deleteAndFinish('a');
   });
 
   it('handles ten profiles of a cluster in at most 1.1 times the time that EKS needs', async () => {

@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 import { FORBIDDEN, acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
+import { applyTo, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const ROLE = 'shared-pods';
@@ -175,5 +177,57 @@ describe('a manager with --namespace that may not list the objects of other name
     acceptRequests(world);
     await world.gone('web');
     await world.finish();
+  });
+});
+
+describe('the scope of a manager', () => {
+  const isUntouched = ({ metadata, status }: KubeObject): boolean =>
+    metadata.finalizers === undefined &&
+    metadata.ownerReferences === undefined &&
+    Object.keys(status ?? {}).join() === 'observedGeneration';
+
+  it('with --namespace is the objects of this namespace, and the control plane finalizers in it', async () => {
+    const world = new SimulatedWorld();
+    const teams = ['team-a', 'team-b'].map((namespace) => ({ namespace, name: 'prod', region: 'us-east-1' }));
+    const key = (namespace: string) => ({ namespace, name: CONTROL_PLANE_REF.name });
+    const kind = world.api.kind('awsmanagedcontrolplanes');
+    for (const team of teams) {
+      createTenantCluster(world, team);
+      applyTo(world, team, 'web');
+      world.api.storage.mergePatch(kind, key(team.namespace), { metadata: { finalizers: [CONTROL_PLANE_FINALIZER] } });
+    }
+    world.start('--namespace', 'team-a');
+    await world.until('team-a/web Ready', () => isTenantReady(world, 'team-a', 'web'));
+    expect(isUntouched(tenantProfile(world, 'team-b', 'web') ?? expect.fail('it is gone'))).to.equal(true);
+    expect(world.aws.admin.profiles().map(({ name }) => name)).to.deep.equal(['team-a_web']);
+    for (const { namespace } of teams) world.api.storage.delete(world.api.kind(PLURAL), { namespace, name: 'web' });
+    const finalizersIn = (namespace: string) => world.api.storage.get(kind, key(namespace))?.metadata.finalizers ?? [];
+    await world.until('the removal', () => finalizersIn('team-a').length === 0);
+    await world.clock.advance(30 * MINUTE);
+    expect(finalizersIn('team-b')).to.deep.equal([CONTROL_PLANE_FINALIZER]);
+    world.api.storage.mergePatch(kind, key('team-b'), { metadata: { finalizers: null } });
+    await world.finish();
+  });
+
+  it('with --watch-filter is the objects with this label, as long as they have it', async () => {
+    const world = new SimulatedWorld();
+    world.start('--watch-filter', 'blue');
+    create(world, 'green-web');
+    world.apply('plain');
+    create(world, 'blue-web');
+    await world.ready('blue-web');
+    for (const name of ['green-web', 'plain'])
+      expect(isUntouched(world.profile(name) ?? expect.fail('it is gone')), name).to.equal(true);
+    world.patch(PLURAL, 'blue-web', { metadata: { labels: { [FILTER]: 'green' } } });
+    world.delete('blue-web', 'green-web');
+    const { length } = world.aws.admin.calls();
+    await world.clock.advance(60 * MINUTE);
+    expect(world.profile('blue-web')?.metadata.finalizers).to.have.length(1);
+    expect(world.aws.admin.calls()).to.have.length(length);
+    world.patch(PLURAL, 'plain', { metadata: { labels: { [FILTER]: 'blue' } } });
+    await world.ready('plain');
+    world.patch(PLURAL, 'blue-web', { metadata: { labels: { [FILTER]: 'blue' } } });
+    await world.gone('blue-web');
+    await world.deleteAndFinish('plain');
   });
 });

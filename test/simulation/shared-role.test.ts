@@ -2,9 +2,15 @@ import { expect } from 'chai';
 import { PAUSED_ANNOTATION, PLURAL } from '../../api/v1beta2/index.ts';
 import { sleep } from '../../pkg/async/deadline.ts';
 import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
-import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
+import { STATIC_IDENTITY } from '../world/aws/identities.ts';
+import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { CLUSTER, EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { statusOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
+import { createTenantCluster } from './world/tenants.ts';
+
+const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
 
 describe('a role shared by two objects', () => {
   it('is deleted when both objects are deleted, even if the first finalizer removal takes long', async () => {
@@ -39,6 +45,126 @@ describe('a role shared by two objects', () => {
     expect(world.aws.admin.roles().some(({ name }) => name === 'shared-pods')).to.equal(false);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     await world.finish();
+  });
+
+  it('is created once with the tags of all objects, and deleted with the last one', async () => {
+    const names = ['a', 'b', 'c'];
+    const world = new SimulatedWorld();
+    world.start();
+    for (const name of names) world.applyWith(name, { roleName: 'shared-pods', additionalTags: { [name]: 'yes' } });
+    await world.ready(...names);
+    expect(world.role('', 'shared-pods')?.tags).to.include({ a: 'yes', b: 'yes', c: 'yes' });
+    world.delete('a', 'b');
+    await world.gone('a', 'b');
+    expect(world.role('', 'shared-pods')?.attachedPolicies).to.have.length(1);
+    await world.deleteAndFinish('c');
+    for (const operation of ['CreateRole', 'DeleteRole'])
+      expect(world.operations().filter((each) => each === operation)).to.have.length(1);
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  for (const operation of ['DeleteFargateProfile', 'ListAttachedRolePolicies', 'DetachRolePolicy', 'DeleteRole'])
+    it(`is complete for an object that is created during the ${operation} of the other one`, async () => {
+      const world = new SimulatedWorld();
+      world.start();
+      world.applyWith('a', { roleName: 'shared-pods' });
+      await world.ready('a');
+      const before = world.role('', 'shared-pods')?.id;
+      world.delete('a');
+      if (operation === 'ListAttachedRolePolicies')
+        await world.until('the end of the profile', () => world.eksProfile('a') === undefined);
+      const forget = world.aws.onCall((call, phase) => {
+        if (phase !== 'before' || call.operation !== operation) return;
+        forget();
+        world.applyWith('b', { roleName: 'shared-pods' });
+      });
+      await world.gone('a');
+      await world.ready('b');
+      const { id, attachedPolicies } = world.role('', 'shared-pods') ?? {};
+      expect(statusOf(world.profile('b')).role).to.deep.include({ name: 'shared-pods', id, managed: true });
+      expect(attachedPolicies).to.deep.equal([EKS_POLICY]);
+      if (operation === 'DeleteFargateProfile') expect(id, 'the role is kept').to.equal(before);
+      await world.deleteAndFinish('b');
+    });
+
+  it('is not kept for an object that waits for credentials of another account, which gets a role there', async () => {
+    const account = '210987654321';
+    const world = new SimulatedWorld();
+    const elsewhere = { namespace: 'default', name: 'abroad', region: 'us-east-1' };
+    createTenantCluster(world, elsewhere);
+    world.aws.admin.createCluster({ name: 'default_abroad', account });
+    world.patch('awsmanagedcontrolplanes', 'abroad-control-plane', {
+      spec: { identityRef: { kind: STATIC_IDENTITY, name: 'team-a' } },
+    });
+    world.start();
+    world.applyWith('ours', { roleName: 'everywhere' });
+    world.applyWith('theirs', { clusterName: 'abroad', roleName: 'everywhere' });
+    await world.ready('ours');
+    await world.reason('theirs', 'IdentityNotFound');
+    world.delete('ours');
+    await world.gone('ours');
+    expect(world.role('', 'everywhere')).to.equal(undefined);
+    putStaticIdentity(world, goodKeys(world, account));
+    const subnetIDs = world.aws.admin.clusters().find((each) => each.account === account)?.subnets ?? [];
+    world.patch(PLURAL, 'theirs', {
+      spec: { subnetIDs: subnetIDs.filter(({ isPublic }) => !isPublic).map(({ id }) => id) },
+    });
+    await world.ready('theirs');
+    expect(world.role('', 'everywhere')?.account).to.equal(account);
+    await world.deleteAndFinish('theirs');
+  });
+
+  it('has the settings of the older object, until both agree', async () => {
+    const world = new SimulatedWorld();
+    const [mine, theirs] = ['mine', 'theirs'].map((name) => world.aws.admin.putPolicy({ name }));
+    world.start();
+    world.applyWith('older', {
+      roleName: 'shared-pods',
+      rolePermissionsBoundary: mine,
+      additionalTags: { owner: 'a' },
+    });
+    await world.ready('older');
+    const before = world.role('', 'shared-pods');
+    const { length } = world.mutations();
+    world.applyWith('younger', {
+      roleName: 'shared-pods',
+      rolePath: '/teams/',
+      rolePermissionsBoundary: theirs,
+      roleAdditionalPolicies: [READ_POLICY],
+      additionalTags: { owner: 'b', own: 'fine' },
+    });
+    expect(await world.reason('younger', 'RoleSettingsConflict')).to.equal(
+      'IAM role "shared-pods" is also used by AWSFargateProfile default/older, and this object has other values in ' +
+        'spec.rolePath, spec.rolePermissionsBoundary, spec.roleAdditionalPolicies, spec.additionalTags["owner"]. Set ' +
+        'the same values in both objects, or give this object another role with spec.roleName. Until then the ' +
+        'controller changes nothing in AWS for this object.',
+    );
+    expect(world.operations(length)).to.deep.equal([]);
+    expect(world.role('', 'shared-pods')).to.deep.equal(before);
+    world.patch(PLURAL, 'younger', {
+      spec: { rolePath: null, rolePermissionsBoundary: mine, additionalTags: { owner: 'a' } },
+    });
+    world.patch(PLURAL, 'older', { spec: { roleAdditionalPolicies: [READ_POLICY] } });
+    await world.ready('younger', 'older');
+    expect(world.role('', 'shared-pods')).to.deep.include({ id: before?.id, permissionsBoundary: mine });
+    expect(world.role('', 'shared-pods')?.attachedPolicies).to.have.members([EKS_POLICY, READ_POLICY]);
+    expect(world.role('', 'shared-pods')?.tags).to.include({ owner: 'a', own: 'fine' });
+    await world.deleteAndFinish('younger', 'older');
+  });
+
+  it('is applied with the settings of the younger object as soon as the older one is deleted', async () => {
+    const world = new SimulatedWorld();
+    const boundary = world.aws.admin.putPolicy({ name: 'boundary' });
+    world.start();
+    world.applyWith('older', { roleName: 'shared-pods' });
+    await world.ready('older');
+    world.applyWith('younger', { roleName: 'shared-pods', rolePermissionsBoundary: boundary });
+    await world.reason('younger', 'RoleSettingsConflict');
+    world.delete('older');
+    await world.gone('older');
+    await world.ready('younger');
+    expect(world.role('', 'shared-pods')?.permissionsBoundary).to.equal(boundary);
+    await world.deleteAndFinish('younger');
   });
 
   it('is kept for an object that names it while the watch of the manager is silent', async () => {

@@ -1,7 +1,8 @@
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
+import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
-import { serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
+import { serveCrd, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
 import type { Phase } from './phase.ts';
 import {
   AT_ONCE,
@@ -219,6 +220,21 @@ export const DELETION: readonly Phase[] = [
     },
     until: ['Deleting', 'True', 'ForeignSchema'],
     remedy: serveOurSchema,
+  },
+  {
+    name: 'crd-unreadable',
+    title: 'a deletion by a manager that may not read the CRD',
+    arrange: (world) => {
+      serveCrd(world);
+      const message = 'customresourcedefinitions.apiextensions.k8s.io is forbidden: User "capaf" cannot get resource';
+      world.api.intercept = ({ method, path }) =>
+        method === 'GET' && path.includes('/customresourcedefinitions/')
+          ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message })
+          : undefined;
+      return readyAndDeleted(world);
+    },
+    until: ['Deleting', 'True', 'WaitingForAPI'],
+    remedy: acceptRequests,
   },
   {
     name: 'torn-down',

@@ -16,13 +16,15 @@ const CRD_NAME = `${PLURAL}.infrastructure.cluster.x-k8s.io`;
  * Provider AWS lacks these fields too.
  */
 export function serveForeignSchema(world: SimulatedWorld): void {
-  world.api.serve(CRD_KIND);
   const [version] = crd.spec.versions;
   const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { properties: { clusterName: {} } } } } };
-  world.create(CRD_KIND.plural, {
-    metadata: { name: CRD_NAME, labels: { 'cluster.x-k8s.io/provider': 'infrastructure-aws' } },
-    spec: { versions: [{ ...version, schema }] },
-  });
+  serveCrd(world, { 'cluster.x-k8s.io/provider': 'infrastructure-aws' }, [{ ...version, schema }]);
+}
+
+/** Installs a CRD of AWSFargateProfile; default: the CRD of this project. */
+export function serveCrd(world: SimulatedWorld, labels: object = {}, versions: unknown = crd.spec.versions): void {
+  world.api.serve(CRD_KIND);
+  world.create(CRD_KIND.plural, { metadata: { name: CRD_NAME, labels }, spec: { versions } });
 }
 
 export const serveOurSchema = (world: SimulatedWorld): void =>

@@ -8,12 +8,14 @@ import { LIMITS } from './limits.ts';
 import type { Phase } from './phase.ts';
 import { PROFILES } from './profile.ts';
 import { ROLES } from './role.ts';
+import { USUAL } from './usual.ts';
 
 /**
  * The situations of an AWSFargateProfile whose `kubectl describe` output the tests compare with golden files, by the
  * title of their group.
  */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
+  'the usual life': USUAL,
   'before the first AWS call': BEFORE_AWS,
   'without usable credentials': CREDENTIALS,
   'after an AWS error': AWS,

@@ -3,12 +3,15 @@ import { isRight } from 'fp-ts/lib/Either.js';
 import type { Env } from '../../../cmd/manager/env.ts';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { runManager } from '../../../cmd/manager/run.ts';
-import type { Endpoints, AwsTransport } from '../../../pkg/cloud/index.ts';
+import type { AwsCredentialSource, AwsTransport, Endpoints } from '../../../pkg/cloud/index.ts';
 import type { Clock, Ms, Timer } from '../../../pkg/env/clock.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
 import { Connection } from './connection.ts';
+
+/** The secret access key of each simulated manager. */
+export const MANAGER_SECRET = 'own-secret-access-key-of-the-manager';
 
 /** The servers, clock, AWS access key and flags that the simulation gives to one simulated manager process. */
 export interface SimulatedManagerOptions {
@@ -21,6 +24,8 @@ export interface SimulatedManagerOptions {
   readonly endpoints: Endpoints;
   readonly flags: readonly string[];
   readonly awsRegion: string | undefined;
+  /** Default: the access key `accessKeyId`. */
+  readonly credentials?: AwsCredentialSource;
   /** How far the manager's wall clock is ahead of the virtual clock; a negative time means behind. */
   readonly skew: Ms;
 }
@@ -33,6 +38,7 @@ export class SimulatedManager {
   readonly name: string;
   readonly accessKeyId: string;
   readonly logger = new MemoryLogger();
+  readonly metrics = new Registry();
   readonly kubeConnection = new Connection();
   readonly awsConnection = new Connection();
   /**
@@ -44,7 +50,7 @@ export class SimulatedManager {
   private readonly stopping = new AbortController();
 
   constructor(options: SimulatedManagerOptions) {
-    const { name, seed, clock, kube, aws, endpoints, accessKeyId, flags, awsRegion, skew } = options;
+    const { name, seed, clock, kube, aws, endpoints, accessKeyId, flags, awsRegion, credentials, skew } = options;
     this.name = name;
     this.accessKeyId = accessKeyId;
     this.clock = new ProcessClock(clock, skew);
@@ -60,12 +66,15 @@ export class SimulatedManager {
       kubeForLease: kubeThrough(kube, this.kubeConnection),
       aws: awsThrough(aws, this.awsConnection),
       endpoints,
-      credentials: { key: 'manager', fetch: async () => ({ accessKeyId, secretAccessKey: 'secret' }) },
+      credentials: credentials ?? {
+        key: 'manager',
+        fetch: async () => ({ accessKeyId, secretAccessKey: MANAGER_SECRET }),
+      },
       awsRegion,
       hostname: name,
       namespaces: { lease: 'capaf-system', secrets: 'capaf-system' },
     };
-    runManager(env, command.right.flags, new Registry(), this.stopping.signal).then(
+    runManager(env, command.right.flags, this.metrics, this.stopping.signal).then(
       () => (this.ended ??= { at: clock.now() }),
       (error: unknown) => this.exit(error, clock.now()),
     );

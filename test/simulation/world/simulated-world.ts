@@ -3,7 +3,7 @@ import type { Condition } from '../../../api/v1beta2/index.ts';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { sleep } from '../../../pkg/async/deadline.ts';
-import type { Endpoints } from '../../../pkg/cloud/index.ts';
+import type { AwsCredentialSource, Endpoints } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
@@ -11,6 +11,7 @@ import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import { Emulator } from '../../aws/emulator.ts';
 import { expectNothingLeft } from '../../aws/admin/expect-nothing-left.ts';
+import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { ConfigPatch } from '../../aws/model/config.ts';
 import { seededEnv } from '../../aws/model/env.ts';
@@ -78,6 +79,11 @@ export class SimulatedWorld {
   endpoints: Endpoints = AWS_ENDPOINTS;
   /** The AWS region of the managers that the test starts from now on; undefined: they do not know their region. */
   awsRegion: string | undefined;
+  /**
+   * The source of the AWS credentials of the managers that the test starts from now on; undefined: each manager has an
+   * access key.
+   */
+  credentials: AwsCredentialSource | undefined;
   /** The random numbers of the test. They do not depend on the managers, which have generators of their own. */
   readonly random: SeededRandom;
   /**
@@ -163,6 +169,7 @@ export class SimulatedWorld {
       accessKeyId,
       flags,
       awsRegion: this.awsRegion,
+      ...(this.credentials !== undefined && { credentials: this.credentials }),
       skew,
     });
     this.managers.push(manager);
@@ -259,6 +266,29 @@ export class SimulatedWorld {
   gone(...names: readonly string[]): Promise<void> {
     const isGone = (name: string): boolean => this.profile(name) === undefined;
     return this.until(`${names.join(', ')} gone`, () => names.every(isGone), 60 * MINUTE);
+  }
+
+  /** Waits until a condition of an AWSFargateProfile has the given reason, and returns the message of the condition. */
+  async reason(name: string, reason: string, type = 'Ready'): Promise<string> {
+    await this.until(`${name} ${type} ${reason}`, () => this.condition(name, type)?.reason === reason, 60 * MINUTE);
+    return this.condition(name, type)?.message ?? '';
+  }
+
+  /** The Fargate profile of an AWSFargateProfile, or the one with the given name in EKS. */
+  eksProfile(object: string, name = `${NAMESPACE}_${object}`): ProfileView | undefined {
+    return this.aws.admin.profiles().find((profile) => profile.name === name);
+  }
+
+  /** The pod execution role of an AWSFargateProfile, or the one with the given name in IAM. */
+  role(object: string, name = `${CLUSTER}-${NAMESPACE}_${object}_fargate`): RoleView | undefined {
+    return this.aws.admin.roles().find((role) => role.name === name);
+  }
+
+  /** The names of the operations of {@link mutations}, without the first `from` ones. */
+  operations(from = 0): readonly string[] {
+    return this.mutations()
+      .slice(from)
+      .map(({ operation }) => operation);
   }
 
   /** The AWS calls of operations that change AWS, including calls that AWS refused. */

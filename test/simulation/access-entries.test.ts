@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
+import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const canPodsJoin = (world: SimulatedWorld): boolean =>
+  world.aws.admin.canPodsJoin({ cluster: EKS_CLUSTER, name: PROFILE });
+const entries = (world: SimulatedWorld) =>
+  world.aws.admin.accessEntries().filter(({ principalArn }) => principalArn === ROLE_ARN);
+const eventReasons = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map(({ reason }) => reason);
+
+async function applyAgain(world: SimulatedWorld): Promise<void> {
+  world.apply(WEB);
+  await world.ready(WEB);
+}
+
+async function remove(world: SimulatedWorld): Promise<void> {
+  world.delete(WEB);
+  await world.gone(WEB);
+  // IAM gives the creation time of a role in whole seconds. The next role gets a later one than the access entry.
+  await world.clock.advance(2 * SECOND);
+}
+
+function worldIn(authenticationMode: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP'): SimulatedWorld {
+  const world = new SimulatedWorld();
+  world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode });
+  return world;
+}
+
+describe('the EKS access entry of a role', () => {
+  for (const mode of ['API', 'API_AND_CONFIG_MAP'] as const) {
+    it(`goes with the role, and lets the pods of an object that is applied again join, in mode ${mode}`, async () => {
+      const world = worldIn(mode);
+      await startUntilReady(world);
+      expect(canPodsJoin(world)).to.equal(true);
+      await remove(world);
+      expect(entries(world)).to.deep.equal([]);
+      await applyAgain(world);
+      expect(canPodsJoin(world)).to.equal(true);
+      await world.deleteAndFinish(WEB);
+    });
+
+    it(`is made anew if it is left of a deleted role, in mode ${mode}`, async () => {
+      const world = worldIn(mode);
+      await startUntilReady(world);
+      denyAction(world, 'eks:DeleteAccessEntry');
+      await remove(world);
+      expect(entries(world)).to.have.length(1);
+      expect(eventReasons(world)).to.include('FailedDeleteAccessEntry');
+      world.aws.admin.allow();
+      await applyAgain(world);
+      expect(canPodsJoin(world)).to.equal(true);
+      await world.clock.advance(AT_ONCE);
+      expect(eventReasons(world)).to.include('DeletedAccessEntry');
+      await world.deleteAndFinish(WEB);
+    });
+
+    it(`is created if EKS does not make it anew, in mode ${mode}`, async () => {
+      const world = worldIn(mode);
+      world.aws.admin.setConfig({ eks: { accessEntryMadeAnew: false } });
+      await startUntilReady(world);
+      denyAction(world, 'eks:DescribeAccessEntry');
+      await remove(world);
+      world.aws.admin.allow();
+      await applyAgain(world);
+      expect(canPodsJoin(world)).to.equal(true);
+      await world.clock.advance(AT_ONCE);
+      expect(eventReasons(world)).to.include('CreatedAccessEntry');
+      await world.deleteAndFinish(WEB);
+    });
+  }
+
+  for (const [mode, reads] of [
+    ['API', 2],
+    ['API_AND_CONFIG_MAP', 2],
+    ['CONFIG_MAP', 0],
+  ] as const)
+    it(`takes ${reads} AWS calls of a creation in mode ${mode}`, async () => {
+      const world = worldIn(mode);
+      await startUntilReady(world);
+      const operations = world.aws.admin.calls().map(({ operation }) => operation);
+      expect(operations.filter((operation) => operation === 'DescribeAccessEntry')).to.have.length(reads);
+      expect(operations.filter((operation) => operation === 'DescribeCluster')).to.have.length(1);
+      await world.deleteAndFinish(WEB);
+    });
+
+  it('stays Stalled while AWS denies the change of an outdated one, and is changed when it is allowed', async () => {
+    const world = worldIn('API');
+    await startUntilReady(world);
+    denyAction(world, 'eks:DeleteAccessEntry');
+    denyAction(world, 'eks:DescribeAccessEntry');
+    await remove(world);
+    world.aws.admin.allow();
+    denyAction(world, 'eks:DeleteAccessEntry');
+    world.apply(WEB);
+    expect(await world.reason(WEB, 'RoleRecreated')).to.include('DeleteAccessEntry');
+    world.aws.admin.allow();
+    world.triggerReconcile(WEB);
+    await world.ready(WEB);
+    expect(canPodsJoin(world)).to.equal(true);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('does not matter to a manager without any permission for access entries, which tells', async () => {
+    const world = worldIn('API');
+    for (const verb of ['Describe', 'Create', 'Delete']) denyAction(world, `eks:${verb}AccessEntry`);
+    await startUntilReady(world);
+    expect(eventReasons(world)).to.include('FailedDescribeAccessEntry');
+    await remove(world);
+    const [left] = entries(world);
+    world.aws.admin.removeAccessEntry(left ?? expect.fail('the access entry that the manager may not delete is gone'));
+    await world.finish();
+  });
+
+  it('is created by the next manager if the manager crashes after it has deleted the outdated one', async () => {
+    const world = worldIn('API_AND_CONFIG_MAP');
+    await startUntilReady(world);
+    const forget = world.aws.onCall(({ operation }, phase) => {
+      if (operation !== 'DeleteAccessEntry' || phase !== 'after') return;
+      forget();
+      world.managers.at(-1)?.kill();
+      world.start();
+    });
+    world.aws.admin.removeRole({ name: ROLE });
+    world.triggerReconcile(WEB);
+    await world.until('the crash', () => world.managers.length === 2);
+    expect(entries(world)).to.deep.equal([]);
+    await world.until('that pods can join', () => canPodsJoin(world));
+    await world.ready(WEB);
+    await world.deleteAndFinish(WEB);
+  });
+});

@@ -1,0 +1,216 @@
+import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
+import {
+  AT_ONCE,
+  PROFILE,
+  ROLE,
+  WEB,
+  changeRoleByHand,
+  patchControlPlane,
+  patchWeb,
+  startUntilReady,
+} from './phases/phase.ts';
+import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
+const TAGS = { team: 'shop', stage: 'test' };
+
+const profileIn = (world: SimulatedWorld) => world.eksProfile(WEB) ?? expect.fail('there is no Fargate profile');
+const roleIn = (world: SimulatedWorld) => world.role(WEB) ?? expect.fail('there is no role');
+const setProfileTags = (world: SimulatedWorld, tags: Readonly<Record<string, string>>): void =>
+  world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags });
+const canPodsJoin = (world: SimulatedWorld): boolean =>
+  world.aws.admin.canPodsJoin({ cluster: EKS_CLUSTER, name: PROFILE });
+
+/** Creates an AWSFargateProfile that has been Ready for a while. */
+async function settled(spec: object = {}): Promise<SimulatedWorld> {
+  const world = new SimulatedWorld();
+  world.aws.admin.putPolicy({ name: 'own' });
+  world.aws.admin.putPolicy({ name: 'limits' });
+  await startUntilReady(world, spec);
+  return world;
+}
+
+describe('a change in AWS by another client', () => {
+  const OWN = 'arn:aws:iam::123456789012:policy/own';
+  const LIMITS = 'arn:aws:iam::123456789012:policy/limits';
+  const cases: readonly (readonly [
+    what: string,
+    change: (world: SimulatedWorld) => void,
+    corrections: readonly string[],
+  ])[] = [
+    [
+      'of the tags of the profile is undone, and the tags of other owners stay',
+      (world) => {
+        const { stage: _removed, ...tags } = profileIn(world).tags;
+        setProfileTags(world, { ...tags, team: 'thieves', extra: 'kept' });
+      },
+      ['TagResource'],
+    ],
+    [
+      'of the tags of the role is undone, and the tags of other owners stay',
+      (world) => {
+        const { stage: _removed, ...tags } = roleIn(world).tags;
+        changeRoleByHand(world, ROLE, { tags: { ...tags, team: 'thieves', extra: 'kept' } });
+      },
+      ['TagRole'],
+    ],
+    [
+      'of the trust policy is undone',
+      (world) => changeRoleByHand(world, ROLE, { trustPolicy: CAPA_TRUST }),
+      ['UpdateAssumeRolePolicy'],
+    ],
+    [
+      'of the attached policies is undone, and policies of other owners stay',
+      (world) => changeRoleByHand(world, ROLE, { attachedPolicies: [READ_POLICY] }),
+      ['AttachRolePolicy', 'AttachRolePolicy'],
+    ],
+    [
+      'of the permissions boundary is undone',
+      (world) => changeRoleByHand(world, ROLE, { permissionsBoundary: READ_POLICY }),
+      ['PutRolePermissionsBoundary'],
+    ],
+  ];
+  for (const [what, change, corrections] of cases)
+    it(what, async () => {
+      const spec = { additionalTags: TAGS, roleAdditionalPolicies: [OWN], rolePermissionsBoundary: LIMITS };
+      const world = await settled(spec);
+      const [profile, role, { length }] = [profileIn(world), roleIn(world), world.mutations()];
+      change(world);
+      world.triggerReconcile(WEB);
+      await world.clock.advance(MINUTE);
+      expect(world.operations(length)).to.deep.equal(corrections);
+      const { extra: _ofProfile, ...profileTags } = profileIn(world).tags;
+      const { extra: _ofRole, ...roleTags } = roleIn(world).tags;
+      expect(profileTags).to.deep.equal(profile.tags);
+      expect({
+        ...roleIn(world),
+        tags: roleTags,
+        trustPolicy: JSON.parse(roleIn(world).trustPolicy) as unknown,
+      }).to.deep.equal({
+        ...role,
+        trustPolicy: JSON.parse(role.trustPolicy) as unknown,
+        attachedPolicies: roleIn(world).attachedPolicies,
+      });
+      expect(roleIn(world).attachedPolicies).to.include.members([EKS_POLICY, OWN]);
+      expect(world.isReady(WEB)).to.equal(true);
+      await world.deleteAndFinish(WEB);
+    });
+
+  it('that deletes the profile makes a new one, also while EKS still deletes the old one', async () => {
+    const world = await settled();
+    const { arn } = profileIn(world);
+    world.aws.admin.setProfile({
+      cluster: EKS_CLUSTER,
+      name: PROFILE,
+      status: 'DELETING',
+      next: { afterMs: MINUTE, to: 'gone' },
+    });
+    world.triggerReconcile(WEB);
+    await world.reason(WEB, 'Creating');
+    await world.ready(WEB);
+    expect(profileIn(world).arn).not.to.equal(arn);
+    expect(fieldAt(world.profile(WEB)?.status, 'profileARN')).to.equal(profileIn(world).arn);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('that puts a profile of its own in the place of ours stops the object, also when the object is deleted', async () => {
+    const world = await settled();
+    world.aws.admin.putRole({ name: 'usurper', trustPolicy: CAPA_TRUST });
+    const usurper = world.aws.admin.putProfile({
+      cluster: EKS_CLUSTER,
+      name: PROFILE,
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/usurper',
+      tags: { 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner': 'elsewhere/web' },
+    });
+    world.triggerReconcile(WEB);
+    expect(await world.reason(WEB, 'ProfileNotOwned'))
+      .to.contain(`"${PROFILE}"`)
+      .and.to.contain('elsewhere/web');
+    await world.deleteAndFinish(WEB);
+    expect(profileIn(world)).to.deep.equal(usurper);
+  });
+
+  it('that deletes the role makes a new one where the EKS cluster uses the ConfigMap aws-auth alone', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
+    await startUntilReady(world);
+    world.aws.admin.removeRole({ name: ROLE });
+    world.triggerReconcile(WEB);
+    await world.until('the new role', () => world.role(WEB)?.attachedPolicies.includes(EKS_POLICY) === true);
+    await world.ready(WEB);
+    const recorded = (): unknown => ['status', 'role', 'id'].reduce<unknown>(fieldAt, world.profile(WEB));
+    await world.until('its id in status', () => recorded() === roleIn(world).id);
+    expect(canPodsJoin(world)).to.equal(true);
+    await world.deleteAndFinish(WEB);
+  });
+});
+
+describe('the tags of an object', () => {
+  it('follow its spec and its control plane, and the tags of other owners stay', async () => {
+    const world = await settled({ additionalTags: { old: '1', changed: '1' } });
+    setProfileTags(world, { ...profileIn(world).tags, theirs: 'x', Changed: 'theirs' });
+    changeRoleByHand(world, ROLE, { tags: { ...roleIn(world).tags, theirs: 'x' } });
+    patchControlPlane(world, { spec: { additionalTags: { bill: 'to us', changed: 'overruled' } } });
+    patchWeb(world, { spec: { additionalTags: { old: null, changed: '2', new: '1' } } });
+    await world.clock.advance(MINUTE);
+    for (const { tags } of [profileIn(world), roleIn(world)]) {
+      expect(tags).to.include({ changed: '2', new: '1', theirs: 'x', bill: 'to us' });
+      expect(tags).not.to.have.property('old');
+    }
+    expect(profileIn(world).tags).to.include({ Changed: 'theirs', 'kubernetes.io/cluster/prod': 'owned' });
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('can be set by other clients once the spec does not name them any more', async () => {
+    const world = await settled({ additionalTags: { old: 'ours' } });
+    patchWeb(world, { spec: { additionalTags: null } });
+    await world.until('its removal', () => profileIn(world).tags['old'] === undefined);
+    setProfileTags(world, { ...profileIn(world).tags, old: 'theirs' });
+    await world.clock.advance(60 * MINUTE);
+    expect(profileIn(world).tags).to.include({ old: 'theirs' });
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('cause no write for keys that differ in case only, which are one tag in IAM and two in EKS', async () => {
+    const world = new SimulatedWorld();
+    patchControlPlane(world, { spec: { additionalTags: { team: 'control plane', Only: 'control plane' } } });
+    await startUntilReady(world, { additionalTags: { Team: 'object', only: 'object' } });
+    expect(profileIn(world).tags).to.include({ Team: 'object', team: 'control plane', only: 'object' });
+    expect(roleIn(world).tags).to.include({ Team: 'object', only: 'object' }).and.not.have.any.keys('team', 'Only');
+    const { length } = world.mutations();
+    await world.clock.advance(60 * MINUTE);
+    expect(world.operations(length)).to.deep.equal([]);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('change nothing in AWS and do not block the deletion when the control plane makes them invalid', async () => {
+    const world = await settled({ additionalTags: TAGS });
+    const [before, { length }] = [[profileIn(world), roleIn(world)], world.mutations()];
+    patchControlPlane(world, { spec: { additionalTags: { 'aws:x': 'y' } } });
+    await world.reason(WEB, 'TagsInvalid', 'Stalled');
+    await world.clock.advance(AT_ONCE);
+    expect(world.operations(length)).to.deep.equal([]);
+    expect([profileIn(world), roleIn(world)]).to.deep.equal(before);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('are those of the last spec after a burst of changes during the creation, which creates one role and one profile', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    world.applyWith(WEB, { additionalTags: { round: '0' } });
+    for (let round = 1; round <= 20; round++) {
+      await world.clock.advance(MINUTE / 10);
+      patchWeb(world, { spec: { additionalTags: { round: String(round) } } });
+    }
+    await world.ready(WEB);
+    await world.clock.advance(MINUTE);
+    for (const { tags } of [profileIn(world), roleIn(world)]) expect(tags).to.include({ round: '20' });
+    const created = world.operations().filter((operation) => operation.startsWith('Create'));
+    expect(created).to.deep.equal(['CreateRole', 'CreateFargateProfile']);
+    await world.deleteAndFinish(WEB);
+    expect(world.problems()).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUntilReady } from './phases/phase.ts';
+import { CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const LABEL = 'cluster.x-k8s.io/cluster-name';
+const TRACKING = 'argocd.argoproj.io/tracking-id';
+
+const ownerOf = (world: SimulatedWorld): object => ({
+  apiVersion: 'cluster.x-k8s.io/v1beta2',
+  kind: 'Cluster',
+  name: CLUSTER,
+  uid: world.object('clusters', CLUSTER)?.metadata.uid,
+});
+
+const metadataOf = (world: SimulatedWorld) => {
+  const { ownerReferences = [], finalizers = [], labels = {} } = world.profile(WEB)?.metadata ?? {};
+  return { ownerReferences, finalizers, label: labels[LABEL] };
+};
+
+describe('owner reference, finalizer and label of an object', () => {
+  const changes: readonly (readonly [string, (owner: object) => object])[] = [
+    ['without owner reference', () => ({ ownerReferences: null })],
+    ['without finalizer', () => ({ finalizers: null })],
+    ['with another label', () => ({ labels: { [LABEL]: 'other' } })],
+    [
+      'without any of them, as after kubectl replace',
+      () => ({ ownerReferences: null, finalizers: null, labels: null }),
+    ],
+    [
+      'with an owner reference of an older Cluster API',
+      (owner) => ({ ownerReferences: [{ ...owner, apiVersion: 'cluster.x-k8s.io/v1alpha4' }] }),
+    ],
+    [
+      'with the uid of a Cluster that was created again since',
+      (owner) => ({ ownerReferences: [{ ...owner, uid: '00000000-0000-4000-8000-000000000000' }] }),
+    ],
+  ];
+  for (const [what, change] of changes)
+    it(`are restored at once, without a change in AWS: ${what}`, async () => {
+      const world = new SimulatedWorld();
+      await startUntilReady(world);
+      const { length } = world.mutations();
+      patchWeb(world, { metadata: change(ownerOf(world)) });
+      await world.clock.advance(SECOND);
+      expect(metadataOf(world)).to.deep.equal({
+        ownerReferences: [ownerOf(world)],
+        finalizers: [FINALIZER],
+        label: CLUSTER,
+      });
+      expect(world.operations(length)).to.deep.equal([]);
+      await world.deleteAndFinish(WEB);
+    });
+
+  it('are restored after a pause, not during it', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    patchCluster(world, { spec: { paused: true } });
+    await world.clock.advance(SECOND);
+    patchWeb(world, { metadata: { ownerReferences: null, finalizers: null, labels: null } });
+    await world.clock.advance(30 * MINUTE);
+    expect(metadataOf(world)).to.deep.equal({ ownerReferences: [], finalizers: [], label: undefined });
+    patchCluster(world, { spec: { paused: false } });
+    await world.clock.advance(SECOND);
+    expect(metadataOf(world).finalizers).to.deep.equal([FINALIZER]);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('are without the owner reference while Argo CD tracks the object', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    for (const [value, owners] of [
+      ['x', 0],
+      [null, 1],
+    ] as const) {
+      patchWeb(world, { metadata: { annotations: { [TRACKING]: value } } });
+      await world.clock.advance(SECOND);
+      expect(metadataOf(world)).to.deep.include({ finalizers: [FINALIZER], label: CLUSTER });
+      expect(metadataOf(world).ownerReferences).to.have.length(owners);
+    }
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('are restored without the owner reference while the Cluster is being deleted', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    deleteHeld(world, 'clusters', CLUSTER);
+    await world.clock.advance(SECOND);
+    world.patch(PLURAL, WEB, { metadata: { ownerReferences: null, labels: { [LABEL]: null } } });
+    await world.clock.advance(SECOND);
+    expect(metadataOf(world)).to.deep.equal({ ownerReferences: [], finalizers: [FINALIZER], label: CLUSTER });
+    world.delete(WEB);
+    await world.gone(WEB);
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+});

@@ -1,0 +1,213 @@
+import { expect } from 'chai';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
+import { CAPA_SHARED_ROLE, CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
+import { PROFILE, ROLE, WEB, patchWeb, startAndApply } from './phases/phase.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { statusOf } from './world/problems.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const CLUSTER_ARN = `arn:aws:eks:us-east-1:${ACCOUNT}:cluster/${EKS_CLUSTER}`;
+
+/** Puts the role `everybodys` into IAM, and a Fargate profile with this role into EKS. Both belong to nobody. */
+function putProfile(world: SimulatedWorld, name: string, over: object = {}) {
+  const { arn } = world.aws.admin.putRole({ name: 'everybodys', trustPolicy: CAPA_TRUST });
+  const selectors = [{ namespace: WEB, labels: {} }];
+  return world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name, podExecutionRoleArn: arn, selectors, ...over });
+}
+
+describe('a resource of another owner', () => {
+  const elsewhere = `arn:aws:eks:eu-west-1:${ACCOUNT}:cluster/${EKS_CLUSTER}`;
+  const profiles: readonly (readonly [
+    owner: string,
+    tags: Readonly<Record<string, string>>,
+    spec: object,
+    words: string,
+  ])[] = [
+    [
+      'of another AWSFargateProfile',
+      { [OWNER_TAG]: 'shop/web', ...capaTags(CLUSTER) },
+      {},
+      'AWSFargateProfile shop/web',
+    ],
+    [
+      'of another AWSFargateProfile, with adoptionPolicy Always',
+      { [OWNER_TAG]: 'shop/web' },
+      { adoptionPolicy: 'Always' },
+      'AWSFargateProfile shop/web',
+    ],
+    [
+      'of another Cluster',
+      capaTags('staging'),
+      {},
+      'cluster staging (tag kubernetes.io/cluster/staging=owned), but not to',
+    ],
+    ['that shares it with the Cluster', { [`kubernetes.io/cluster/${CLUSTER}`]: 'shared' }, {}, 'an unknown owner'],
+    [
+      'of Cluster API Provider AWS, with adoptionPolicy Never',
+      capaTags(CLUSTER),
+      { adoptionPolicy: 'Never' },
+      'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
+    ],
+  ];
+  for (const [owner, tags, spec, words] of profiles)
+    it(`stays as it is: a profile ${owner}`, async () => {
+      const world = new SimulatedWorld();
+      const before = putProfile(world, PROFILE, { tags });
+      startAndApply(world, spec);
+      expect(await world.reason(WEB, 'ProfileNotOwned')).to.contain(`"${PROFILE}" belongs to ${words}`);
+      await world.deleteAndFinish(WEB);
+      expect(world.operations()).to.deep.equal([]);
+      expect(world.eksProfile(WEB)).to.deep.equal(before);
+    });
+
+  const roles: readonly (readonly [owner: string, tags: Readonly<Record<string, string>>, words: string])[] = [
+    [
+      'of a cluster of the same name in another region',
+      { [EKS_CLUSTER_TAG]: elsewhere, ...capaTags(CLUSTER) },
+      `the profiles of EKS cluster ${elsewhere}`,
+    ],
+    [
+      'of another namespace with the same EKS cluster',
+      { [EKS_CLUSTER_TAG]: CLUSTER_ARN, [NAMESPACE_TAG]: 'team-b', ...capaTags(CLUSTER) },
+      'the AWSFargateProfiles of namespace team-b',
+    ],
+    [
+      'of another Cluster, with the tag in another case',
+      { 'Kubernetes.io/Cluster/staging': 'owned' },
+      'cluster staging',
+    ],
+  ];
+  for (const [owner, tags, words] of roles)
+    it(`stays as it is, and no profile is created: a role ${owner}`, async () => {
+      const world = new SimulatedWorld();
+      const before = world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST, tags });
+      startAndApply(world);
+      expect(await world.reason(WEB, 'RoleNotOwned')).to.contain(`"${ROLE}" belongs to ${words}`);
+      expect(world.condition(WEB, 'IAMFargateRolesReady')?.reason).to.equal('RoleNotOwned');
+      await world.deleteAndFinish(WEB);
+      expect(world.operations()).to.deep.equal([]);
+      expect(world.role(WEB)).to.deep.equal(before);
+    });
+
+  for (const [how, spec] of [
+    ['ARN', { roleARN: `arn:aws:iam::${ACCOUNT}:role/shared/everybodys` }],
+    ['name', { roleName: 'everybodys' }],
+  ] as const)
+    it(`is used and never changed: a role that the spec names by its ${how}`, async () => {
+      const world = new SimulatedWorld();
+      const tags = { owner: 'platform' };
+      const before = world.aws.admin.putRole({ name: 'everybodys', path: '/shared/', trustPolicy: CAPA_TRUST, tags });
+      startAndApply(world, spec);
+      await world.ready(WEB);
+      expect(statusOf(world.profile(WEB)).role).to.deep.include({ name: 'everybodys', managed: false });
+      await world.deleteAndFinish(WEB);
+      expect(world.role(WEB, 'everybodys')).to.deep.equal(before);
+      expect(world.operations()).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile']);
+    });
+});
+
+describe('two objects that name the same profile', () => {
+  it('have it one after the other', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    world.applyWith('winner', { profileName: 'contested' });
+    await world.ready('winner');
+    const { arn } = world.eksProfile('', 'contested') ?? {};
+    world.applyWith('loser', { profileName: 'contested' });
+    expect(await world.reason('loser', 'ProfileNotOwned')).to.contain('belongs to AWSFargateProfile default/winner.');
+    world.delete('winner');
+    await world.gone('winner');
+    await world.ready('loser');
+    expect(world.eksProfile('', 'contested')?.tags[OWNER_TAG]).to.equal('default/loser');
+    expect(world.eksProfile('', 'contested')?.arn).not.to.equal(arn);
+    await world.deleteAndFinish('loser');
+  });
+
+  it('do not take it from each other when they are created at once, also when the loser is deleted', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    for (const name of ['heads', 'tails']) world.applyWith(name, { profileName: 'coin', roleName: `coin-${name}` });
+    await world.until('a winner', () => world.isReady('heads') || world.isReady('tails'));
+    const [winner, loser] = world.isReady('heads') ? ['heads', 'tails'] : ['tails', 'heads'];
+    await world.reason(loser, 'ProfileNotOwned');
+    const before = world.eksProfile('', 'coin');
+    expect(before?.tags[OWNER_TAG]).to.equal(`default/${winner}`);
+    world.delete(loser);
+    await world.gone(loser);
+    expect(world.eksProfile('', 'coin')).to.deep.equal(before);
+    expect(world.role('', `coin-${loser}`), 'the role of the loser').to.equal(undefined);
+    await world.deleteAndFinish(winner);
+  });
+});
+
+describe('the adoption', () => {
+  it('of a profile without owner, with adoptionPolicy Always, tags it, and deletes it with the object', async () => {
+    const world = new SimulatedWorld();
+    const { arn, podExecutionRoleArn } = putProfile(world, 'handmade', { tags: { costs: 'shop' } });
+    startAndApply(world, { profileName: 'handmade', roleARN: podExecutionRoleArn, adoptionPolicy: 'Always' });
+    await world.ready(WEB);
+    expect(statusOf(world.profile(WEB)).profileARN).to.equal(arn);
+    const tags = { costs: 'shop', [OWNER_TAG]: `default/${WEB}`, ...capaTags(CLUSTER) };
+    expect(world.eksProfile('', 'handmade')?.tags).to.deep.equal(tags);
+    await world.deleteAndFinish(WEB);
+    expect(world.operations()).to.deep.equal(['TagResource', 'DeleteFargateProfile']);
+    expect(world.eksProfile('', 'handmade')).to.equal(undefined);
+  });
+
+  const names = [
+    ['of today', ROLE],
+    ['before v2.7.0', `${EKS_CLUSTER}-${PROFILE}_fargate`],
+  ] as const;
+  for (const [generation, roleName] of names)
+    for (const isFilled of [true, false])
+      it(`of what Cluster API Provider AWS made, with the role name ${generation} ${isFilled ? 'in' : 'absent from'} the spec`, async () => {
+        const world = new SimulatedWorld();
+        const tags = capaTags(CLUSTER);
+        const given = { trustPolicy: CAPA_TRUST, tags, attachedPolicies: [EKS_POLICY], foreign: false };
+        const role = world.aws.admin.putRole({ name: roleName, ...given });
+        const profile = putProfile(world, PROFILE, { podExecutionRoleArn: role.arn, tags, foreign: false });
+        const since = '2025-11-03T09:00:00Z';
+        world.create(PLURAL, {
+          metadata: { name: WEB, finalizers: [FINALIZER], labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
+          spec: {
+            clusterName: CLUSTER,
+            profileName: PROFILE,
+            selectors: [{ namespace: WEB }],
+            ...(isFilled && { roleName }),
+          },
+        });
+        const old = { type: 'EKSFargateCreating', status: 'False', severity: 'Info', lastTransitionTime: since };
+        const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: since }, old];
+        world.patch(PLURAL, WEB, { status: { ready: true, conditions } }, 'status');
+        world.start();
+        await world.until('its end', () => statusOf(world.profile(WEB)).initialization?.provisioned === true);
+        await world.ready(WEB);
+        expect(world.operations()).to.deep.equal(['TagResource', 'TagRole', 'UpdateAssumeRolePolicy']);
+        expect(world.eksProfile(WEB)).to.deep.equal({ ...profile, tags: { ...tags, [OWNER_TAG]: `default/${WEB}` } });
+        const { trustPolicy, ...found } = world.role('', roleName) ?? expect.fail('the role is gone');
+        expect(trustPolicy).to.contain(`arn:aws:eks:us-east-1:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/*`);
+        const { trustPolicy: _before, ...before } = role;
+        const added = { [EKS_CLUSTER_TAG]: CLUSTER_ARN, [NAMESPACE_TAG]: 'default' };
+        expect(found).to.deep.equal({ ...before, tags: { ...tags, ...added } });
+        expect(world.condition(WEB, 'EKSFargateCreating')).to.equal(undefined);
+        await world.clock.advance(60 * MINUTE);
+        expect(world.operations(), 'changes after the adoption').to.have.length(3);
+        await world.deleteAndFinish(WEB);
+      });
+
+  it('of a profile with the role that Cluster API Provider AWS shares needs the spec to name this role', async () => {
+    const world = new SimulatedWorld();
+    const tags = capaTags(CLUSTER);
+    const role = world.aws.admin.putRole({ name: CAPA_SHARED_ROLE, trustPolicy: CAPA_TRUST, tags });
+    putProfile(world, PROFILE, { podExecutionRoleArn: role.arn, tags, foreign: false });
+    startAndApply(world);
+    expect(await world.reason(WEB, 'SpecDiffers')).to.contain(`pod execution role is ${role.arn} in AWS, but`);
+    expect(world.operations()).to.deep.equal([]);
+    patchWeb(world, { spec: { roleName: CAPA_SHARED_ROLE } });
+    await world.ready(WEB);
+    await world.deleteAndFinish(WEB);
+    expect(world.operations()).to.deep.equal(['TagResource', 'DeleteFargateProfile']);
+    expect(world.role('', CAPA_SHARED_ROLE)).to.deep.equal(role);
+  });
+});

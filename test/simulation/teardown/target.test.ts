@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
+import {
+  PROFILE,
+  ROLE,
+  WEB,
+  deleteHeld,
+  patchCluster,
+  patchControlPlane,
+  patchWeb,
+  removeAtOnce,
+  removeHeldFinalizers,
+  startUntilReady,
+} from '../phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+import { SimulatedWorld } from '../world/simulated-world.ts';
+
+const CONTROL_PLANES = 'awsmanagedcontrolplanes';
+
+describe('the deletion of an object', () => {
+  it('does not need a ready control plane', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: false } }, 'status');
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('happens where the profile was provisioned, although the control plane names another EKS cluster', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    world.aws.admin.createCluster({ name: 'latter' });
+    patchControlPlane(world, { spec: { eksClusterName: 'latter' } });
+    expect(await world.reason(WEB, 'TargetChanged', 'Stalled'))
+      .to.contain('spec.eksClusterName of the control plane is now "latter"')
+      .and.to.contain(`this object records "${EKS_CLUSTER}" for its Fargate profile`);
+    world.delete(WEB);
+    await world.gone(WEB);
+    const calls = world.aws.admin.calls().filter(({ identifiers }) => Object.values(identifiers).includes('latter'));
+    expect(calls).to.deep.equal([]);
+    await world.finish();
+  });
+
+  it('waits without status and Cluster, as after the restore of a backup, until the Cluster is restored', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    for (const manager of world.managers) await world.stop(manager);
+    const spec = world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.['spec'];
+    removeAtOnce(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
+    removeAtOnce(world, 'clusters', CLUSTER);
+    world.patch(PLURAL, WEB, { status: null }, 'status');
+    world.delete(WEB);
+    const { length } = world.aws.admin.calls();
+    world.start();
+    expect(await world.reason(WEB, 'TargetUnknown', 'Deleting'))
+      .to.contain(`records 123456789012/us-east-1/${EKS_CLUSTER} (account/region/EKS cluster) as the place of its`)
+      .and.to.contain('Restore Cluster default/prod and its AWSManagedControlPlane');
+    await world.clock.advance(30 * MINUTE);
+    expect(world.aws.admin.calls()).to.have.length(length);
+    world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
+    world.create(CONTROL_PLANES, { metadata: { name: CONTROL_PLANE_REF.name }, spec });
+    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: true } }, 'status');
+    await world.gone(WEB);
+    await world.finish();
+  });
+
+  it('needs no control planes if the API server does not serve them, and other profiles stay', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('leaving', 'staying');
+    for (const manager of world.managers) await world.stop(manager);
+    const kind = world.api.kind(CONTROL_PLANES);
+    world.api.unserve(CONTROL_PLANES);
+    world.start('--sync-period', '1m');
+    world.delete('leaving');
+    await world.gone('leaving');
+    world.apply('late');
+    await world.reason('late', 'WaitingForAPI');
+    await world.clock.advance(30 * MINUTE);
+    expect(world.mutationsFor('staying').map(({ operation }) => operation)).not.to.include('DeleteFargateProfile');
+    world.api.serve(kind);
+    await world.ready('late', 'staying');
+    await world.deleteAndFinish('late', 'staying');
+  });
+});
+
+describe('the deletion of a Cluster', () => {
+  it('does not delete its profiles while clusterctl moves the Cluster', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    const move = (value: '' | null): void =>
+      patchCluster(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: value } } });
+    patchCluster(world, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' } } });
+    move('');
+    deleteHeld(world, 'clusters', CLUSTER);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.profile(WEB)?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+    move(null);
+    await world.gone(WEB);
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+
+  it('keeps a retained profile, and the control plane finalizer, until its policy is Delete', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { deletionPolicy: 'Retain' });
+    patchCluster(world, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' } } });
+    deleteHeld(world, 'clusters', CLUSTER);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.profile(WEB)?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+    expect(world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers).to.have.length(1);
+    patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
+    await world.gone(WEB);
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+});
+
+describe('the teardown of a cluster', () => {
+  const finalizers = (world: SimulatedWorld): readonly string[] =>
+    world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
+  const tearDown = (world: SimulatedWorld): void => deleteHeld(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
+  const isFree = (world: SimulatedWorld): boolean => !finalizers(world).includes(CONTROL_PLANE_FINALIZER);
+
+  /** Returns a simulation in which a retained profile blocks the teardown. */
+  async function blocked(): Promise<SimulatedWorld> {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { deletionPolicy: 'Retain' });
+    tearDown(world);
+    await world.reason(WEB, 'RetainBlocksClusterDeletion', 'Stalled');
+    expect(finalizers(world)).to.include(CONTROL_PLANE_FINALIZER);
+    return world;
+  }
+
+  it('goes on soon after a user has deleted the retained profile in AWS, and its role stays', async () => {
+    const world = await blocked();
+    const { length } = world.mutations();
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+    await world.until('its end', () => world.profile(WEB) === undefined, 5 * MINUTE);
+    expect(world.operations(length)).to.deep.equal([]);
+    expect(world.role(WEB)).not.to.equal(undefined);
+    world.aws.admin.removeRole({ name: ROLE });
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+
+  it('goes on after a user has removed the finalizer of the retained object, and its profile stays', async () => {
+    const world = await blocked();
+    const { length } = world.mutations();
+    world.delete(WEB);
+    await world.reason(WEB, 'RetainBlocksClusterDeletion', 'Deleting');
+    patchWeb(world, { metadata: { finalizers: null } });
+    await world.until('the removal of the control plane finalizer', () => isFree(world), MINUTE);
+    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+    expect(world.operations(length)).to.deep.equal([]);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+    world.aws.admin.removeRole({ name: ROLE });
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+
+  it('is not blocked by a retained object without a profile in AWS, nor by one that Git applies again', async () => {
+    const world = new SimulatedWorld();
+    // A manager leaves this state if it is killed right after it has set its finalizers.
+    world.create(PLURAL, {
+      metadata: { name: WEB, finalizers: [FINALIZER] },
+      spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }], deletionPolicy: 'Retain' },
+    });
+    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { metadata: { finalizers: [CONTROL_PLANE_FINALIZER] } });
+    tearDown(world);
+    world.start();
+    await world.gone(WEB);
+    world.apply(WEB);
+    await world.reason(WEB, 'ClusterDeleting');
+    expect(world.profile(WEB)?.metadata).not.to.have.any.keys('finalizers');
+    await world.until('the removal of the control plane finalizer', () => isFree(world), MINUTE);
+    expect(world.operations()).to.deep.equal([]);
+    removeHeldFinalizers(world);
+    await world.deleteAndFinish(WEB);
+  });
+
+  it('keeps the control plane until the role is deleted, although the EKS cluster is gone', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    world.aws.admin.removeCluster({ name: EKS_CLUSTER });
+    world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:9000', times: 1 });
+    tearDown(world);
+    await world.until('the call', () => world.operations().includes('DetachRolePolicy'));
+    await world.clock.advance(5 * SECOND);
+    expect(isFree(world)).to.equal(false);
+    await world.gone(WEB);
+    expect(world.role(WEB)).to.equal(undefined);
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
+
+  it('whose Cluster is gone takes the finalizer off the control plane after the profile', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    removeAtOnce(world, 'clusters', CLUSTER);
+    await world.clock.advance(10 * MINUTE);
+    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+    expect(isFree(world)).to.equal(false);
+    await world.deleteAndFinish(WEB);
+    expect(isFree(world)).to.equal(true);
+  });
+});
