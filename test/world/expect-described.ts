@@ -1,19 +1,16 @@
 import { expect } from 'chai';
 import type { DescribedEvent } from '../support/kubectl-describe.ts';
 import { describeAsKubectl } from '../support/kubectl-describe.ts';
-import { expectGolden, normalizeDescription } from '../support/golden.ts';
+import { normalizeDescription } from '../support/golden.ts';
 import type { World } from './world.ts';
 
 /**
- * Compares the output of `kubectl describe` for an AWSFargateProfile with a golden file. Also checks that
- * `describeAsKubectl` prints the same text, because tests that run without kubectl rely on this function.
+ * Expects that `describeAsKubectl`, from which the golden texts of the simulation come, prints an AWSFargateProfile as
+ * `kubectl describe` does.
  */
-export async function expectDescribed(world: World, golden: string, name = golden): Promise<void> {
+export async function expectDescribed(world: World, name: string): Promise<void> {
   const { stdout } = await world.kubectl(['describe', 'awsfargateprofile', name]);
-  const text = normalizeDescription(stdout);
-  expectGolden(new URL(`../integration/golden/describe-${golden}.golden`, import.meta.url), text);
-  const object = await world.profile(name);
-  if (object === undefined) throw new Error(`AWSFargateProfile ${name} does not exist`);
+  const object = (await world.profile(name)) ?? expect.fail(`AWSFargateProfile ${name} does not exist`);
   const { items } = await world.controlPlane.api.list<DescribedEvent>('/api/v1/namespaces/default/events');
-  expect(normalizeDescription(describeAsKubectl(object, items)), 'the output of describeAsKubectl').to.equal(text);
+  expect(normalizeDescription(describeAsKubectl(object, items))).to.equal(normalizeDescription(stdout));
 }

@@ -88,7 +88,7 @@ export class RunningWorld implements World {
   }
 
   async createEksCluster(name: string, options: EksClusterOptions = {}): Promise<ClusterView> {
-    const { namespace = 'default', region = REGION, ready = true, additionalTags, identityRef } = options;
+    const { namespace = 'default', region = REGION, additionalTags, identityRef } = options;
     const eksClusterName = `${namespace}_${name}-control-plane`;
     const place = { region, ...(options.account !== undefined && { account: options.account }) };
     const cluster = this.aws.admin.createCluster({ name: eksClusterName, ...place });
@@ -106,12 +106,8 @@ export class RunningWorld implements World {
       clusterObject(name, namespace, options.version ?? 'v1beta2'),
       controlPlaneObject(name, spec, { namespace, labels }),
     );
-    await this.setControlPlaneReady(name, ready, namespace);
+    await this.controlPlane.api.patch(`${controlPlanePath(name, namespace)}/status`, { status: { ready: true } });
     return cluster;
-  }
-
-  async setControlPlaneReady(name: string, ready: boolean, namespace = 'default'): Promise<void> {
-    await this.controlPlane.api.patch(`${controlPlanePath(name, namespace)}/status`, { status: { ready } });
   }
 
   async apply(...objects: readonly object[]): Promise<void> {

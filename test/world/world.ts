@@ -29,7 +29,6 @@ export interface EksClusterOptions {
   readonly namespace?: string;
   readonly region?: string;
   readonly account?: string;
-  readonly ready?: boolean;
   readonly additionalTags?: Readonly<Record<string, string>>;
   readonly identityRef?: { readonly kind: string; readonly name: string };
   /** The API version of the Cluster object; default: `v1beta2`. */
@@ -107,7 +106,6 @@ export interface World {
    * subnets and a public one.
    */
   createEksCluster(name: string, options?: EksClusterOptions): Promise<ClusterView>;
-  setControlPlaneReady(name: string, ready: boolean, namespace?: string): Promise<void>;
   createNamespace(name: string): Promise<void>;
   /** Applies objects one after the other, like `kubectl apply --server-side --force-conflicts`. */
   apply(...objects: readonly object[]): Promise<void>;

@@ -15,252 +15,150 @@ interface Initial {
   readonly status?: Fields;
 }
 
-interface Case extends Initial {
-  readonly what: string;
-  readonly change: Fields;
-  /**
-   * The reasons for which the API server refuses the change, each as `field: message`; undefined: the API server
-   * accepts the change.
-   */
-  readonly causes?: readonly string[];
-}
-
 const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
 const immutable = (field: string, before: string, after: string): readonly string[] => [
   `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned: "${before}" cannot become "${after}"; ${CREATE_ANOTHER}`,
 ];
+const immutableList = (field: string): readonly string[] => [
+  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned; ${CREATE_ANOTHER}`,
+];
+const [SELECTORS, SUBNETS] = [immutableList('selectors'), immutableList('subnetIDs')];
 
 const ROLE = 'arn:aws:iam::123456789012:role/pods';
 const OTHER_ROLE = 'arn:aws:iam::123456789012:role/other';
 const POLICY = 'arn:aws:iam::aws:policy/ViewOnlyAccess';
 const OTHER_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
+const [A, B] = [{ namespace: 'a' }, { namespace: 'b' }];
+const LABELLED = { ...A, labels: { x: 'y' } };
 
 /**
- * Changes of the spec that the API server refuses once `status.initialization.provisioned` is true. Before that it
- * accepts them, so that users can correct mistakes.
+ * Changes of the spec that the API server refuses once `status.initialization.provisioned` is true, with the reasons,
+ * each as `field: message`. Before that it accepts them, so that users can correct mistakes.
  */
-const IMMUTABLE_ONCE_PROVISIONED: readonly (Case & { readonly causes: readonly string[] })[] = [
-  {
-    what: 'changing the profileName',
-    before: { profileName: 'a' },
-    change: { profileName: 'b' },
-    causes: immutable('profileName', 'a', 'b'),
-  },
-  {
-    what: 'removing a profileName that is not the computed one',
-    before: { profileName: 'a' },
-    change: { profileName: null },
-    causes: immutable('profileName', 'a', ''),
-  },
-  {
-    what: 'adding a profileName that is not the computed one',
-    before: {},
-    change: { profileName: 'default_bar' },
-    causes: immutable('profileName', '', 'default_bar'),
-  },
-  {
-    what: 'adding a profileName that differs from status.profileName',
-    before: {},
-    change: { profileName: 'default_foo' },
-    status: { profileName: 'other_foo' },
-    causes: immutable('profileName', '', 'default_foo'),
-  },
-  {
-    what: 'replacing a profileName by the computed one',
-    before: { profileName: 'a' },
-    change: { profileName: 'default_foo' },
-    status: { profileName: 'default_foo' },
-    causes: immutable('profileName', 'a', 'default_foo'),
-  },
-  {
-    what: 'changing a selector',
-    before: { selectors: [{ namespace: 'a' }] },
-    change: { selectors: [{ namespace: 'b' }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'adding a selector',
-    before: { selectors: [{ namespace: 'a' }] },
-    change: { selectors: [{ namespace: 'a' }, { namespace: 'b' }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'removing a selector',
-    before: { selectors: [{ namespace: 'a' }, { namespace: 'b' }] },
-    change: { selectors: [{ namespace: 'a' }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'changing a label',
-    before: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
-    change: { selectors: [{ namespace: 'a', labels: { x: 'z' } }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'changing a subnet',
-    before: { subnetIDs: ['subnet-1', 'subnet-2'] },
-    change: { subnetIDs: ['subnet-1', 'subnet-3'] },
-    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'adding subnets',
-    before: {},
-    change: { subnetIDs: ['subnet-1'] },
-    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'adding some of the subnets in use',
-    before: {},
-    change: { subnetIDs: ['subnet-1'] },
-    status: { subnets: ['subnet-1', 'subnet-2'] },
-    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'adding a label to a selector without labels',
-    before: { selectors: [{ namespace: 'a' }] },
-    change: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'removing the labels of a selector',
-    before: { selectors: [{ namespace: 'a', labels: { x: 'y' } }] },
-    change: { selectors: [{ namespace: 'a' }] },
-    causes: [`spec.selectors: Forbidden: selectors is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'adding a rolePath that is not the default',
-    before: { rolePath: '/' },
-    change: { rolePath: '/b/' },
-    causes: immutable('rolePath', '/', '/b/'),
-  },
-  {
-    what: 'removing a rolePath that is not the default',
-    before: { rolePath: '/a/' },
-    change: { rolePath: null },
-    causes: immutable('rolePath', '/a/', ''),
-  },
-  {
-    what: 'removing subnets',
-    before: { subnetIDs: ['subnet-1'] },
-    change: { subnetIDs: null },
-    causes: [`spec.subnetIDs: Forbidden: subnetIDs is immutable once the profile is provisioned; ${CREATE_ANOTHER}`],
-  },
-  {
-    what: 'changing the roleARN',
-    before: { roleARN: ROLE },
-    change: { roleARN: OTHER_ROLE },
-    causes: immutable('roleARN', ROLE, OTHER_ROLE),
-  },
-  {
-    what: 'adding a roleARN',
-    before: {},
-    change: { roleARN: ROLE },
-    causes: immutable('roleARN', '', ROLE),
-  },
-  {
-    what: 'removing the roleARN',
-    before: { roleARN: ROLE },
-    change: { roleARN: null },
-    causes: immutable('roleARN', ROLE, ''),
-  },
-  {
-    what: 'changing the roleName',
-    before: { roleName: 'a' },
-    change: { roleName: 'b' },
-    causes: immutable('roleName', 'a', 'b'),
-  },
-  {
-    what: 'adding a roleName that is not a computed one',
-    before: {},
-    change: { roleName: 'pods' },
-    causes: immutable('roleName', '', 'pods'),
-  },
-  {
-    what: 'adding a roleName that differs from status.role.name',
-    before: {},
-    change: { roleName: 'prod-default_foo_fargate' },
-    status: { role: { name: 'prod-default_bar_fargate' } },
-    causes: immutable('roleName', '', 'prod-default_foo_fargate'),
-  },
-  {
-    what: 'removing a roleName that is not a computed one',
-    before: { roleName: 'pods' },
-    change: { roleName: '' },
-    causes: immutable('roleName', 'pods', ''),
-  },
-  {
-    what: 'replacing a roleName by a computed one',
-    before: { roleName: 'pods' },
-    change: { roleName: 'prod-default_foo_fargate' },
-    causes: immutable('roleName', 'pods', 'prod-default_foo_fargate'),
-  },
-  {
-    what: 'changing the rolePath',
-    before: { rolePath: '/a/' },
-    change: { rolePath: '/b/' },
-    causes: immutable('rolePath', '/a/', '/b/'),
-  },
-  {
-    what: 'changing the rolePermissionsBoundary',
-    before: { rolePermissionsBoundary: POLICY },
-    change: { rolePermissionsBoundary: OTHER_POLICY },
-    causes: immutable('rolePermissionsBoundary', POLICY, OTHER_POLICY),
-  },
+const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
+  what: string,
+  before: Fields,
+  change: Fields,
+  causes: readonly string[],
+  status?: Fields,
+])[] = [
+  ['changing the profileName', { profileName: 'a' }, { profileName: 'b' }, immutable('profileName', 'a', 'b')],
+  [
+    'removing a profileName that is not the computed one',
+    { profileName: 'a' },
+    { profileName: null },
+    immutable('profileName', 'a', ''),
+  ],
+  [
+    'adding a profileName that is not the computed one',
+    {},
+    { profileName: 'default_bar' },
+    immutable('profileName', '', 'default_bar'),
+  ],
+  [
+    'adding a profileName that differs from status.profileName',
+    {},
+    { profileName: 'default_foo' },
+    immutable('profileName', '', 'default_foo'),
+    { profileName: 'other_foo' },
+  ],
+  [
+    'replacing a profileName by the computed one',
+    { profileName: 'a' },
+    { profileName: 'default_foo' },
+    immutable('profileName', 'a', 'default_foo'),
+    { profileName: 'default_foo' },
+  ],
+  ['changing a selector', { selectors: [A] }, { selectors: [B] }, SELECTORS],
+  ['adding a selector', { selectors: [A] }, { selectors: [A, B] }, SELECTORS],
+  ['removing a selector', { selectors: [A, B] }, { selectors: [A] }, SELECTORS],
+  ['changing a label', { selectors: [LABELLED] }, { selectors: [{ ...A, labels: { x: 'z' } }] }, SELECTORS],
+  ['adding a label to a selector without labels', { selectors: [A] }, { selectors: [LABELLED] }, SELECTORS],
+  ['removing the labels of a selector', { selectors: [LABELLED] }, { selectors: [A] }, SELECTORS],
+  ['changing a subnet', { subnetIDs: ['subnet-1', 'subnet-2'] }, { subnetIDs: ['subnet-1', 'subnet-3'] }, SUBNETS],
+  ['adding subnets', {}, { subnetIDs: ['subnet-1'] }, SUBNETS],
+  [
+    'adding some of the subnets in use',
+    {},
+    { subnetIDs: ['subnet-1'] },
+    SUBNETS,
+    { subnets: ['subnet-1', 'subnet-2'] },
+  ],
+  ['removing subnets', { subnetIDs: ['subnet-1'] }, { subnetIDs: null }, SUBNETS],
+  ['changing the rolePath', { rolePath: '/a/' }, { rolePath: '/b/' }, immutable('rolePath', '/a/', '/b/')],
+  [
+    'adding a rolePath that is not the default',
+    { rolePath: '/' },
+    { rolePath: '/b/' },
+    immutable('rolePath', '/', '/b/'),
+  ],
+  [
+    'removing a rolePath that is not the default',
+    { rolePath: '/a/' },
+    { rolePath: null },
+    immutable('rolePath', '/a/', ''),
+  ],
+  ['changing the roleARN', { roleARN: ROLE }, { roleARN: OTHER_ROLE }, immutable('roleARN', ROLE, OTHER_ROLE)],
+  ['adding a roleARN', {}, { roleARN: ROLE }, immutable('roleARN', '', ROLE)],
+  ['removing the roleARN', { roleARN: ROLE }, { roleARN: null }, immutable('roleARN', ROLE, '')],
+  ['changing the roleName', { roleName: 'a' }, { roleName: 'b' }, immutable('roleName', 'a', 'b')],
+  ['adding a roleName that is not a computed one', {}, { roleName: 'pods' }, immutable('roleName', '', 'pods')],
+  [
+    'adding a roleName that differs from status.role.name',
+    {},
+    { roleName: 'prod-default_foo_fargate' },
+    immutable('roleName', '', 'prod-default_foo_fargate'),
+    { role: { name: 'prod-default_bar_fargate' } },
+  ],
+  [
+    'removing a roleName that is not a computed one',
+    { roleName: 'pods' },
+    { roleName: '' },
+    immutable('roleName', 'pods', ''),
+  ],
+  [
+    'replacing a roleName by a computed one',
+    { roleName: 'pods' },
+    { roleName: 'prod-default_foo_fargate' },
+    immutable('roleName', 'pods', 'prod-default_foo_fargate'),
+  ],
+  [
+    'changing the rolePermissionsBoundary',
+    { rolePermissionsBoundary: POLICY },
+    { rolePermissionsBoundary: OTHER_POLICY },
+    immutable('rolePermissionsBoundary', POLICY, OTHER_POLICY),
+  ],
+];
+
+const ROLE_NAMES = [
+  'prod-default_foo_fargate',
+  'capa_10uyoudsbd1q75zvbl5fqtlamoi',
+  'eks-fargate.cluster-api-provider-aws.sigs.k8s.io',
 ];
 
 /**
- * Changes of the spec that the API server accepts both before and after `status.initialization.provisioned` is true.
+ * Changes of the spec that the API server accepts also after `status.initialization.provisioned` is true. The object is
+ * `foo`, unless another name is given.
  */
-const MUTABLE: readonly Case[] = [
-  {
-    what: 'changing the tags',
-    before: { additionalTags: { a: 'b' } },
-    change: { additionalTags: { a: null, c: 'd' } },
-  },
-  {
-    what: 'changing the additional policies',
-    before: { roleAdditionalPolicies: [POLICY] },
-    change: { roleAdditionalPolicies: [OTHER_POLICY] },
-  },
-  { what: 'changing the deletionPolicy', before: {}, change: { deletionPolicy: 'Retain' } },
-  { what: 'changing the adoptionPolicy', before: {}, change: { adoptionPolicy: 'Never' } },
-  {
-    what: 'adding the profileName of the status',
-    before: {},
-    change: { profileName: 'any' },
-    status: { profileName: 'any' },
-  },
-  {
-    what: 'adding the computed profileName',
-    name: 'foo.bar',
-    before: {},
-    change: { profileName: 'default_foo_bar' },
-  },
-  {
-    what: 'adding the hashed profileName',
-    before: { profileName: '' },
-    change: { profileName: 'capa_lw9gghk6oj4nkdbmthd0mplrnqe' },
-  },
-  {
-    what: 'removing the computed profileName',
-    before: { profileName: 'default_foo' },
-    change: { profileName: null },
-    status: { profileName: 'default_foo' },
-  },
-  {
-    what: 'adding the roleName of the status',
-    before: {},
-    change: { roleName: 'any' },
-    status: { role: { name: 'any' } },
-  },
-  ...[
-    'prod-default_foo_fargate',
-    'capa_10uyoudsbd1q75zvbl5fqtlamoi',
-    'eks-fargate.cluster-api-provider-aws.sigs.k8s.io',
-  ].flatMap((roleName) => [
-    { what: `adding the roleName ${roleName}`, before: {}, change: { roleName } },
-    { what: `removing the roleName ${roleName}`, before: { roleName }, change: { roleName: null } },
+const MUTABLE: readonly (readonly [what: string, before: Fields, change: Fields, status?: Fields, name?: string])[] = [
+  ['changing the tags', { additionalTags: { a: 'b' } }, { additionalTags: { a: null, c: 'd' } }],
+  ['changing the policies', { roleAdditionalPolicies: [POLICY] }, { roleAdditionalPolicies: [OTHER_POLICY] }],
+  ['changing the deletionPolicy', {}, { deletionPolicy: 'Retain' }],
+  ['changing the adoptionPolicy', {}, { adoptionPolicy: 'Never' }],
+  ['adding the profileName of the status', {}, { profileName: 'any' }, { profileName: 'any' }],
+  ['adding the computed profileName', {}, { profileName: 'default_foo_bar' }, {}, 'foo.bar'],
+  ['adding the hashed profileName', { profileName: '' }, { profileName: 'capa_lw9gghk6oj4nkdbmthd0mplrnqe' }],
+  [
+    'removing the computed profileName',
+    { profileName: 'default_foo' },
+    { profileName: null },
+    { profileName: 'default_foo' },
+  ],
+  ['adding the roleName of the status', {}, { roleName: 'any' }, { role: { name: 'any' } }],
+  ...ROLE_NAMES.flatMap((roleName) => [
+    [`adding the roleName ${roleName}`, {}, { roleName }] as const,
+    [`removing the roleName ${roleName}`, { roleName }, { roleName: null }] as const,
   ]),
 ];
 
@@ -334,21 +232,19 @@ describe('validation of a change of an AWSFargateProfile', () => {
     }
   };
 
-  for (const immutableCase of IMMUTABLE_ONCE_PROVISIONED) {
-    it(`refuses ${immutableCase.what} after the profile was provisioned, and allows it before`, async () => {
-      await withObject(immutableCase, true, async (name) => {
-        expect(causesOf(await change(name, immutableCase.change))).to.deep.equal(immutableCase.causes);
-      });
-      await withObject(immutableCase, false, async (name) => {
-        expect(causesOf(await change(name, immutableCase.change))).to.deep.equal([]);
-      });
+  for (const [what, before, changed, causes, status = {}] of IMMUTABLE_ONCE_PROVISIONED) {
+    it(`refuses ${what} after the profile was provisioned, and allows it before`, async () => {
+      for (const isProvisioned of [true, false])
+        await withObject({ before, status }, isProvisioned, async (name) => {
+          expect(causesOf(await change(name, changed))).to.deep.equal(isProvisioned ? causes : []);
+        });
     });
   }
 
-  for (const mutableCase of MUTABLE) {
-    it(`always allows ${mutableCase.what}`, async () => {
-      await withObject(mutableCase, true, async (name) => {
-        expect(causesOf(await change(name, mutableCase.change))).to.deep.equal([]);
+  for (const [what, before, changed, status = {}, name = 'foo'] of MUTABLE) {
+    it(`always allows ${what}`, async () => {
+      await withObject({ name, before, status }, true, async () => {
+        expect(causesOf(await change(name, changed))).to.deep.equal([]);
       });
     });
   }

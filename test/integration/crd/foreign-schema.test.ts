@@ -1,18 +1,65 @@
 import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
-import { applyCrds } from '../../envtest/clients/crds.ts';
+import type { CrdManifest } from '../../envtest/clients/crds.ts';
+import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { expectDescribed } from '../../world/expect-described.ts';
 import { messageOf, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { CAPA_CRD } from './profiles.ts';
+import { CAPA_CRD, PROFILES } from './profiles.ts';
 
 const MESSAGE =
   'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then apply once more the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields from these objects. The controller then continues on its own.';
-const CLUSTER_ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-system-manager';
+const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
+
+/** Returns the CRD with schemas that accept any object. */
+const withoutSchema = (crd: CrdManifest): CrdManifest => ({
+  ...crd,
+  spec: {
+    ...crd.spec,
+    versions: crd.spec.versions.map((version) => ({
+      ...version,
+      schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    })),
+  },
+});
+
+describe('a CRD without a schema, from before the CRD of this provider', () => {
+  let world: World;
+  before(async () => {
+    const capa = await loadCrds(CAPA_CRD);
+    world = await startWorld({ crds: [STAND_IN_CRDS, ...capa.map(withoutSchema)] });
+    const { api } = world.controlPlane;
+    await api.post(PROFILES, fargateProfile('unwritable', { selectors: 'all' }));
+    await api.post(PROFILES, fargateProfile('held', { selectors: 'all' }, { finalizers: [FINALIZER] }));
+    await applyCrds(api, OUR_CRD);
+    const write = (): Promise<unknown> => world.patch('held', { metadata: { labels: { a: 'b' } } });
+    await eventually(
+      () =>
+        write().then(
+          () => false,
+          () => true,
+        ),
+      { what: 'our schema' },
+    );
+    await world.startManager();
+  });
+  after(() => world.finish());
+
+  it('leaves objects of which the API server refuses every write: an event reports the error, and they can be deleted', async () => {
+    for (const name of ['unwritable', 'held'])
+      expect((await world.event(name, 'Warning InvalidObject')).join('\n')).to.contain('spec.selectors: expected');
+    await world.delete('unwritable');
+    await world.gone('unwritable');
+    await world.delete('held');
+    expect((await world.profile('held'))?.metadata.finalizers).to.deep.equal([FINALIZER]);
+    await world.createEksCluster('prod');
+    await world.patch('held', { spec: { selectors: [{ namespace: 'default' }] } });
+    await world.gone('held');
+  });
+});
 
 describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {
   let world: World;
@@ -74,7 +121,6 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
       expect(messageOf(held, 'Stalled')).to.equal(MESSAGE);
       await world.event(name, `Warning ForeignSchema: ${MESSAGE}`);
     }
-    await expectDescribed(world, 'foreign-schema', 'kept');
     await world.event(
       'living',
       'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from',
@@ -113,44 +159,5 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     await world.patch('living', { spec: { deletionPolicy: 'Delete' } });
     world.aws.admin.removeProfile({ cluster: 'default_prod-control-plane', name: 'default_kept' });
     world.aws.admin.removeRole({ name: 'prod-default_kept_fargate' });
-  });
-});
-
-describe('a CRD that the manager cannot read', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld();
-    await setMayRead(false);
-    await world.startManager({ mayBeForbidden: true });
-  });
-  after(() => world.finish());
-
-  async function setMayRead(may: boolean): Promise<void> {
-    const rule = {
-      apiGroups: ['apiextensions.k8s.io'],
-      resources: ['customresourcedefinitions'],
-      resourceNames: ['awsfargateprofiles.infrastructure.cluster.x-k8s.io'],
-      verbs: ['get'],
-    };
-    const { api } = world.controlPlane;
-    const { rules = [] } = await api.get<{ rules?: readonly { apiGroups: readonly string[] }[] }>(CLUSTER_ROLE);
-    const others = rules.filter(({ apiGroups }) => !apiGroups.includes('apiextensions.k8s.io'));
-    await api.patch(CLUSTER_ROLE, { rules: may ? [...others, rule] : others });
-  }
-
-  it('holds deletions and reports that, and does not affect other objects', async () => {
-    await world.createEksCluster('prod');
-    await world.apply(fargateProfile('unread'));
-    await world.ready('unread');
-    const calls = callsFromNow(world.aws);
-    await world.delete('unread');
-    const held = await world.condition('unread', 'Deleting', { status: 'True', reason: 'WaitingForAPI' });
-    expect(messageOf(held, 'Deleting')).to.match(
-      /^The controller cannot read CustomResourceDefinition objects: .* is forbidden: /,
-    );
-    expect(calls.mutations()).to.deep.equal([]);
-    expect(world.manager.log()).to.contain('"The CRD cannot be read: nothing is deleted in AWS"');
-    await setMayRead(true);
-    await world.gone('unread');
   });
 });

@@ -13,8 +13,6 @@ import type { CapaInstallation } from '../../world/cluster-api/capa-installation
 import { PROFILE_CRD, PROFILE_CRD_NAME, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import type { PermissionAudit } from '../../world/manager/permissions.ts';
 import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
-import { triggerReconcile } from '../../world/trigger-reconcile.ts';
-import { messageOf, summaryOf } from '../../world/object-state.ts';
 import type { World } from '../../world/world.ts';
 import { OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
@@ -143,56 +141,6 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
     expect((await restorations()).at(-1)?.lost?.[0]).to.match(/^default\/web: spec\.deletionPolicy/);
     await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));
     await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
-  });
-
-  it('leaves the objects to CAPA when it answers the webhooks under our CRD, and keeps them Ready', async () => {
-    capa.hasGate = true;
-    await capa.applyWebhooks();
-    const served = await world.condition('web', 'Stalled', { status: 'True', reason: 'CAPAServesProfiles' });
-    expect(summaryOf(served)).to.deep.equal({
-      Ready: 'True Ready',
-      Reconciling: 'False',
-      Stalled: 'True CAPAServesProfiles',
-    });
-    expect(messageOf(served, 'Stalled')).to.equal(
-      `Cluster API Provider AWS answers the webhook ${DEFAULT_WEBHOOK}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are. Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over on its own. To stay with Cluster API Provider AWS instead, remove cluster-api-provider-aws-fargate.`,
-    );
-    const calls = callsFromNow(world.aws);
-    await world.patch('web', { spec: { additionalTags: { team: 'b' } } });
-    capa.hasGate = false;
-    expect(calls.mutations()).to.deep.equal([]);
-    await capa.touch();
-    await restored();
-    await triggerReconcile(world, 'web');
-    await eventually(() => world.awsView.profile('default_web')?.tags['team'] === 'b');
-    await world.condition('web', 'Stalled', { status: 'False' });
-  });
-
-  it('stops after three reverts, also of a slow tool, and says who wrote; an operator makes it go on', async () => {
-    await world.controlPlane.api.delete(RECORD);
-    for (const _time of [1, 2, 3]) {
-      await capa.apply('kustomize-controller');
-      await restored();
-    }
-    await capa.apply('kustomize-controller');
-    const [said = ''] = (await world.event(PROFILE_CRD_NAME, 'Warning CRDKeeperStopped')).filter((event) =>
-      event.includes('CRDKeeperStopped'),
-    );
-    expect(said)
-      .to.match(
-        /"kustomize-controller" has replaced CRD awsfargateprofiles\S* and added webhook default\.awsfargateprofile.* 3 times within 24 hours/,
-      )
-      .and.to.contain('Then delete ConfigMap capaf-system/capaf-crd-keeper');
-    await world.event('web', 'Warning ForeignSchema: The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io');
-    const before = await versions();
-    await world.stopManager();
-    await start('restarted', '--manage-crd');
-    await eventually(() => world.manager.log().includes('"The keeper of the CRD has stopped"'));
-    expect(await versions()).to.deep.equal(before);
-
-    await world.controlPlane.api.delete(RECORD);
-    await capa.touch();
-    await restored();
   });
 
   it('uses all permissions of its component, and needs no other', async () => {

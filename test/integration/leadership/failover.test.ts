@@ -45,7 +45,7 @@ describe('leader election of two managers', () => {
     world = await startWorld();
     lease = leaseHistoryOf(world);
     world.addCleanup(() => lease.stop());
-    for (const cluster of ['prod', 'stage', 'dev']) await world.createEksCluster(cluster);
+    for (const cluster of ['prod', 'stage']) await world.createEksCluster(cluster);
     leader = await addContender('one');
     await lease.waitForHolder(leader.identity);
     follower = await addContender('two');
@@ -176,38 +176,8 @@ describe('leader election of two managers', () => {
     await world.event('capaf-leader-election', `Normal LeaderElection: ${thawed.identity} stopped leading`, OF_MANAGER);
   });
 
-  it('after the leader is frozen between two calls and thawed without a network: it changes nothing and exits', async () => {
-    follower = await addContender('four');
-    await world.apply(fargateProfile('stale', { clusterName: 'dev', additionalTags: { team: 'before' } }));
-    await world.ready('stale');
-
-    await eventually(() => leader.calls().every(({ status }) => status !== undefined), { what: 'no call under way' });
-    await suspendManager(leader.manager);
-    // From now on, the suspended manager receives no answer of the API server, not even an answer that is already on
-    // its way.
-    leader.proxy.refuse();
-    const since = lastSeq();
-    const thawed = leader;
-    await waitForSuccession();
-    await world.patch('stale', { spec: { additionalTags: { team: 'after' } } });
-    await eventually(() => world.awsView.profile('default_stale')?.tags['team'] === 'after', { what: 'the other tag' });
-
-    // From SIGCONT until its renew deadline, the former leader relies on its own clock and on an outdated version of
-    // the AWSFargateProfile.
-    thawed.manager.kill('SIGCONT');
-    const { code } = await world.waitForManagerExit(thawed.manager);
-    expect(code).to.equal(1);
-    expect(thawed.manager.tail()).to.contain(
-      '"Manager failed" err="leader election lost: the lease could not be renewed in time',
-    );
-    // After SIGCONT, the former leader may still read from AWS before it exits, depending on which of its timers fires
-    // first. So the test checks only that the former leader changes nothing in AWS.
-    expect(mutations(thawed.calls(since))).to.deep.equal([]);
-    expect(world.awsView.profile('default_stale')?.tags).to.include({ team: 'after' });
-  });
-
   it('after the leader is stopped during a call: it releases the lease, and the follower completes the create', async () => {
-    follower = await addContender('five');
+    follower = await addContender('four');
     const slow = world.aws.faults.add({ kind: 'slow:1000', operation: 'CreateFargateProfile' });
     await world.apply(fargateProfile('handed'));
     await eventually(() => world.awsView.profile('default_handed') !== undefined, { what: 'its creation' });

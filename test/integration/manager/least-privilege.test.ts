@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { UntagResourceCommand } from '@aws-sdk/client-eks';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { OtherClient } from '../../world/aws/other-client.ts';
-import { createOtherClient } from '../../world/aws/other-client.ts';
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { PermissionAudit, Rule } from '../../world/manager/permissions.ts';
@@ -32,7 +29,6 @@ interface Manifest {
 describe('the permissions of config/rbac and of config/components/cluster-conditions', () => {
   let audit: PermissionAudit;
   let world: World;
-  let stranger: OtherClient;
 
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
@@ -41,7 +37,6 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
       // change owner references. So the test notices if the manager lacks them.
       apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
     });
-    stranger = createOtherClient(world);
     await world.apply(...readManifests(COMPONENT));
     const manager = await startManager('first');
     await startManager('second');
@@ -74,7 +69,9 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
   async function removeTagTwice(): Promise<void> {
     const profile = () => world.awsView.profile('default_web') ?? expect.fail('EKS has no profile default_web');
     for (const _time of [1, 2]) {
-      await stranger.eks.send(new UntagResourceCommand({ resourceArn: profile().arn, tagKeys: [TAG] }));
+      const { cluster, name, tags } = profile();
+      const { [TAG]: _removed, ...others } = tags;
+      world.aws.admin.setProfile({ cluster, name, tags: others });
       await eventually(() => profile().tags[TAG] === 'owned', { what: 'the tag' });
     }
     await eventually(async () => (await audit.used()).has('patch events'), { what: 'the second event' });

@@ -10,46 +10,6 @@ interface Entry {
   readonly name: string;
   readonly clientConfig: object;
   readonly rules: readonly object[];
-  readonly objectSelector?: object;
-  readonly timeoutSeconds?: number;
-}
-
-export interface UnreachableWebhookOptions {
-  readonly name: string;
-  readonly group: string;
-  /** The plural names of the kinds to which the webhook applies. A subresource is written as `plural/status`. */
-  readonly resources: readonly string[];
-  /** The webhook applies only to objects that have all of these labels; undefined: to all objects. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /**
-   * The path of an object to which the webhook applies. The test patches it with a dry run to find out whether the API
-   * server calls the webhook.
-   */
-  readonly probe: string;
-}
-
-/**
- * Creates an admission webhook whose URL has no server, so that the API server refuses all updates to which the webhook
- * applies. Resolves when the API server refuses them. The returned function removes the webhook, and waits until the
- * API server allows updates again.
- */
-export async function createUnreachableWebhook(
-  world: World,
-  options: UnreachableWebhookOptions,
-): Promise<() => Promise<void>> {
-  const { name, group, resources, labels = {}, probe } = options;
-  await applyWebhooks(world, 'validating', name, {
-    name,
-    clientConfig: { url: 'https://127.0.0.1:1/validate' },
-    rules: [{ apiGroups: [group], apiVersions: ['v1beta2'], operations: ['UPDATE'], resources }],
-    objectSelector: { matchLabels: labels },
-    timeoutSeconds: 10,
-  });
-  await waitUntilEnforced(world, probe, name);
-  return async () => {
-    await world.controlPlane.api.delete(`${ADMISSION}/validatingwebhookconfigurations/${name}`);
-    await waitUntilRemoved(world, probe, name);
-  };
 }
 
 export const CAPA_WEBHOOKS = {
