@@ -20,13 +20,9 @@ export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/{integration,e2e}/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
-LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/crd/keeper integration/crd/invalid-objects integration/manager/kinds \
-  integration/lifecycle/roles integration/aws/failures integration/manager/api-refusals integration/identities/identities \
-  integration/manager/bad-start integration/crd/foreign-schema integration/aws/fault-grid integration/queue/queue \
-  integration/lifecycle/access-entries integration/leadership/failover integration/aws/outages integration/lifecycle/spec-changes \
-  integration/lifecycle/retain-tags-propagation integration/kube/envtest integration/aws/refusals integration/kube/reflector \
-  integration/lifecycle/lifecycle integration/lifecycle/drift \
-  e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/teardown/missing e2e/teardown/kept e2e/docs/install e2e/install/manifests))
+LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/kube/reflector integration/manager/bad-start integration/crd/keeper \
+  integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/pool integration/kube/envtest \
+  e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/docs/install e2e/install/manifests))
 INTEGRATION_FILES := $(wildcard test/integration/*/*.test.ts)
 E2E_FILES := $(wildcard test/e2e/*/*.test.ts)
 longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
@@ -69,7 +65,7 @@ test-e2e: build envtest-all ## Tests with clusterctl and the managers of Cluster
 	mocha --config .mocharc.integration.json $(call longest_first,$(E2E_FILES))
 
 .PHONY: test-grid
-test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes; make test runs a sample
+test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes
 	mocha --config .mocharc.integration.json $(wildcard test/grid/whole*.test.ts test/teardown/whole*.test.ts)
 
 .PHONY: test-gitops

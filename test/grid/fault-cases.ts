@@ -1,5 +1,4 @@
 import type { FaultKind } from '../aws/faults.ts';
-import { mulberry32 } from '../support/mulberry32.ts';
 import type { NthCall } from './subject.ts';
 import { nthCallText } from './subject.ts';
 
@@ -40,37 +39,4 @@ export function allFaultCases(calls: ReadonlyMap<string, readonly string[]>): re
       return FAULTS.map((fault): FaultCase => ({ scenario, call: { operation, nth }, fault }));
     }),
   );
-}
-
-/**
- * Returns a sample of the fault cases, which is always the same for the same seed. The sample contains each fault, each
- * AWS operation, each scenario, and a kill of the manager in each scenario.
- */
-export function sampleFaultCases(faultCases: readonly FaultCase[], seed: number): readonly FaultCase[] {
-  const left = shuffled(faultCases, seed);
-  const missing = new Set(left.flatMap(featuresOf));
-  const chosen: FaultCase[] = [];
-  while (missing.size > 0) {
-    const gain = (faultCase: FaultCase): number =>
-      featuresOf(faultCase).filter((feature) => missing.has(feature)).length;
-    const best = left.reduce((former, faultCase) => (gain(faultCase) > gain(former) ? faultCase : former));
-    for (const feature of featuresOf(best)) missing.delete(feature);
-    chosen.push(best);
-  }
-  return chosen;
-}
-
-const featuresOf = ({ scenario, call, fault }: FaultCase): readonly string[] => [
-  `fault ${fault}`,
-  `operation ${call.operation}`,
-  `scenario ${scenario}`,
-  ...(fault === 'kill' ? [`killed in ${scenario}`] : []),
-];
-
-function shuffled<A>(items: readonly A[], seed: number): readonly A[] {
-  const draw = mulberry32(seed);
-  return items
-    .map((item) => ({ item, rank: draw() }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ item }) => item);
 }
