@@ -15,7 +15,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startInstalledManager } from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
-import { profileQueueOf } from '../../world/aws/queue.ts';
+import { startEndlessCreation } from '../../world/aws/operations.ts';
 import type { World } from '../../world/world.ts';
 import { controlPlanePath, startWorld } from '../../world/world.ts';
 
@@ -70,7 +70,6 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     terminal.close();
     await world.stop();
   });
-  const queue = profileQueueOf(() => world);
   const readme = takeBlocks('README.md', import.meta.url);
   const quickStart = takeBlocks('docs/quick-start.md', import.meta.url);
   const upgrade = takeBlocks('docs/upgrade.md', import.meta.url);
@@ -126,10 +125,7 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
 
   it('show the profiles in clusterctl describe cluster', async () => {
     await completeCluster();
-    await queue.withEndlessChanges('creations', async () => {
-      await queue.start('my-cluster', 'batch');
-      await queue.waitUntilCreating('batch');
-    });
+    await startEndlessCreation(world, 'my-cluster', 'batch');
     await terminal.run(observability.next('availabilityGates'));
     const describe = observability.next('clusterctl describe cluster');
     await expectOutput(describe, observability.next('2 of 3'));

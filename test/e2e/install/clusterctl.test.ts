@@ -13,7 +13,7 @@ import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { profileQueueOf } from '../../world/aws/queue.ts';
+import { startEndlessCreation } from '../../world/aws/operations.ts';
 import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
 import {
   CERT_MANAGER_CRDS,
@@ -30,7 +30,7 @@ import type { Rule } from '../../world/manager/permissions.ts';
 import { permissionsOf } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/manifests.ts';
 import type { World } from '../../world/world.ts';
-import { ACCOUNT, REGION, clusterPath, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -100,7 +100,6 @@ describe('the real clusterctl, with a release of this provider in a local reposi
   let directory: string;
   let repository: ClusterctlRepository;
   let world: World;
-  const queue = profileQueueOf(() => world);
   const run = (...args: readonly string[]) => repository.run(world.controlPlane, args);
 
   before(async function () {
@@ -194,7 +193,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     it('gives the manager the permissions to make a profile Ready', async () => {
       await startManager('first');
       await world.createEksCluster('prod');
-      await queue.start('prod', 'web');
+      await world.apply(fargateProfile('web'));
       await world.ready('web');
     });
 
@@ -257,12 +256,9 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     it('loses nothing and makes nothing twice while EKS creates and deletes profiles', async () => {
       const { admin } = world.aws;
       const calls = callsFromNow(world.aws);
-      await queue.withEndlessChanges('creations', async () => {
-        await queue.start('prod', 'creating');
-        await queue.waitUntilCreating('creating');
-      });
-      await queue.start('prod', 'queued');
-      await queue.waitUntilQueued('queued');
+      await startEndlessCreation(world, 'prod', 'creating');
+      await world.apply(fargateProfile('queued'));
+      await world.condition('queued', 'Reconciling', { status: 'True', reason: 'WaitingForSibling' });
       await world.delete('web');
       await world.stopManager();
       await run('upgrade', 'apply', '--infrastructure', `capaf-system/aws-fargate:${NEXT_VERSION}`);
@@ -306,8 +302,9 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     };
 
     it('leaves nothing cluster-scoped after the profiles are gone', async () => {
-      await queue.deleteAll(['creating', 'queued', 'prod-default']);
-      await queue.waitUntilGone(['creating', 'queued', 'prod-default']);
+      const names = ['creating', 'queued', 'prod-default'];
+      await Promise.all(names.map((name) => world.delete(name)));
+      await Promise.all(names.map((name) => world.gone(name)));
       await world.stopManager();
       const bound = ['manager', 'crd-keeper', 'instance-groups', 'cluster-conditions'].map(
         (name) => `capaf-system-${name}`,

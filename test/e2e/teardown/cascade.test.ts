@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
-import { callsFromNow, holdCall } from '../../world/aws/calls.ts';
-import { MANAGER_NAMESPACE, STATIC_IDENTITY, createStaticIdentity } from '../../world/aws/identities.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
 import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
@@ -9,17 +8,14 @@ import {
   CONTROL_PLANE_FINALIZER,
   createClusterWithProfiles,
   expectAllGone,
-  expectNothingInAws,
   finalizersOf,
   waitUntilDeleting,
   removeFinalizers,
 } from '../../world/cluster-api/cluster-teardown.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { createManagedCluster, managedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { messageOf } from '../../world/object-state.ts';
+import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import type { World } from '../../world/world.ts';
-import { ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
-import { operationsOf } from '../../world/aws/operations.ts';
+import { fargateProfile, startWorld } from '../../world/world.ts';
 
 /** The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API. */
 const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';
@@ -31,9 +27,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
   before(async function () {
     this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     world = await startWorld({ config: QUICK_EKS });
-    await world.createNamespace(MANAGER_NAMESPACE);
     clusterApi = await startClusterApi(world, this);
-    await world.startManager({ flags: [`--allow-eks-cluster=default=${ACCOUNT}/${REGION}/default_*`] });
+    await world.startManager();
   });
   after(() => world.finish());
 
@@ -48,41 +43,6 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         await waitUntilDeleting(world, controlPlanePath);
         await removeFinalizers(world, controlPlanePath, CONTROL_PLANE_FINALIZER);
       }
-
-      it('deletes the objects that name the EKS cluster in spec.eksCluster, with profiles and roles', async () => {
-        const profiles = ['joined', 'joined-by-account'].map(nameFor);
-        const name = nameFor('joining');
-        // The controller creates no Fargate profile for a new AWSFargateProfile with spec.eksCluster if an
-        // AWSManagedControlPlane manages this EKS cluster. So the test applies these AWSFargateProfiles before it
-        // creates the control plane.
-        const { eksName } = managedCluster(name, 'default');
-        const { subnets } = world.aws.admin.createCluster({ name: eksName, region: REGION });
-        const inEks = (profile: string, spec: object = {}): object =>
-          fargateProfile(profile, { clusterName: undefined, eksCluster: { name: eksName, region: REGION, ...spec } });
-        // The AWSClusterStaticIdentity belongs to the same AWS account as the manager's own credentials.
-        await createStaticIdentity(world, name, ACCOUNT);
-        await world.apply(
-          inEks(nameFor('joined')),
-          inEks(nameFor('joined-by-account'), { identityRef: { kind: STATIC_IDENTITY, name } }),
-        );
-        for (const profile of profiles) await world.ready(profile);
-        const cluster = await createManagedCluster(world, name, { existing: { subnets } });
-        await eventually(async () =>
-          (await finalizersOf(world, cluster.controlPlanePath)).includes(CONTROL_PLANE_FINALIZER),
-        );
-
-        await world.apply(inEks(nameFor('late')));
-        const late = await world.condition(nameFor('late'), 'Stalled', { status: 'True', reason: 'UseClusterName' });
-        expect(messageOf(late, 'Stalled')).to.include(`spec.clusterName "${name}"`);
-        await world.delete(nameFor('late'));
-        await world.gone(nameFor('late'));
-
-        await clusterApi.delete(cluster.clusterPath);
-        await loseFinalizer(cluster);
-        await expectAllGone(world, clusterApi, cluster, profiles);
-        for (const profile of profiles)
-          expect(world.awsView.role(`${cluster.eksName}-default_${profile}_fargate`)).to.equal(undefined);
-      });
 
       it('in the background deletes three profiles one after the other, then the EKS cluster, then the Cluster', async () => {
         const profiles = ['one', 'two', 'three'].map(nameFor);
@@ -122,59 +82,6 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         await expectAllGone(world, clusterApi, cluster, profiles);
         await clusterApi.gone(`/api/v1/namespaces/${namespace}`);
       });
-
-      it('deletes a role that two profiles share with the second profile', async () => {
-        const profiles = ['eight', 'nine'].map(nameFor);
-        const spec = { roleName: nameFor('shared-pods') };
-        const cluster = await createClusterWithProfiles(world, nameFor('sharing'), profiles, { spec });
-        const usersAtDeletion: number[] = [];
-        const forget = world.aws.onCall(({ operation, identifiers }, phase) => {
-          if (phase !== 'before' || operation !== 'DeleteRole' || identifiers['RoleName'] !== spec.roleName) return;
-          usersAtDeletion.push(world.aws.admin.profiles().filter((each) => each.cluster === cluster.eksName).length);
-        });
-        await clusterApi.delete(cluster.clusterPath);
-        await loseFinalizer(cluster);
-        await expectAllGone(world, clusterApi, cluster, profiles);
-        forget();
-        expect(usersAtDeletion).to.deep.equal([0]);
-        expect(world.awsView.role(spec.roleName)).to.equal(undefined);
-      });
-
-      it('with an EKS cluster in status FAILED succeeds', async () => {
-        const profile = nameFor('ten');
-        const cluster = await createClusterWithProfiles(world, nameFor('failed'), [profile]);
-        world.aws.admin.setCluster({ name: cluster.eksName, status: 'FAILED' });
-        await world.controlPlane.api.patch(cluster.controlPlanePath, { metadata: { annotations: { look: 'again' } } });
-        await eventually(
-          async () => (await world.controlPlane.api.get(cluster.controlPlanePath)).status?.['ready'] === false,
-        );
-        await clusterApi.delete(cluster.clusterPath);
-        await loseFinalizer(cluster);
-        await expectAllGone(world, clusterApi, cluster, [profile]);
-      });
-
-      it('with a missing EKS cluster deletes only the role', async () => {
-        const profile = nameFor('eleven');
-        const cluster = await createClusterWithProfiles(world, nameFor('eks-gone'), [profile]);
-        world.aws.admin.removeCluster({ name: cluster.eksName });
-        const calls = callsFromNow(world.aws);
-        // If the test has removed the control plane finalizer, the deletion of the Cluster does not wait for the deletion
-        // of the role. So the test then holds the first IAM call for this deletion until the Cluster is gone.
-        const detachment = holdCall(world.aws, 'before', 'DetachRolePolicy', {});
-        if (finalizer !== 'stripped') detachment.open();
-        await clusterApi.delete(cluster.clusterPath);
-        await loseFinalizer(cluster);
-        const roleAtItsEnd = clusterApi.gone(cluster.clusterPath).then(() => {
-          const hasRole = world.aws.admin.roles().some(({ name }) => name.includes(profile));
-          detachment.open();
-          return hasRole;
-        });
-        await world.gone(profile);
-        await clusterApi.clusterGone(cluster);
-        expectNothingInAws(world, cluster);
-        expect(await roleAtItsEnd, 'the Cluster was gone before the role').to.equal(finalizer === 'stripped');
-        expect(operationsOf(calls)).to.deep.equal(['DetachRolePolicy', 'DeleteRole']);
-      });
     });
 
   it('before the EKS cluster was ready makes no AWS call, and the garbage collector deletes the profile', async () => {
@@ -191,8 +98,6 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
 
   it('keeps profiles until the workers are drained: it begins with the deletion of the control plane, not of the Cluster', async () => {
     const cluster = await createClusterWithProfiles(world, 'drained', ['during']);
-    await world.apply(fargateProfile('pruned', { clusterName: 'drained', deletionPolicy: 'Retain' }));
-    await world.ready('pruned');
     const machine = '/apis/cluster.x-k8s.io/v1beta2/namespaces/default/machines/worker';
     await world.apply({
       apiVersion: 'cluster.x-k8s.io/v1beta2',
@@ -225,33 +130,14 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     await clusterApi.delete(cluster.clusterPath);
     await waitUntilDeleting(world, machine);
     await waitForCacheSync(world, { controlPlanes: false });
-    // The reason ClusterDeleting of a new AWSFargateProfile shows that the controller has seen the deletion of the
-    // Cluster.
-    await world.apply(fargateProfile('too-late', { clusterName: 'drained' }));
-    const late = await world.condition('too-late', 'Ready', { status: 'False', reason: 'ClusterDeleting' });
-    expect(messageOf(late, 'Ready')).to.equal(
-      'Cluster default/drained is being deleted, so the controller creates no Fargate profile for it',
-    );
-    expect(late.metadata.finalizers).to.equal(undefined);
     await world.patch('during', { spec: { additionalTags: { drained: 'not-yet' } } });
     await eventually(() => world.awsView.profile('default_during')?.tags['drained'] === 'not-yet');
     expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');
     expect((await world.profile('during'))?.metadata.deletionTimestamp).to.equal(undefined);
 
-    // While Cluster API drains the nodes, a GitOps tool or the deletion of the namespace may delete an
-    // AWSFargateProfile with deletionPolicy Retain. The controller must then keep its finalizer on the
-    // AWSFargateProfile. Without the AWSFargateProfile, no object would say later which Fargate profile blocks the
-    // deletion of the EKS cluster.
-    await world.delete('pruned');
-    await world.condition('pruned', 'Stalled', { status: 'True', reason: 'RetainBlocksClusterDeletion' });
-    expect(world.awsView.profile('default_pruned')?.status).to.equal('ACTIVE');
-    await world.patch('pruned', { spec: { deletionPolicy: 'Delete' } });
-
     await world.controlPlane.api.patch(machine, { metadata: { finalizers: null } });
-    await expectAllGone(world, clusterApi, cluster, ['during', 'pruned']);
+    await expectAllGone(world, clusterApi, cluster, ['during']);
     forget();
-    expect(deletedEarly.filter((name) => name !== 'default_pruned')).to.deep.equal([]);
-    await world.delete('too-late');
-    await world.gone('too-late');
+    expect(deletedEarly).to.deep.equal([]);
   });
 });

@@ -72,6 +72,18 @@ export const lineOf = ({
 }: Pick<CallRecord, 'service' | 'operation' | 'status' | 'errorCode'>): string =>
   [`${service}:${operation}`, status ?? 'unanswered', ...(errorCode === undefined ? [] : [errorCode])].join(' ');
 
+/**
+ * The AWS calls that create or delete Fargate profiles, as texts in the order of arrival: `Create default_a` for a
+ * successful call of CreateFargateProfile, `Delete default_a <error code>` for a failed call of DeleteFargateProfile.
+ */
+export const profileMutations = (calls: Calls): readonly string[] =>
+  calls
+    .mutations()
+    .filter(({ operation }) => operation.endsWith('FargateProfile'))
+    .map(({ operation, identifiers, errorCode }) =>
+      [operation.replace('FargateProfile', ''), identifiers['fargateProfileName'], errorCode].filter(Boolean).join(' '),
+    );
+
 const isNotFoundOnRead = ({ operation, errorCode, mutates }: CallRecord): boolean =>
   (['DescribeFargateProfile', 'DescribeAccessEntry'].includes(operation) &&
     errorCode === 'ResourceNotFoundException') ||

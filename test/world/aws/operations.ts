@@ -1,4 +1,6 @@
-import type { Emulator } from '../../aws/emulator.ts';
+import { eventually } from '../../support/eventually.ts';
+import { fargateProfile } from '../manifests.ts';
+import type { World } from '../world.ts';
 import type { Calls } from './calls.ts';
 
 /**
@@ -14,23 +16,14 @@ export const HELD_MS = 3_600_000;
 export const operationsOf = (calls: Calls): readonly string[] => calls.mutations().map(({ operation }) => operation);
 
 /**
- * Makes the next creation or deletion of a Fargate profile last until the test ends it with `admin.setProfile` or
- * `admin.removeProfile`. The test acts during the change, which on a busy machine could otherwise end before.
- * @returns the Fargate profile, as soon as EKS has accepted the change
+ * Creates an AWSFargateProfile, and waits until EKS creates its Fargate profile. The creation lasts until the test ends it
+ * with `admin.setProfile`.
  */
-export function holdChange(
-  aws: Emulator,
-  verb: 'Create' | 'Delete',
-  name: string,
-): Promise<{ readonly cluster: string; readonly name: string }> {
-  return new Promise((resolve) => {
-    const forget = aws.onCall(({ operation, applied, identifiers }, phase) => {
-      const isWanted = operation === `${verb}FargateProfile` && identifiers['fargateProfileName'] === name;
-      if (phase !== 'after' || !applied || !isWanted) return;
-      forget();
-      const profile = { cluster: identifiers['clusterName'] ?? '', name };
-      aws.admin.setProfile({ ...profile, status: verb === 'Create' ? 'CREATING' : 'DELETING' });
-      resolve(profile);
-    });
-  });
+export async function startEndlessCreation(world: World, clusterName: string, name: string): Promise<void> {
+  const { admin, model } = world.aws;
+  const { createMs } = model.state.config.eks;
+  admin.setConfig({ eks: { createMs: HELD_MS } });
+  await world.apply(fargateProfile(name, { clusterName }));
+  await eventually(() => world.awsView.profile(`default_${name}`)?.status === 'CREATING', { intervalMs: 20 });
+  admin.setConfig({ eks: { createMs } });
 }

@@ -67,20 +67,6 @@ export async function removeFinalizers(
 }
 
 /**
- * Adds a finalizer to an object, so that the object exists after its deletion until the test calls `removeFinalizers`.
- */
-export async function addFinalizer({ controlPlane: { api } }: World, path: string, finalizer: string): Promise<void> {
-  await eventually(
-    async () => {
-      const { finalizers = [], resourceVersion } = (await api.get(path)).metadata;
-      await api.patch(path, { metadata: { resourceVersion, finalizers: [...finalizers, finalizer] } });
-      return true;
-    },
-    { what: `the addition of ${finalizer} to ${path}` },
-  );
-}
-
-/**
  * Checks that the EKS cluster has no Fargate profile in AWS, and that no IAM role has an ownership tag with the name of
  * the EKS cluster.
  */
