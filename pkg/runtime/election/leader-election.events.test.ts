@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { ElectionEnvironment, hang, heldLease, newEnvironmentForEachTest, unavailable } from '../testing/election.ts';
+import {
+  type ElectionEnvironment,
+  hang,
+  heldLease,
+  newEnvironmentForEachTest,
+  unavailable,
+} from '../testing/election.ts';
 
 const on = (identity: string, what: string): string =>
   `Lease capaf-system/controller-leader-election-capaf: Normal LeaderElection: ${identity} ${what}`;

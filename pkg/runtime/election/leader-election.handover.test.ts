@@ -3,7 +3,7 @@ import { sleep } from '../../async/deadline.ts';
 import { json, type Intercept } from '../../kube/testing/fake-api-server.ts';
 import type { TransportRequest } from '../../kube/transport/transport.ts';
 import {
-  ElectionEnvironment,
+  type ElectionEnvironment,
   LEASE,
   hang,
   heldLease,
@@ -146,7 +146,7 @@ describe('A candidate that watches the Lease', () => {
 
   it('makes no extra attempt after a renewal, or after a deletion of the Lease', async () => {
     environment.write(heldLease('pod-0'));
-    const candidate = environment.candidate().start();
+    environment.candidate().start();
     for (let renewal = 0; renewal < 120; renewal++) {
       await environment.clock.advance(500);
       environment.write(heldLease('pod-0', { renewTime: `${2020 + renewal}-01-01T00:00:00.000000Z` }));

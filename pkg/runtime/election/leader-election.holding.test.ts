@@ -3,7 +3,7 @@ import { errorMessage } from '../../env/error-text.ts';
 import { formatMicroTime } from '../../env/timestamp.ts';
 import { LeadershipLost } from './leader-election.ts';
 import {
-  ElectionEnvironment,
+  type ElectionEnvironment,
   LEASE,
   hang,
   heldLease,

@@ -6,7 +6,7 @@ import { json } from '../../kube/testing/fake-api-server.ts';
 import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
 import {
-  ElectionEnvironment,
+  type ElectionEnvironment,
   LEASE,
   hang,
   heldLease,
@@ -97,7 +97,7 @@ describe('A candidate', () => {
 
   it('makes an attempt after the retry period and up to 1.2 times that period more', async () => {
     environment.write(heldLease('pod-0', { leaseDurationSeconds: 10_000 }));
-    const candidate = environment.candidate().start();
+    environment.candidate().start();
     await environment.clock.advance(1_000_000);
     const times = environment.server.requests.flatMap(({ path, at }) => (path === PATH ? [at] : []));
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? NaN));
@@ -226,7 +226,7 @@ describe('The written Lease', () => {
 
   it('has a duration that is rounded up to whole seconds', async () => {
     const timings: ElectionTimings = { leaseDuration: 2_500, renewDeadline: 2_000, retryPeriod: 500 };
-    const candidate = environment.candidate('pod-1', 0, timings).start();
+    environment.candidate('pod-1', 0, timings).start();
     await environment.clock.settle();
     expect(environment.spec().leaseDurationSeconds).to.equal(3);
   });
