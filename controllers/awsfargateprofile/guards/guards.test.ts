@@ -9,6 +9,7 @@ import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
   CREATE_ROLE,
+  DELETE_ACCESS_ENTRY,
   DELETE_PROFILE,
   DELETE_ROLE,
   DESTRUCTIVE,
@@ -17,6 +18,8 @@ import {
 import type { ServiceOverrides, TestServices } from '../testing/pass-state.ts';
 import {
   LANE,
+  aSimulatedProfile,
+  aSimulatedRole,
   passStateFor,
   awsAsWanted,
   awsWith,
@@ -83,6 +86,12 @@ describe('newChecks and newPreparations', () => {
     ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
       it(`by ${rule} alone`, async () =>
         expect(await obstacleTo(DELETE_ROLE, leaving(), newServices(over))).to.equal(expected));
+
+    it('by accessEntryUnused alone', async () => {
+      const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })));
+      const deletion = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
+      expect(await obstacleTo(deletion, pass, newServices())).to.equal('keep for Fargate profile "theirs"');
+    });
 
     it('by refusalExpired alone, until the backoff of the refusal is over', async () => {
       const [pass, services] = [leaving(), newServices()];

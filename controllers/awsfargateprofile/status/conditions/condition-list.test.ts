@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Condition } from '../../../../api/v1beta2/index.ts';
 import type { ConditionUpdate } from './condition-list.ts';
-import { conditionOf, mergeConditions } from './condition-list.ts';
+import { mergeConditions } from './condition-list.ts';
 
 const THEN = '2026-11-20T10:00:00Z';
 const NOW = '2026-11-21T03:25:00Z';
@@ -24,32 +24,11 @@ const update = (type: string, status: Condition['status'], over: Partial<Conditi
 });
 
 describe('mergeConditions', () => {
-  it('sets the time of a new condition', () => {
-    expect(mergeConditions([], [update('Ready', 'False')], NOW)).to.deep.equal([
-      condition('Ready', 'False', { lastTransitionTime: NOW }),
-    ]);
-  });
-
-  it('changes the time when the status changes', () => {
-    const [ready] = mergeConditions([condition('Ready', 'False')], [update('Ready', 'True')], NOW);
-    expect(ready).to.include({ status: 'True', lastTransitionTime: NOW });
-  });
-
   it('keeps the time when only reason, message or generation change', () => {
     const changed = update('Ready', 'False', { reason: 'Other', message: 'other', observedGeneration: 2 });
     expect(mergeConditions([condition('Ready', 'False')], [changed], NOW)).to.deep.equal([
       condition('Ready', 'False', { reason: 'Other', message: 'other', observedGeneration: 2 }),
     ]);
-  });
-
-  it('truncates a message that is longer than the schema allows', () => {
-    const [ready] = mergeConditions([], [update('Ready', 'False', { message: 'x'.repeat(40_000) })], NOW);
-    expect(ready?.message).to.equal(`${'x'.repeat(32_767)}…`);
-  });
-
-  it('keeps a condition without an update', () => {
-    const paused = condition('Paused', 'True');
-    expect(mergeConditions([paused], [update('Ready', 'True')], NOW)).to.deep.include(paused);
   });
 
   it('keeps a condition of another controller', () => {
@@ -106,14 +85,5 @@ describe('mergeConditions', () => {
         expect(new Set(types).size, 'each type once').to.equal(types.length);
       }),
     );
-  });
-});
-
-describe('conditionOf', () => {
-  it('finds a condition by its type', () => {
-    const [ready, paused] = [condition('Ready', 'True'), condition('Paused', 'False')];
-    expect(conditionOf([ready, paused], 'Paused')).to.equal(paused);
-    expect(conditionOf([ready], 'Paused')).to.equal(undefined);
-    expect(conditionOf(undefined, 'Ready')).to.equal(undefined);
   });
 });
