@@ -23,15 +23,6 @@ export function summaryOf(object: RawObject): { Ready: string; Reconciling: stri
 }
 
 /**
- * The conditions of an AWSFargateProfile that needs an action of a user, in the short form that `summaryOf` returns.
- */
-export const stalled = (reason: string) => ({
-  Ready: `False ${reason}`,
-  Reconciling: 'False',
-  Stalled: `True ${reason}`,
-});
-
-/**
  * The conditions of an AWSFargateProfile that waits, and that the manager reconciles again without an action of a user.
  * They are in the short form that `summaryOf` returns.
  */

@@ -1,6 +1,5 @@
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { Emulator } from '../../aws/emulator.ts';
-import { Gate } from '../../support/gate.ts';
 import { AWS_KEY } from '../world.ts';
 
 /** The AWS calls that the manager has made since the test called `callsFromNow`. */
@@ -42,26 +41,6 @@ export function callsFromNow({ log }: Emulator, identifier = ''): Calls {
         .filter((call) => call.status !== 200 && !isNotFoundOnRead(call))
         .map(lineOf),
   };
-}
-
-/**
- * Delays the AWS calls with the given operation and names until the test opens the returned gate. With phase `before`,
- * AWS executes a call when the gate opens. With phase `after`, AWS executes the call at once, and answers when the gate
- * opens.
- * @param identifiers names and ARNs in the input of a delayed AWS call, e.g. `{ clusterName: 'a' }`
- */
-export function holdCall(
-  aws: Emulator,
-  phase: 'before' | 'after',
-  operation: string,
-  identifiers: Readonly<Record<string, string>>,
-): Gate {
-  const gate = new Gate(`${operation} ${Object.values(identifiers).join(' ')}`);
-  const isWanted = (call: CallRecord): boolean =>
-    call.operation === operation &&
-    Object.entries(identifiers).every(([key, value]) => call.identifiers[key] === value);
-  aws.onCall((call, now) => (now === phase && isWanted(call) ? gate.pass() : undefined));
-  return gate;
 }
 
 export const lineOf = ({

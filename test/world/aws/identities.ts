@@ -5,7 +5,7 @@ export const STATIC_IDENTITY = 'AWSClusterStaticIdentity';
 export const ROLE_IDENTITY = 'AWSClusterRoleIdentity';
 
 /** The namespace of the manager, in which it reads the Secrets of AWSClusterStaticIdentities. */
-export const MANAGER_NAMESPACE = 'capaf-system';
+const MANAGER_NAMESPACE = 'capaf-system';
 
 const API_VERSION = 'infrastructure.cluster.x-k8s.io/v1beta2';
 const PLURALS: Readonly<Record<string, string>> = {

@@ -12,18 +12,15 @@ import { fargateProfile } from '../world.ts';
  */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
-/**
- * Creates a Cluster, its EKS cluster, and AWSFargateProfiles with the given names, and waits until they are Ready. The
- * parameter `spec` adds or replaces fields in the spec of every AWSFargateProfile.
- */
+/** Creates a Cluster, its EKS cluster, and AWSFargateProfiles with the given names, and waits until they are Ready. */
 export async function createClusterWithProfiles(
   world: World,
   name: string,
   profiles: readonly string[],
-  { namespace = 'default', spec = {} }: { readonly namespace?: string; readonly spec?: object } = {},
+  { namespace = 'default' }: { readonly namespace?: string } = {},
 ): Promise<ManagedCluster> {
   const cluster = await createManagedCluster(world, name, { namespace });
-  await world.apply(...profiles.map((each) => fargateProfile(each, { clusterName: name, ...spec }, { namespace })));
+  await world.apply(...profiles.map((each) => fargateProfile(each, { clusterName: name }, { namespace })));
   await Promise.all(profiles.map((each) => world.ready(each, { namespace })));
   return cluster;
 }
@@ -70,7 +67,7 @@ export async function removeFinalizers(
  * Checks that the EKS cluster has no Fargate profile in AWS, and that no IAM role has an ownership tag with the name of
  * the EKS cluster.
  */
-export function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
+function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
   expect(aws.admin.profiles().filter(({ cluster }) => cluster === eksName)).to.deep.equal([]);
   const roles = aws.admin
     .roles()

@@ -1,4 +1,3 @@
-import type { ClusterView } from '../../aws/admin/views.ts';
 import type { ClusterStatus } from '../../aws/model/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../manifests.ts';
@@ -12,8 +11,6 @@ export interface ManagedClusterOptions {
   /** The AWS account that has the EKS cluster; default: the account of the manager. */
   readonly account?: string;
   readonly identityRef?: { readonly kind: string; readonly name: string };
-  /** The EKS cluster, if the test has already created it; default: `createManagedCluster` creates the EKS cluster. */
-  readonly existing?: Pick<ClusterView, 'subnets'>;
   /**
    * Whether `createManagedCluster` also writes the fields that the core manager of Cluster API would write. True in
    * tests that do not run the core manager.
@@ -44,8 +41,7 @@ export async function createManagedCluster(
   const { api } = world.controlPlane;
   const cluster = managedCluster(name, namespace);
   const { account = ACCOUNT, identityRef } = where;
-  const { subnets } =
-    where.existing ?? world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
+  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
   await world.apply(
     controlPlaneObject(
       name,
