@@ -115,8 +115,7 @@ describe('a failure that lasts', () => {
     manager.kill();
     world.start();
     await world.ready('a');
-    const changes = world.operations().filter((operation) => operation.endsWith('FargateProfile'));
-    expect(changes).to.deep.equal(['CreateFargateProfile', 'DeleteFargateProfile', 'CreateFargateProfile']);
+    expect(world.eksChanges()).to.deep.equal(['Create default_a', 'Delete default_a', 'Create default_a']);
     await world.deleteAndFinish('a');
   });
 

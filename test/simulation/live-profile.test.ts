@@ -14,12 +14,6 @@ import {
   startUntilReady,
 } from './phases/phase.ts';
 
-const eksChanges = (world: SimulatedWorld): readonly string[] =>
-  world
-    .mutations()
-    .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, identifiers }) => `${operation} ${identifiers['fargateProfileName']}`);
-
 const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
 
@@ -95,7 +89,7 @@ describe('a live profile', () => {
     await world.until('the create', () => statusOf(world, 'profileStatus') === 'CREATING');
     patchWeb(world, { spec: { profileName: null } });
     await world.ready(WEB);
-    expect(eksChanges(world)).to.deep.equal([`CreateFargateProfile shared_${WEB}`]);
+    expect(world.eksChanges()).to.deep.equal([`Create shared_${WEB}`]);
     await world.deleteAndFinish(WEB);
   });
 
@@ -123,10 +117,7 @@ describe('a live profile', () => {
     patchWeb(world, { spec: { profileName: null } });
     await world.clock.advance(AT_ONCE);
     await world.ready(WEB);
-    expect(eksChanges(world)).to.deep.equal([
-      `CreateFargateProfile shared_${WEB}`,
-      `CreateFargateProfile default_${WEB}`,
-    ]);
+    expect(world.eksChanges()).to.deep.equal([`Create shared_${WEB}`, `Create default_${WEB}`]);
     await world.deleteAndFinish(WEB);
   });
 
@@ -145,7 +136,7 @@ describe('a live profile', () => {
     };
     patchControlPlane(world, { spec: { network: { subnets: [...subnets, added] } } });
     await world.ready(WEB);
-    expect(eksChanges(world)).to.deep.equal([`CreateFargateProfile default_${WEB}`]);
+    expect(world.eksChanges()).to.deep.equal([`Create default_${WEB}`]);
     expect(statusOf(world, 'subnets')).not.to.include('subnet-0123456789abcdef0');
     await world.deleteAndFinish(WEB);
   });

@@ -4,15 +4,6 @@ import { putForeignProfile } from './phases/phase.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
-const eksChanges = (world: SimulatedWorld, from = 0): readonly string[] =>
-  world
-    .mutations()
-    .slice(from)
-    .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, identifiers, errorCode }) =>
-      [operation.replace('FargateProfile', ''), identifiers['fargateProfileName'], errorCode].filter(Boolean).join(' '),
-    );
-
 const pause = (world: SimulatedWorld, name: string, value: '' | null): void =>
   world.patch(PLURAL, name, { metadata: { annotations: { [PAUSED_ANNOTATION]: value } } });
 
@@ -42,7 +33,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
     await world.ready(...names);
     world.delete(...names);
     await world.gone(...names);
-    const [creates, deletes] = [eksChanges(world).slice(0, 4), eksChanges(world).slice(4)];
+    const [creates, deletes] = [world.eksChanges().slice(0, 4), world.eksChanges().slice(4)];
     expect(creates).to.deep.equal(names.map((name) => `Create default_${name}`));
     expect(deletes).to.have.members(names.map((name) => `Delete default_${name}`));
     await world.finish();
@@ -66,7 +57,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
     await world.reason('young', 'WaitingForSibling', 'Deleting');
     await world.gone('young');
     await world.ready('first', ...waiters);
-    expect(eksChanges(world, length)).to.deep.equal([
+    expect(world.eksChanges(length)).to.deep.equal([
       'Create default_first',
       'Delete default_young',
       'Create default_older-a',
@@ -82,7 +73,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
     expect(world.eksProfile('b')).to.equal(undefined);
     pause(world, 'b', null);
     await world.ready('b');
-    expect(eksChanges(world)).to.deep.equal(['a', 'c', 'b'].map((name) => `Create default_${name}`));
+    expect(world.eksChanges()).to.deep.equal(['a', 'c', 'b'].map((name) => `Create default_${name}`));
     await world.deleteAndFinish('a', 'b', 'c');
   });
 
@@ -93,7 +84,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
     world.patch(PLURAL, 'c', { spec: { selectors: [{ namespace: 'edited' }] } });
     await world.ready('a', 'c');
     expect(world.eksProfile('c')?.selectors).to.deep.equal([{ namespace: 'edited', labels: {} }]);
-    expect(eksChanges(world)).to.deep.equal(['Create default_a', 'Create default_c']);
+    expect(world.eksChanges()).to.deep.equal(['Create default_a', 'Create default_c']);
     expect(world.role('b')).to.equal(undefined);
     await world.deleteAndFinish('a', 'c');
   });
@@ -105,7 +96,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
       await world.clock.advance(MINUTE / 20);
     }
     await world.ready('a', 'b', 'c');
-    expect(eksChanges(world)).to.deep.equal(['a', 'b', 'c'].map((name) => `Create default_${name}`));
+    expect(world.eksChanges()).to.deep.equal(['a', 'b', 'c'].map((name) => `Create default_${name}`));
     await world.deleteAndFinish('a', 'b', 'c');
   });
 
@@ -128,7 +119,7 @@ describe('the profiles of an EKS cluster, which EKS changes one at a time', () =
       }
       world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
       await world.ready(...names);
-      expect(eksChanges(world).filter((line) => line.includes('Exception'))).to.have.length(1);
+      expect(world.eksChanges().filter((line) => line.includes('Exception'))).to.have.length(1);
       expect(world.warnings()).to.deep.equal([]);
       await world.deleteAndFinish(...names);
     });

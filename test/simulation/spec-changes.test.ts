@@ -10,12 +10,6 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const SLOW: SimulationOptions = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
 
-const eksChanges = (world: SimulatedWorld): readonly string[] =>
-  world
-    .mutations()
-    .filter(({ operation }) => operation.endsWith('FargateProfile'))
-    .map(({ operation, identifiers }) => `${operation} ${identifiers['fargateProfileName']}`);
-
 const arnOf = (path: string, name: string): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
 const named = (name: string): object => ({
   profileName: name,
@@ -66,11 +60,7 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     });
     expect(world.eksProfile(WEB)?.arn).not.to.equal(arn);
     expect(statusOf(world.profile(WEB)).initialization).to.deep.equal({ provisioned: true });
-    expect(eksChanges(world)).to.deep.equal([
-      `CreateFargateProfile ${PROFILE}`,
-      `DeleteFargateProfile ${PROFILE}`,
-      `CreateFargateProfile ${PROFILE}`,
-    ]);
+    expect(world.eksChanges()).to.deep.equal([`Create ${PROFILE}`, `Delete ${PROFILE}`, `Create ${PROFILE}`]);
     await world.deleteAndFinish(WEB);
     expect(world.problems()).to.deep.equal([]);
   });
@@ -87,11 +77,7 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     await world.until('the last profile', () => world.eksProfile(WEB, 'after')?.status === 'ACTIVE', 20 * MINUTE);
     await world.ready(WEB);
     expect([world.eksProfile(WEB, 'before'), world.role(WEB, 'before-pods')]).to.deep.equal([undefined, undefined]);
-    expect(eksChanges(world)).to.deep.equal([
-      'CreateFargateProfile before',
-      'DeleteFargateProfile before',
-      'CreateFargateProfile after',
-    ]);
+    expect(world.eksChanges()).to.deep.equal(['Create before', 'Delete before', 'Create after']);
     expect([...ready]).to.deep.equal(['after']);
     await world.deleteAndFinish(WEB);
   });

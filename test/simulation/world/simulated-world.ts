@@ -291,6 +291,21 @@ export class SimulatedWorld {
       .map(({ operation }) => operation);
   }
 
+  /**
+   * The AWS calls that create or delete Fargate profiles, without the first `from` {@link mutations}: `Create default_a`,
+   * or `Create default_a <error code>` if EKS refused the call.
+   */
+  eksChanges(from = 0): readonly string[] {
+    return this.mutations()
+      .slice(from)
+      .filter(({ operation }) => operation.endsWith('FargateProfile'))
+      .map(({ operation, identifiers, errorCode }) =>
+        [operation.replace('FargateProfile', ''), identifiers['fargateProfileName'], errorCode]
+          .filter(Boolean)
+          .join(' '),
+      );
+  }
+
   /** The AWS calls of operations that change AWS, including calls that AWS refused. */
   mutations(): readonly CallRecord[] {
     return this.aws.admin.calls({ mutates: true });
