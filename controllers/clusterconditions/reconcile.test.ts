@@ -142,6 +142,12 @@ describe('the reconciler of the condition of a Cluster', () => {
     expect(fixture.writes).to.have.length(1);
   });
 
+  it('writes nothing to a Cluster that does not list the gate', async () => {
+    fixture.setCluster({ availabilityGates: [{ conditionType: 'Other' }] });
+    expect(await fixture.pass()).to.deep.equal({ kind: 'done' });
+    expect(fixture.writes).to.deep.equal([]);
+  });
+
   it('writes a burst of changes at most every five seconds', async () => {
     await fixture.pass();
     fixture.setProfiles('False');
