@@ -46,10 +46,7 @@ spec:
       key2: "value2"
 `;
 
-/**
- * The value of kubectl's annotation `last-applied-configuration`, with a selector that is nested so deeply that
- * comparing it overflows the stack.
- */
+/** An annotation of kubectl with a selector that is nested so deeply that comparing it overflows the stack. */
 const DEEP = `{"spec":{"eks-fargate":{"selectors":[${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)},{}]}}}`;
 
 const VALID = { clusterName: 'c', selectors: [{ namespace: 'web' }] };

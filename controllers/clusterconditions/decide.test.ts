@@ -41,10 +41,7 @@ function action(inputs: Partial<ClusterInputs> = {}): Action {
   return decide({ cluster: clusterWith(), profiles: [], watchFilter: undefined, timestamp: NOW, ...inputs });
 }
 
-/**
- * Returns status, reason and message of the condition that `decide` sets. Checks the type and the time of the
- * condition.
- */
+/** Status, reason and message of the condition that `decide` sets; checks its type and time. */
 function valueFor(profiles: readonly KubeObject[]): object {
   const decided = action({ profiles });
   if (decided.kind !== 'set') return expect.fail(decided.kind);

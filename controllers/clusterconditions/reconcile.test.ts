@@ -19,9 +19,7 @@ class Fixture {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
   readonly events: string[] = [];
-  /**
-   * The configurations that the reconciler has applied with server-side apply, each with the options of its request.
-   */
+  /** The applied configurations, each with the options of its request. */
   readonly writes: object[] = [];
   remaining = 15_000;
   /** If set, the API server answers each server-side apply with this error. */

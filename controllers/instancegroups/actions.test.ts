@@ -11,10 +11,7 @@ import { GROUP_FINALIZER } from './decide.ts';
 
 const KIND: FakeKind = { ...INSTANCE_GROUPS, kind: INSTANCE_GROUP_KIND, versions: [INSTANCE_GROUPS.version] };
 
-/**
- * Creates an InstanceGroup that is being deleted, and its AWSFargateProfile, in a fake API server. Returns both objects
- * as the caches would have them.
- */
+/** An InstanceGroup that is being deleted, and its AWSFargateProfile, as the caches would have them. */
 function newFixture() {
   const { server, client } = newApi();
   server.serve(KIND);

@@ -32,9 +32,7 @@ const NAMES = {
 };
 const RECORD = { namespace: 'capaf-system', name: 'capaf-crd-keeper' };
 
-/**
- * The CrdKeeper under test, with a fake API server. `webhook` is the answer of Cluster API Provider AWS to a dry run.
- */
+/** The CrdKeeper under test, with a fake API server. `webhook` is the answer of CAPA to a dry run. */
 export class KeeperFixture {
   readonly api = newApi();
   readonly logger = new MemoryLogger();
@@ -43,10 +41,7 @@ export class KeeperFixture {
   state: KeeperState | undefined;
   remaining = (): number => 15_000;
   webhook: 'served' | 'notServed' | 'down' = 'notServed';
-  /**
-   * Returns the error response to a PATCH request, or `undefined` if the fake API server must carry out the request.
-   * Dry runs do not call this function.
-   */
+  /** The error response to a PATCH that is no dry run; `undefined`: the fake API server carries it out. */
   refuse: (request: TransportRequest) => TransportResponse | undefined = () => undefined;
   /** Whether the fake API server must carry out a PATCH request, and answer 504 nevertheless. */
   loseAnswer: (request: TransportRequest) => boolean = () => false;
@@ -71,10 +66,7 @@ export class KeeperFixture {
     return this.keeper.reconcile(OUR_CRD, { logger: this.logger, signal: new AbortController().signal });
   }
 
-  /**
-   * Runs reconciles of the CrdKeeper. After each reconcile the clock advances by the delay that the reconcile asked
-   * for. Ends when no further reconcile is due within 10 seconds.
-   */
+  /** Runs reconciles, each after the delay of the one before, until none is due within 10 seconds. */
   async settle(): Promise<Requeue> {
     for (let count = 0; count < 20; count += 1) {
       const next = await this.pass();
@@ -84,9 +76,7 @@ export class KeeperFixture {
     throw new Error('the keeper does not settle');
   }
 
-  /**
-   * Applies the CRD and the webhooks of Cluster API Provider AWS over the existing ones, as the field manager `flux`.
-   */
+  /** Applies the CRD and the webhooks of CAPA over the existing ones, as the field manager `flux`. */
   applyCapa(): void {
     const time = formatTimestamp(this.api.clock.now());
     const wrote = (fieldsV1: object) => ({ managedFields: [{ manager: 'flux', time, fieldsV1 }] });
@@ -159,10 +149,7 @@ export class KeeperFixture {
     else storage.replace(kind, key, whole);
   }
 
-  /**
-   * Answers dry runs as `webhook` says, and JSON Patches and server-side applies, which the fake API server does not
-   * support.
-   */
+  /** Answers dry runs, and the JSON Patches and server-side applies that the fake API server does not support. */
   private intercept(request: TransportRequest): TransportResponse | undefined {
     const { method, path } = request;
     if (path.includes('dryRun=All')) return this.answerDryRun();

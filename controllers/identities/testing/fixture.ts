@@ -48,10 +48,7 @@ export class IdentitiesFixture {
     key: 'manager',
     fetch: async () => ({ accessKeyId: 'AKIA-OWN', secretAccessKey: 'own' }),
   };
-  /**
-   * For each reported change: the identities that it affects, each with the namespace of the object that uses it, as
-   * `kind/name from namespace`.
-   */
+  /** The uses that each reported change affects, as `kind/name from namespace`. */
   readonly changes: string[][] = [];
   /** For each reported change: the only namespace that it affects; undefined if it affects all namespaces. */
   readonly changedNamespaces: (string | undefined)[] = [];
@@ -147,10 +144,7 @@ export class IdentitiesFixture {
   }
 }
 
-/**
- * Returns the pairs of an identity and a namespace in the tests for which a change affects the credentials. Each
- * element is `kind/name from namespace`.
- */
+/** The uses, as `kind/name from namespace`, whose credentials a change affects. */
 const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
   [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
     ['keys', 'others', 'a', 'b', 'default'].flatMap((name) =>
