@@ -75,14 +75,10 @@ describe('credential sources', () => {
       fixture.createSecret('keys');
       await fixture.run();
     });
-    const keys = async () =>
-      (
-        await Promise.all([
-          fixture.findSource(STATIC, 'keys'),
-          fixture.findSource(ROLE, 'a'),
-          fixture.findSource(ROLE, 'b'),
-        ])
-      ).map(({ key }) => key);
+    const keys = async () => {
+      const { key: ofSecret } = await fixture.findSource(STATIC, 'keys');
+      return [ofSecret, (await fixture.findSource(ROLE, 'a')).key, (await fixture.findSource(ROLE, 'b')).key];
+    };
 
     it('that differ per identity and stay the same without a change', async () => {
       const before = await keys();
@@ -90,49 +86,42 @@ describe('credential sources', () => {
       expect(await keys()).to.deep.equal(before);
     });
 
-    for (const { what, change, same } of [
-      {
-        what: 'the Secret',
-        change: () =>
-          fixture.api.storage.mergePatch(
-            fixture.api.kind('secrets'),
-            { namespace: NAMESPACE, name: 'keys' },
-            { data: { SecretAccessKey: 'b3RoZXI=' } },
-          ),
-        same: [false, false, false],
-      },
-      {
-        what: 'the first role',
-        change: () => fixture.patch(ROLE, 'a', { spec: { sessionName: 'other' } }),
-        same: [true, false, false],
-      },
-      {
-        what: 'the second role',
-        change: () => fixture.patch(ROLE, 'b', { spec: { externalID: 'other' } }),
-        same: [true, true, false],
-      },
-      {
-        what: 'a label',
-        change: () => fixture.patch(ROLE, 'a', { metadata: { labels: { x: 'y' } } }),
-        same: [true, true, true],
-      },
-    ])
-      it(`after a change of ${what}`, async () => {
+    const secret = { namespace: NAMESPACE, name: 'keys' };
+    const data = { SecretAccessKey: 'b3RoZXI=' };
+    const rows: readonly (readonly [what: string, change: () => unknown, same: readonly boolean[]])[] = [
+      [
+        'a change of the Secret',
+        () => fixture.api.storage.mergePatch(fixture.api.kind('secrets'), secret, { data }),
+        [false, false, false],
+      ],
+      [
+        'a change of the first role',
+        () => fixture.patch(ROLE, 'a', { spec: { sessionName: 'other' } }),
+        [true, false, false],
+      ],
+      [
+        'a change of the second role',
+        () => fixture.patch(ROLE, 'b', { spec: { externalID: 'other' } }),
+        [true, true, false],
+      ],
+      ['a change of a label', () => fixture.patch(ROLE, 'a', { metadata: { labels: { x: 'y' } } }), [true, true, true]],
+      [
+        'the first role is deleted and created again',
+        () => {
+          fixture.delete(ROLE, 'a');
+          fixture.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
+        },
+        [true, false, false],
+      ],
+    ];
+    for (const [what, change, same] of rows)
+      it(`that are ${JSON.stringify(same)} the same after ${what}`, async () => {
         const before = await keys();
         change();
         await fixture.clock.advance(20 * SECOND);
         const after = await keys();
         expect(after.map((key, index) => key === before[index])).to.deep.equal(same);
       });
-
-    it('that differ after an identity is deleted and created again', async () => {
-      const before = await keys();
-      fixture.delete(ROLE, 'a');
-      fixture.create(ROLE, 'a', { roleARN: ARN, sourceIdentityRef: { kind: STATIC, name: 'keys' } });
-      await fixture.clock.advance(SECOND);
-      const after = await keys();
-      expect(after.map((key, index) => key === before[index])).to.deep.equal([true, false, false]);
-    });
   });
 
   describe('report a Secret', () => {
