@@ -1,9 +1,14 @@
 /**
  * `*` matches any number of characters, `?` exactly one. Users choose patterns, so the time must not grow faster than
  * the product of the two lengths: a mismatch continues after the latest `*` only, because an earlier one never gives a
- * match that the latest one misses.
+ * match that the latest one misses. `isSame` compares two characters, none of which is a `*` of the pattern.
  */
-export function matchesWildcard(pattern: string, text: string): boolean {
+export function matchesWildcard(
+  pattern: string,
+  text: string,
+  isSame = (inPattern: string | undefined, inText: string | undefined): boolean =>
+    inPattern === '?' || inPattern === inText,
+): boolean {
   let at = 0;
   /** The index behind the latest `*` of the pattern, and the index in the text up to which this `*` matches. */
   let star: { readonly next: number; end: number } | undefined;
@@ -11,7 +16,7 @@ export function matchesWildcard(pattern: string, text: string): boolean {
     if (pattern[at] === '*') {
       at += 1;
       star = { next: at, end: index };
-    } else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === text[index])) {
+    } else if (at < pattern.length && isSame(pattern[at], text[index])) {
       at += 1;
       index += 1;
     } else if (star !== undefined) {
@@ -23,3 +28,26 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   while (pattern[at] === '*') at += 1;
   return at === pattern.length;
 }
+
+/** Whether some text matches both patterns. */
+export function doWildcardsMeet(one: string, other: string): boolean {
+  const [first, last] = [one.indexOf('*'), one.lastIndexOf('*')];
+  const [otherFirst, otherLast] = [other.indexOf('*'), other.lastIndexOf('*')];
+  if (first < 0) return matchesWildcard(other, one, canBeSame);
+  if (otherFirst < 0) return matchesWildcard(one, other, canBeSame);
+  // Each pattern matches what the other one has between its first and its last `*`, so only the ends can differ.
+  const atStart = Math.min(first, otherFirst);
+  const atEnd = Math.min(one.length - 1 - last, other.length - 1 - otherLast);
+  for (let index = 0; index < atStart; index++) if (!canBeSame(one[index], other[index])) return false;
+  for (let index = 1; index <= atEnd; index++) if (!canBeSame(one.at(-index), other.at(-index))) return false;
+  return true;
+}
+
+/** Whether every text that matches `special` certainly matches `general` too. */
+export const doesWildcardCover = (general: string, special: string): boolean =>
+  matchesWildcard(general, special, (inGeneral, inSpecial) =>
+    inSpecial === '*' ? false : inGeneral === '?' || inGeneral === inSpecial,
+  );
+
+const canBeSame = (one: string | undefined, other: string | undefined): boolean =>
+  one === '?' || other === '?' || one === other;

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { FargateSelector } from '../cloud/index.ts';
+import { doSelectorsMeet, doesSelectorCover, findOverlap, isPreferred, isShadowed } from './overlap.ts';
+import { matchesWildcard } from './wildcard.ts';
+
+const selector = (namespace: string, labels: Readonly<Record<string, string>> = {}): FargateSelector => ({
+  namespace,
+  labels,
+});
+
+/** No pattern of these tests has the letter z, as EKS has more letters than a pattern. */
+const texts = (longest: number): readonly string[] =>
+  longest === 0 ? [''] : ['', ...texts(longest - 1).flatMap((rest) => ['a', 'z'].map((letter) => letter + rest))];
+const TEXTS = texts(4);
+const KEYS = ['k', 'l', 'm', 'n'];
+
+const pattern = (letters: string) => fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 2 });
+const aSelector = fc.record({
+  namespace: pattern('a*?'),
+  labels: fc.dictionary(fc.constantFrom('k', 'l', '*', '?'), pattern('a*?'), { maxKeys: 2 }),
+});
+
+/** Whether a pod with the labels of `pod` matches the labels of the selector. */
+const hasLabels = (pod: ReadonlyMap<string, string>, { labels }: FargateSelector): boolean =>
+  Object.entries(labels).every(([key, value]) =>
+    [...pod].some(([podKey, podValue]) => matchesWildcard(key, podKey) && matchesWildcard(value, podValue)),
+  );
+
+function* pods(keys: readonly string[], values: readonly string[]): Generator<ReadonlyMap<string, string>> {
+  const [key, ...rest] = keys;
+  if (key === undefined) return yield new Map();
+  for (const others of pods(rest, values)) {
+    yield others;
+    for (const value of values) yield new Map([...others, [key, value]]);
+  }
+}
+const PODS = [...pods(KEYS, texts(2))];
+
+describe('two selectors', () => {
+  it('meet exactly if a pod can match both', () => {
+    fc.assert(
+      fc.property(aSelector, aSelector, (one, other) => {
+        const both = [one, other];
+        const isPossible =
+          TEXTS.some((text) => both.every(({ namespace }) => matchesWildcard(namespace, text))) &&
+          PODS.some((pod) => both.every((each) => hasLabels(pod, each)));
+        expect(doSelectorsMeet(one, other)).to.equal(isPossible);
+        expect(doSelectorsMeet(other, one)).to.equal(isPossible);
+      }),
+    );
+  });
+
+  it('cover each other only if every pod of the one matches the other', () => {
+    fc.assert(
+      fc.property(aSelector, aSelector, (general, special) => {
+        if (!doesSelectorCover(general, special)) return;
+        for (const text of TEXTS)
+          if (matchesWildcard(special.namespace, text)) expect(matchesWildcard(general.namespace, text)).to.equal(true);
+        for (const pod of PODS) if (hasLabels(pod, special)) expect(hasLabels(pod, general)).to.equal(true);
+      }),
+    );
+  });
+
+  const rows: readonly (readonly [FargateSelector, FargateSelector, meet: boolean, covers: boolean])[] = [
+    [selector('web'), selector('web'), true, true],
+    [selector('web'), selector('api'), false, false],
+    [selector('*'), selector('web', { app: 'x' }), true, true],
+    [selector('web', { app: 'x' }), selector('web'), true, false],
+    [selector('team-*'), selector('*-prod'), true, false],
+    [selector('team-*'), selector('team-?-*'), true, true],
+    [selector('a*c'), selector('b*c'), false, false],
+    [selector('a?c'), selector('*b*'), true, false],
+    [selector('w', { app: 'x' }), selector('w', { app: 'y' }), false, false],
+    [selector('w', { 'app*': 'x' }), selector('w', { app: 'y' }), true, false],
+    [selector('w', { 'app*': '*' }), selector('w', { app: 'y' }), true, true],
+  ];
+  for (const [one, other, meet, covers] of rows)
+    it(`${JSON.stringify(one)} and ${JSON.stringify(other)} ${meet ? 'meet' : 'do not meet'}`, () => {
+      expect(doSelectorsMeet(one, other)).to.equal(meet);
+      expect(doesSelectorCover(one, other)).to.equal(covers);
+    });
+});
+
+describe('two profiles', () => {
+  const me = { name: 'b', selectors: [selector('web'), selector('api', { app: 'x' })] };
+
+  it('overlap in the first two selectors that a pod can match both', () => {
+    const other = { name: 'c', selectors: [selector('db'), selector('api')] };
+    expect(findOverlap(me, other)).to.deep.equal({ mine: me.selectors[1], theirs: other.selectors[1] });
+    expect(findOverlap(me, { name: 'c', selectors: [selector('db')] })).to.equal(undefined);
+  });
+
+  it('are preferred by the bytes of their names', () => {
+    expect(isPreferred('B', 'a')).to.equal(true);
+    expect(isPreferred('a', 'a-1')).to.equal(true);
+    expect(isPreferred('\u{FFFD}', '\u{1F600}')).to.equal(true);
+    expect(isPreferred('b', 'b')).to.equal(false);
+  });
+
+  it('shadow one whose selectors they cover, if EKS prefers them', () => {
+    const web = { name: 'a', selectors: [selector('w*')] };
+    const api = { name: 'a2', selectors: [selector('api')] };
+    expect(isShadowed(me, [web, api])).to.equal(true);
+    expect(isShadowed(me, [web])).to.equal(false);
+    expect(isShadowed(me, [{ ...web, name: 'c' }, api])).to.equal(false);
+    expect(isShadowed({ ...me, selectors: [] }, [web])).to.equal(false);
+  });
+});
