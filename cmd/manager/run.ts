@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
-import { awsFargateProfileController } from '../../controllers/awsfargateprofile/controller.ts';
+import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { clusterConditionController } from '../../controllers/clusterconditions/controller.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
@@ -94,7 +94,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const managerRegion = env.awsRegion;
   const accounts = new ControlPlaneAccounts(sessions);
   const teardown = clusterTeardownController({ ...shared, managerRegion, accounts });
-  const profiles = awsFargateProfileController({
+  const profiles = awsFargateProfileControllers({
     ...shared,
     identities,
     sessions,
@@ -116,7 +116,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   metrics.caches.watch(allCaches);
   for (const cache of allCaches) manager.addCache(cache);
   manager.addRecorder(events);
-  manager.addWorker(profiles);
+  for (const controller of profiles) manager.addWorker(controller);
   manager.addWorker(teardown);
   if (flags.managesCrd) {
     const { controller, caches: triggers } = crdKeeperController({

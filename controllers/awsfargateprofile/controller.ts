@@ -21,6 +21,7 @@ import type { Identities } from '../identities/identities.ts';
 import type { LaneMetrics } from './lane-metrics.ts';
 import { Lanes } from './lane.ts';
 import { groupOf } from './queue-group.ts';
+import { overlapController } from './overlap-controller.ts';
 import { onlyUnderOurSchema } from './foreign-crd.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
@@ -66,10 +67,10 @@ export interface AWSFargateProfileControllerOptions {
 }
 
 /**
- * Returns the controller of AWSFargateProfiles: it keeps the Fargate profiles and IAM roles in AWS as the objects
- * specify them.
+ * Returns the controller that keeps the Fargate profiles and IAM roles in AWS as the AWSFargateProfiles specify them, and
+ * the controller of overlaps between them.
  */
-export function awsFargateProfileController(options: AWSFargateProfileControllerOptions): Runnable {
+export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
   const { controlPlaneFinalizer, identities, limits, managerRegion, accounts, concurrency, resync, laneMetrics } =
     options;
@@ -134,7 +135,7 @@ export function awsFargateProfileController(options: AWSFargateProfileController
   const forgetEvents = ({ metadata }: KubeObject): void =>
     recorder.forget({ metadata, apiVersion: API_VERSION, kind: KIND });
   connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, forgetEvents, clock, random, resync });
-  return new Controller({
+  const controller = new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
     concurrency: slots.total,
@@ -145,4 +146,5 @@ export function awsFargateProfileController(options: AWSFargateProfileController
     logger,
     metrics: metrics.controller(NAME),
   });
+  return [controller, overlapController({ ...options, profileWriter })];
 }

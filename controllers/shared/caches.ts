@@ -48,6 +48,8 @@ export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
  * are hashes, are computed once for each version of an object.
  */
 export const BY_ROLE = 'role';
+/** AWSFargateProfiles by account, region and name of the EKS cluster in which AWS has confirmed them. */
+export const BY_LOCATION = 'location';
 /** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** Clusters by `namespace/name` of their control plane. */
@@ -175,7 +177,14 @@ const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
 const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
   name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 
+/** None before AWS has shown that the EKS cluster exists. So nobody learns of other tenants by naming a cluster. */
+export function locationsOf({ status }: NamingCluster): readonly string[] {
+  const parts = ['account', 'region', 'eksClusterName'].map((field) => textAt(status, field));
+  return parts.includes(undefined) ? [] : [parts.join('/')];
+}
+
 export const PROFILE_INDEXES = {
+  [BY_LOCATION]: locationsOf,
   [BY_CLUSTER]: clusterOf,
   [BY_EKS_CLUSTER]: eksClusterOf,
   [BY_RECORDED_EKS_CLUSTER]: recordedEksClusterOf,

@@ -29,7 +29,10 @@ const hasLabels = (pod: ReadonlyMap<string, string>, { labels }: FargateSelector
 
 function* pods(keys: readonly string[], values: readonly string[]): Generator<ReadonlyMap<string, string>> {
   const [key, ...rest] = keys;
-  if (key === undefined) return yield new Map();
+  if (key === undefined) {
+    yield new Map();
+    return;
+  }
   for (const others of pods(rest, values)) {
     yield others;
     for (const value of values) yield new Map([...others, [key, value]]);

@@ -55,6 +55,7 @@ describe('PassFinisher', () => {
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
       retryStore,
+      profiles: { byIndex: () => ({ kind: 'unknown', reason: 'none is listed' }) },
     });
 
   /** Finishes a reconcile. `write` stands for the API server and answers each write. */

@@ -1,5 +1,6 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
+import type { TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
@@ -21,9 +22,11 @@ import type { RequeueOptions } from './requeue.ts';
 import { CONFLICT, DONE, Requeues } from './requeue.ts';
 import type { EventSpec } from './events.ts';
 import { RESUMED_DELETION, eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
+import { withFewRivals } from './overlap.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 
 export interface FinishOptions extends RequeueOptions {
+  readonly profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>;
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
@@ -70,7 +73,7 @@ export class PassFinisher {
     const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
     if (end === 'inOrder' && isDeleting(object)) return this.removeFinalizer(object, eventsAfter(pass), unwritten);
     if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
-    const status = statusAfter(pass);
+    const status = withFewRivals(object, statusAfter(pass), this.options.profiles, pass.now);
     const isWritten = await this.write(object, unwritten, () =>
       profileWriter.patchStatus(object, status, context.signal),
     );

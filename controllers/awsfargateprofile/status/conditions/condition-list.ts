@@ -15,6 +15,7 @@ const OWNED = [
   'IAMFargateRolesReady',
   'Reconciling',
   'Stalled',
+  'SelectorsOverlap',
   'Deleting',
   'Paused',
 ] as const;

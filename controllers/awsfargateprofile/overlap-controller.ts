@@ -1,0 +1,144 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import { fieldAt } from '../../api/record.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { GROUP, KIND } from '../../api/v1beta2/index.ts';
+import { nextTurn } from '../../pkg/async/deadline.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { findOverlap } from '../../pkg/fargate/overlap.ts';
+import { jsonEqual } from '../../pkg/kube/patches.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { Controller } from '../../pkg/runtime/controller.ts';
+import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
+import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { BY_LOCATION, locationsOf } from '../shared/caches.ts';
+import type { ControllerOptions } from '../shared/controller-options.ts';
+import { isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { hasPausedAnnotation } from '../shared/object-state.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
+import { isAtRest } from './at-rest.ts';
+import type { CompetingObject, Rival } from './status/overlap.ts';
+import { competitorOf, competitorsIn, findRivals, withOverlap } from './status/overlap.ts';
+
+const NAME = 'selectorsoverlap';
+/** A reconcile compares selectors, and sends at most one request to the API server. */
+const CONCURRENCY = 1;
+/** Changes of one object in this time are reported together. */
+const DELAY: Ms = 1_000;
+/** So many objects are compared in about a millisecond; then other work gets its turn. */
+const OBJECTS_PER_TURN = 200;
+
+export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
+  readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
+}
+
+/**
+ * Keeps the condition `SelectorsOverlap` of the objects at rest: which other objects of the EKS cluster can take their
+ * pods. It makes no AWS call. A pass of an object reports the condition with the rest of its status.
+ */
+export function overlapController(options: OverlapControllerOptions): Runnable {
+  const { caches, metrics, clock, random, logger } = options;
+  const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
+  const reconciler = new OverlapReconciler(options, (key) => queue.addAfter(key, DELAY));
+  caches.profiles.onChange((change) => {
+    if (change.type === 'added' && change.isInInitialList) reconciler.know(change.object);
+    if (change.type !== 'updated' || !jsonEqual(factsOf(change.previous), factsOf(change.object)))
+      queue.addAfter(keyOf(change.object), DELAY);
+  });
+  return new Controller({
+    name: NAME,
+    object: { group: GROUP, kind: KIND },
+    concurrency: CONCURRENCY,
+    queue,
+    reconcile: reconciler.reconcile,
+    clock,
+    random,
+    logger,
+    metrics: metrics.controller(NAME),
+  });
+}
+
+/** The fields that matter to the condition. */
+const factsOf = (object: KubeObject): unknown => ({
+  generation: object.metadata.generation,
+  profileName: fieldAt(object.status, 'profileName'),
+  locations: locationsOf(object),
+  isAtRest: isAtRest(object),
+});
+
+/** What an object competes for, and with. */
+interface Entry {
+  readonly location: string;
+  readonly competitor: CompetingObject;
+}
+
+class OverlapReconciler {
+  private readonly options: OverlapControllerOptions;
+  private readonly enqueue: (key: ObjectKey) => void;
+  /** By the key of an object: with what the other objects were last compared. */
+  private readonly told = new Map<string, Entry>();
+
+  constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {
+    this.options = options;
+    this.enqueue = enqueue;
+  }
+
+  /** After a start each object is compared with all others, so none has to be told of the others. */
+  know(object: KubeObject): void {
+    const decoded = this.options.caches.typed.profiles.decode(object);
+    const entry = isRight(decoded) ? entryOf(decoded.right) : undefined;
+    if (entry !== undefined) this.told.set(keyText(keyOf(object)), entry);
+  }
+
+  readonly reconcile = async (key: ObjectKey, { signal }: ReconcileContext): Promise<Requeue> => {
+    const { caches, clock, leadership, profileWriter, schema } = this.options;
+    const lookup = caches.typed.profiles.lookup(key);
+    if (lookup.kind === 'unknown') return DONE;
+    const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
+    const entry = object && entryOf(object);
+    await this.tellOthers(keyText(key), entry, signal);
+    if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
+    if (isLeftToOthers(await schema.checkRecently(signal))) return backOff('another CRD may drop fields of the object');
+    const found: Rival[] = [];
+    await this.forOthers(entry, signal, (others) => found.push(...findRivals(entry.competitor, others)));
+    const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
+    if (leadership.remaining() <= 0) return LEASE_EXPIRED;
+    const written = await profileWriter.patchStatus(object, status, signal);
+    return written === undefined ? { kind: 'conflict' } : DONE;
+  };
+
+  /** Enqueues the objects whose overlap with this one begins, changes or ends. */
+  private async tellOthers(key: string, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
+    const told = this.told.get(key);
+    if (jsonEqual(told, entry)) return;
+    for (const each of [told, entry])
+      if (each !== undefined)
+        await this.forOthers(each, signal, (others) => {
+          for (const other of others) if (findOverlap(each.competitor, other) !== undefined) this.enqueue(other.object);
+        });
+    if (entry === undefined) this.told.delete(key);
+    else this.told.set(key, entry);
+  }
+
+  private async forOthers(
+    { location, competitor }: Entry,
+    signal: AbortSignal,
+    work: (others: readonly CompetingObject[]) => void,
+  ): Promise<void> {
+    const { caches, clock } = this.options;
+    const listing = caches.typed.profiles.byIndex(BY_LOCATION, location);
+    if (listing.kind !== 'listed') return;
+    for (let first = 0; first < listing.entries.length && !signal.aborted; first += OBJECTS_PER_TURN) {
+      if (first > 0) await nextTurn(clock, signal);
+      work(competitorsIn(listing.entries.slice(first, first + OBJECTS_PER_TURN), competitor));
+    }
+  }
+}
+
+function entryOf(object: AWSFargateProfile): Entry | undefined {
+  const [location] = locationsOf(object);
+  const competitor = competitorOf(object);
+  return location === undefined || competitor === undefined ? undefined : { location, competitor };
+}

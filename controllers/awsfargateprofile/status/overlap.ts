@@ -1,0 +1,116 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Competitor, Overlap } from '../../../pkg/fargate/overlap.ts';
+import { findOverlap, isPreferred, isShadowed } from '../../../pkg/fargate/overlap.ts';
+import { describeSelectors, toSelectors } from '../../../pkg/fargate/selectors.ts';
+import type { FargateSelector } from '../../../pkg/cloud/index.ts';
+import type { TypedEntry, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import { BY_LOCATION, locationsOf } from '../../shared/caches.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { currentProfileNameOf } from '../../shared/profile-names.ts';
+import type { ConditionUpdate } from './conditions/condition-list.ts';
+import { mergeConditions } from './conditions/condition-list.ts';
+
+/** An object whose Fargate profile competes for the pods of an EKS cluster. */
+export interface CompetingObject extends Competitor {
+  readonly object: ObjectKey;
+}
+
+/** Another object that can take the same pods, with the first two selectors that a pod can match both. */
+export interface Rival extends CompetingObject {
+  readonly overlap: Overlap;
+}
+
+/** The message names at most this many other objects. */
+const MOST_NAMED = 3;
+
+const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
+
+/**
+ * Each version of an object is converted once, because all objects of a cluster are compared with each other. Returns
+ * `undefined` for an object that is being deleted, because its profile does not take new pods for long.
+ */
+export function competitorOf(object: AWSFargateProfile): CompetingObject | undefined {
+  if (isDeleting(object)) return undefined;
+  const known = competitors.get(object);
+  if (known !== undefined) return known;
+  const selectors = toSelectors(object.spec.selectors ?? []);
+  const competitor = { object: keyOf(object), name: currentProfileNameOf(object), selectors };
+  competitors.set(object, competitor);
+  return competitor;
+}
+
+export const findRivals = (me: CompetingObject, others: readonly CompetingObject[]): readonly Rival[] =>
+  others.flatMap((other) => {
+    const overlap = findOverlap(me, other);
+    return overlap === undefined ? [] : [{ ...other, overlap }];
+  });
+
+/** A pass compares its object with so many others at once; among more, the overlap controller compares it. */
+const FEW = 200;
+
+/** Returns the status of an object with the condition `SelectorsOverlap`, if few objects are in its EKS cluster. */
+export function withFewRivals(
+  object: AWSFargateProfile,
+  status: AWSFargateProfileStatus,
+  profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
+  now: Ms,
+): AWSFargateProfileStatus {
+  const [location] = locationsOf({ metadata: object.metadata, status });
+  const me = competitorOf({ ...object, status });
+  const listing = location === undefined ? undefined : profiles.byIndex(BY_LOCATION, location);
+  if (me === undefined || listing?.kind !== 'listed' || listing.entries.length > FEW) return status;
+  return withOverlap(status, object, me, findRivals(me, competitorsIn(listing.entries, me)), now);
+}
+
+/** Returns what competes with `me` among the objects of an EKS cluster. */
+export const competitorsIn = (
+  entries: readonly TypedEntry<AWSFargateProfile>[],
+  me: CompetingObject,
+): readonly CompetingObject[] =>
+  entries.flatMap(({ decoded }) => {
+    const other = isRight(decoded) ? competitorOf(decoded.right) : undefined;
+    return other === undefined || keyText(other.object) === keyText(me.object) ? [] : [other];
+  });
+
+/** Returns the status with the condition `SelectorsOverlap`. It equals the given status if nothing has changed. */
+export function withOverlap(
+  status: AWSFargateProfileStatus,
+  { metadata }: AWSFargateProfile,
+  me: CompetingObject,
+  rivals: readonly Rival[],
+  now: Ms,
+): AWSFargateProfileStatus {
+  const observedGeneration = metadata.generation ?? 0;
+  const update: ConditionUpdate = { type: 'SelectorsOverlap', observedGeneration, ...describeRivals(me, rivals) };
+  return { ...status, conditions: mergeConditions(status.conditions ?? [], [update], formatTimestamp(now)) };
+}
+
+function describeRivals(
+  me: CompetingObject,
+  rivals: readonly Rival[],
+): Pick<ConditionUpdate, 'status' | 'reason' | 'message'> {
+  if (rivals.length === 0) return { status: 'False', reason: 'NoOverlapSeen', message: '' };
+  const isLost = isShadowed(me, rivals);
+  const sorted = rivals.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
+  const named = sorted.slice(0, MOST_NAMED).map(({ object, name, overlap: { mine, theirs } }) => {
+    const taker = isPreferred(name, me.name) ? name : me.name;
+    return `both ${text(mine)} of this object and ${text(theirs)} of AWSFargateProfile ${keyText(object)}, and then starts on profile "${taker}"`;
+  });
+  const rest = sorted.length > MOST_NAMED ? [`selectors of ${sorted.length - MOST_NAMED} more objects`] : [];
+  const message = [
+    isLost
+      ? 'This profile takes no pod by its selectors, because profiles that come first match every such pod'
+      : 'EKS starts a pod that matches several profiles on the first of them in the order of names',
+    `A pod can match ${[...named, ...rest].join('; ')}`,
+    'Narrow the selectors, or name the wanted profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+  ].join('. ');
+  return { status: 'True', reason: isLost ? 'Shadowed' : 'Overlap', message: toPrintableLine(message) };
+}
+
+const text = (selector: FargateSelector): string => describeSelectors([selector]);

@@ -1,0 +1,81 @@
+import { expect } from 'chai';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
+
+/** Longer than the overlap controller waits after a change. */
+const TOLD = 5 * SECOND;
+
+describe('two objects whose selectors a pod can match both', () => {
+  const overlapOf = (world: SimulatedWorld, name: string) => world.condition(name, 'SelectorsOverlap');
+  const reasonOf = (world: SimulatedWorld, name: string): string | undefined => overlapOf(world, name)?.reason;
+
+  it('tell which profile takes the pod, without an AWS call for the one at rest', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('shop');
+    expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen' });
+    world.applyWith('all', { selectors: [{ namespace: '*' }] });
+    const calls = () =>
+      world.aws.admin.calls().filter(({ identifiers }) => identifiers['fargateProfileName'] === 'default_shop');
+    const before = calls().length;
+    await world.until('the first look at AWS', () => reasonOf(world, 'all') !== undefined);
+    await world.clock.advance(TOLD);
+    expect(overlapOf(world, 'shop')).to.include({
+      status: 'True',
+      reason: 'Shadowed',
+      message:
+        'This profile takes no pod by its selectors, because profiles that come first match every such pod. A pod can match both namespace shop of this object and namespace * of AWSFargateProfile default/all, and then starts on profile "default_all". Narrow the selectors, or name the wanted profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+    });
+    expect(reasonOf(world, 'all')).to.equal('Overlap');
+    expect(calls()).to.have.length(before);
+    await world.ready('all');
+    expect(world.isReady('shop')).to.equal(true);
+    world.delete('all');
+    await world.clock.advance(TOLD);
+    expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen', message: '' });
+    await world.gone('all');
+    expect(world.warnings()).to.deep.equal([]);
+    await world.deleteAndFinish('shop');
+  });
+
+  it('are named up to three, and the others counted', async () => {
+    const world = new SimulatedWorld();
+    const others = ['b', 'c', 'd', 'e', 'f'];
+    await world.startWithReady('a');
+    for (const name of others) world.applyWith(name, { selectors: [{ namespace: 'a', labels: { app: name } }] });
+    await world.ready(...others);
+    await world.clock.advance(TOLD);
+    const { message = '' } = overlapOf(world, 'a') ?? {};
+    expect(message.match(/AWSFargateProfile default\/./g)).to.have.length(3);
+    expect(message).to.contain('selectors of 2 more objects').and.to.contain('namespace a with app=b');
+    expect(reasonOf(world, 'b')).to.equal('Shadowed');
+    await world.deleteAndFinish('a', ...others);
+  });
+
+  it('count while one of them is paused, which is not told itself', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('shop');
+    world.patch('awsfargateprofiles', 'shop', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+    await world.clock.advance(TOLD);
+    world.applyWith('all', { selectors: [{ namespace: '*' }] });
+    await world.ready('all');
+    expect(reasonOf(world, 'all')).to.equal('Overlap');
+    expect(reasonOf(world, 'shop')).to.equal('NoOverlapSeen');
+    world.patch('awsfargateprofiles', 'shop', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+    await world.clock.advance(MINUTE);
+    expect(reasonOf(world, 'shop')).to.equal('Shadowed');
+    await world.deleteAndFinish('shop', 'all');
+  });
+
+  it('are told after a start of the manager, and by a restart nothing is written', async () => {
+    const world = new SimulatedWorld();
+    const manager = await world.startWithReady('shop', 'all');
+    world.patch('awsfargateprofiles', 'all', { spec: { additionalTags: { a: 'b' } } });
+    await world.clock.advance(MINUTE);
+    await world.stop(manager);
+    const { length } = world.writes;
+    world.start();
+    await world.clock.advance(MINUTE);
+    expect(world.writes.slice(length).filter(({ path }) => path.includes('awsfargateprofiles'))).to.deep.equal([]);
+    await world.deleteAndFinish('shop', 'all');
+  });
+});
