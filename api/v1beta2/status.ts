@@ -217,7 +217,7 @@ export const AWSFargateProfileStatus = object(
       list(Condition, {
         description:
           'The state of the object: Ready (the summary), IAMFargateRolesReady, EKSFargateProfileReady, CredentialsReady, ' +
-          'Reconciling, Stalled (you must act), Deleting, Paused.',
+          'Reconciling, Stalled (you must act), SelectorsOverlap (advice), Deleting, Paused.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),

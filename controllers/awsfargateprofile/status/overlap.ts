@@ -26,6 +26,9 @@ export interface Rival extends CompetingObject {
   readonly overlap: Overlap;
 }
 
+/** The reasons of the condition `SelectorsOverlap` while it is True. */
+export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
+
 /** The message names at most this many other objects. */
 const MOST_NAMED = 3;
 

@@ -10,6 +10,7 @@ import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './conditions/condition-list.ts';
+import { OVERLAP_REASONS } from './overlap.ts';
 
 /** The phases of an AWSFargateProfile, for metrics. If several phases apply to an object, the first of them counts. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
@@ -60,6 +61,18 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     },
   });
   registry.registerMetric(profiles);
+  const overlapping = new Gauge({
+    name: 'capaf_awsfargateprofiles_overlapping',
+    help: 'Number of AWSFargateProfiles whose condition SelectorsOverlap is True, by its reason. Only the leader reports.',
+    labelNames: ['reason'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const reason of OVERLAP_REASONS) this.set({ reason }, 0);
+      for (const reason of sources.flatMap(overlapsIn)) this.inc({ reason });
+    },
+  });
+  registry.registerMetric(overlapping);
   const timeToReady = new Histogram({
     name: 'capaf_awsfargateprofile_time_to_ready_seconds',
     help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
@@ -84,6 +97,15 @@ function phasesIn({ profiles, leadership }: ProfileMetricsSource): readonly Phas
   return listing.entries.map(({ decoded }) =>
     isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right),
   );
+}
+
+function overlapsIn({ profiles, leadership }: ProfileMetricsSource): readonly string[] {
+  const listing = profiles.list();
+  if (leadership.remaining() <= 0 || listing.kind === 'unknown') return [];
+  return listing.entries.flatMap(({ decoded }) => {
+    const overlap = isLeft(decoded) ? undefined : conditionOf(decoded.right.status?.conditions, 'SelectorsOverlap');
+    return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
+  });
 }
 
 /** Returns the phase of an object, with the reason of the condition that shows the phase. */
