@@ -27,8 +27,8 @@ const NAME = 'selectorsoverlap';
 const CONCURRENCY = 1;
 /** Changes of one object in this time are reported together. */
 const DELAY: Ms = 1_000;
-/** So many objects are compared in about a millisecond; then other work gets its turn. */
-const OBJECTS_PER_TURN = 200;
+/** So many objects are compared in a few milliseconds, whatever their selectors are; then other work gets its turn. */
+const OBJECTS_PER_TURN = 20;
 
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
@@ -64,6 +64,7 @@ export function overlapController(options: OverlapControllerOptions): Runnable {
 const factsOf = (object: KubeObject): unknown => ({
   generation: object.metadata.generation,
   profileName: fieldAt(object.status, 'profileName'),
+  isInEks: fieldAt(object.status, 'profileARN') !== undefined,
   locations: locationsOf(object),
   isAtRest: isAtRest(object),
 });
@@ -88,8 +89,8 @@ class OverlapReconciler {
   /** After a start each object is compared with all others, so none has to be told of the others. */
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
-    const entry = isRight(decoded) ? entryOf(decoded.right) : undefined;
-    if (entry !== undefined) this.told.set(keyText(keyOf(object)), entry);
+    const entry = isRight(decoded) && decoded.right.status?.profileARN !== undefined && entryOf(decoded.right);
+    if (entry) this.told.set(keyText(keyOf(object)), entry);
   }
 
   readonly reconcile = async (key: ObjectKey, { signal }: ReconcileContext): Promise<Requeue> => {
@@ -98,7 +99,7 @@ class OverlapReconciler {
     if (lookup.kind === 'unknown') return DONE;
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
     const entry = object && entryOf(object);
-    await this.tellOthers(keyText(key), entry, signal);
+    await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
     if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
     if (isLeftToOthers(await schema.checkRecently(signal))) return backOff('another CRD may drop fields of the object');
     const found: Rival[] = [];

@@ -48,7 +48,7 @@ export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
  * are hashes, are computed once for each version of an object.
  */
 export const BY_ROLE = 'role';
-/** AWSFargateProfiles by account, region and name of the EKS cluster in which AWS has confirmed them. */
+/** AWSFargateProfiles by account, region and name of the EKS cluster in which their Fargate profile was seen. */
 export const BY_LOCATION = 'location';
 /** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
@@ -184,7 +184,8 @@ export function locationsOf({ status }: NamingCluster): readonly string[] {
 }
 
 export const PROFILE_INDEXES = {
-  [BY_LOCATION]: locationsOf,
+  [BY_LOCATION]: (object: NamingCluster) =>
+    textAt(object.status, 'profileARN') === undefined ? [] : locationsOf(object),
   [BY_CLUSTER]: clusterOf,
   [BY_EKS_CLUSTER]: eksClusterOf,
   [BY_RECORDED_EKS_CLUSTER]: recordedEksClusterOf,

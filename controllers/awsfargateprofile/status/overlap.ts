@@ -55,7 +55,7 @@ export const findRivals = (me: CompetingObject, others: readonly CompetingObject
   });
 
 /** A pass compares its object with so many others at once; among more, the overlap controller compares it. */
-const FEW = 200;
+const FEW = 20;
 
 /** Returns the status of an object with the condition `SelectorsOverlap`, if few objects are in its EKS cluster. */
 export function withFewRivals(
