@@ -16,6 +16,7 @@ import { problemOf } from './release/version.ts';
 
 const COPIES = [
   'metadata.yaml',
+  'templates/cluster-template-eks-fargate-only.yaml',
   'templates/cluster-template-eks-fargate.yaml',
   'templates/cluster-template-fargate-profile.yaml',
 ];

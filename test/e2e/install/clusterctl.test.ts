@@ -9,6 +9,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
+import { capaCrds } from '../../envtest/control-plane/capa-manifests.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -231,15 +232,44 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       expect(spec).to.deep.include({ clusterName: 'prod', selectors: [{ namespace: 'default' }] });
     });
 
-    it('makes a cluster with the flavor eks-fargate and the variables of Cluster API Provider AWS', async () => {
-      const flavor = ['-i', 'aws-fargate', '--flavor', 'eks-fargate', '--kubernetes-version', 'v1.33.0'];
-      const { stdout } = await repository.run(world.controlPlane, ['generate', 'cluster', 'new', ...flavor], {
-        variables: { AWS_REGION: 'eu-west-1', AWS_SSH_KEY_NAME: 'default' },
+    /** Generates a cluster, and lets the API server check it strictly with the CRDs of Cluster API Provider AWS. */
+    async function generate(flavor: string, variables: Readonly<Record<string, string>>): Promise<readonly string[]> {
+      const args = ['-i', 'aws-fargate', '--flavor', flavor, '--kubernetes-version', 'v1.34.0'];
+      const { stdout } = await repository.run(world.controlPlane, ['generate', 'cluster', 'my-cluster', ...args], {
+        variables: { AWS_REGION: 'eu-west-1', ...variables },
       });
-      const applied = await world.kubectl(['apply', '--dry-run=server', '-f', '-'], stdout);
-      expect(applied.code, applied.stderr).to.equal(0);
-      const kinds = parseAllDocuments(stdout).map((document) => (document.toJS() as { kind: string }).kind);
-      expect(kinds).to.have.members(['Cluster', 'AWSManagedCluster', 'AWSManagedControlPlane', 'AWSFargateProfile']);
+      const applied = await world.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], stdout);
+      expect(applied.stderr).to.equal('');
+      return parseAllDocuments(stdout).map((document) => (document.toJS() as { kind: string }).kind);
+    }
+
+    describe('with the CRDs of Cluster API Provider AWS', () => {
+      const CLUSTER_KINDS = ['Cluster', 'AWSManagedCluster', 'AWSManagedControlPlane'];
+      const guide = takeBlocks('docs/fargate-only.md', import.meta.url);
+      before(async function () {
+        const crds = await capaCrds(['awsmanagedclusters', 'awsmanagedcontrolplanes']).catch(
+          skipIfBinariesMissing(this),
+        );
+        await applyCrds(world.controlPlane.api, ...crds);
+      });
+      after(() => applyCrds(world.controlPlane.api, STAND_IN_CRDS));
+
+      it('makes a cluster with the flavor eks-fargate and the variables of Cluster API Provider AWS', async () => {
+        const kinds = await generate('eks-fargate', { AWS_SSH_KEY_NAME: 'default' });
+        expect(kinds).to.have.members([...CLUSTER_KINDS, 'AWSFargateProfile']);
+      });
+
+      it('makes a cluster without nodes with the flavor eks-fargate-only, as docs/fargate-only.md says', async () => {
+        const [, version = ''] = /COREDNS_VERSION=(\S+)/.exec(guide.next('eks-fargate-only')) ?? [];
+        const kinds = await generate('eks-fargate-only', { COREDNS_VERSION: version });
+        expect(kinds).to.have.members([...CLUSTER_KINDS, 'AWSFargateProfile', 'AWSFargateProfile']);
+      });
+
+      it('accepts the profile with logs of docs/fargate-only.md', async () => {
+        const manifest = guide.next('roleAdditionalPolicies');
+        const applied = await world.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], manifest);
+        expect(applied.stderr).to.equal('');
+      });
     });
   });
 

@@ -52,6 +52,7 @@ describe('the files of a release', () => {
   it('are those that clusterctl looks for, and a bill of materials, notes and checksums', () => {
     expect([...files.keys()]).to.have.members([
       'checksums.txt',
+      'cluster-template-eks-fargate-only.yaml',
       'cluster-template-eks-fargate.yaml',
       'cluster-template-fargate-profile.yaml',
       'infrastructure-components.yaml',

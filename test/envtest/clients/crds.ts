@@ -18,6 +18,7 @@ export const STAND_IN_CRDS = fileURLToPath(new URL('../../crds', import.meta.url
 export interface CrdManifest {
   readonly metadata: { readonly name: string };
   readonly spec: {
+    readonly conversion?: unknown;
     readonly group: string;
     readonly names: { readonly plural: string };
     readonly versions: readonly { readonly name: string; readonly served: boolean; readonly storage: boolean }[];

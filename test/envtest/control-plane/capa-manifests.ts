@@ -61,6 +61,17 @@ export async function capaManifests(): Promise<CapaManifests> {
   };
 }
 
+/** Returns CRDs of the real Cluster API Provider AWS, by their plurals, without its conversion webhooks. */
+export async function capaCrds(plurals: readonly string[]): Promise<readonly CrdManifest[]> {
+  const text = await readFile(join(await capaRelease(), 'infrastructure-components.yaml'), 'utf8');
+  return text
+    .split(/^---\n/m)
+    .filter((each) => /^kind: CustomResourceDefinition$/m.test(each))
+    .map((each) => parse(each) as CrdManifest)
+    .filter(({ spec }) => plurals.includes(spec.names.plural))
+    .map(({ spec: { conversion: _conversion, ...spec }, ...crd }) => ({ ...crd, spec }));
+}
+
 const RELEASE: ModuleFiles = {
   module: MODULE,
   name: `cluster-api-provider-aws-${CAPA_VERSION}-release`,
