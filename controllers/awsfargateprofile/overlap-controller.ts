@@ -20,16 +20,13 @@ import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
 import { isAtRest } from './at-rest.ts';
 import type { CompetingObject, Rival } from './status/overlap.ts';
-import { competitorOf, competitorsIn, findRivals, withOverlap } from './status/overlap.ts';
+import { MOST_PAIRS_AT_ONCE, competitorOf, competitorsIn, findRivals, pairsOf, withOverlap } from './status/overlap.ts';
 
 const NAME = 'selectorsoverlap';
 /** A reconcile compares selectors, and sends at most one request to the API server. */
 const CONCURRENCY = 1;
 /** Changes of one object in this time are reported together. */
 const DELAY: Ms = 1_000;
-/** So many objects are compared in a few milliseconds, whatever their selectors are; then other work gets its turn. */
-const OBJECTS_PER_TURN = 20;
-
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
 }
@@ -130,10 +127,13 @@ class OverlapReconciler {
   ): Promise<void> {
     const { caches, clock } = this.options;
     const listing = caches.typed.profiles.byIndex(BY_LOCATION, location);
-    if (listing.kind !== 'listed') return;
-    for (let first = 0; first < listing.entries.length && !signal.aborted; first += OBJECTS_PER_TURN) {
-      if (first > 0) await nextTurn(clock, signal);
-      work(competitorsIn(listing.entries.slice(first, first + OBJECTS_PER_TURN), competitor));
+    let left = listing.kind === 'listed' ? competitorsIn(listing.entries, competitor) : [];
+    while (left.length > 0 && !signal.aborted) {
+      let size = 1;
+      while (size < left.length && pairsOf(competitor, left.slice(0, size + 1)) <= MOST_PAIRS_AT_ONCE) size += 1;
+      work(left.slice(0, size));
+      left = left.slice(size);
+      if (left.length > 0) await nextTurn(clock, signal);
     }
   }
 }

@@ -7,6 +7,7 @@ import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers
 import { locationOf } from '../../controllers/awsfargateprofile/model/location.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/status/events.ts';
+import { competitorOf, findRivals } from '../../controllers/awsfargateprofile/status/overlap.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/status/status.ts';
 import {
   PLACE,
@@ -302,6 +303,26 @@ const INPUTS: readonly Input[] = [
         labels: { [`k${n % 7}`]: '*'.repeat(50), a: 'b' },
       }));
       return () => areSelectorsEqual(selectors, selectors.toReversed());
+    },
+  },
+  {
+    name: 'selectors of objects that compete for pods (their number and the length of their patterns)',
+    size: 1_024,
+    prepare: (size) => {
+      const rival = (name: string, piece: string) => {
+        const pattern = piece.repeat(size / piece.length);
+        const selectors = repeated(size, () => ({
+          namespace: pattern,
+          labels: { a: pattern, b: pattern.slice(0, 63) },
+        }));
+        return anObject({
+          metadata: { name },
+          spec: { selectors: [...selectors, { namespace: pattern.slice(0, 63) }] },
+        });
+      };
+      const [one, other] = [rival('one', '*?a'), rival('other', 'a')].map(competitorOf);
+      if (one === undefined || other === undefined) throw new Error('they do not compete');
+      return () => findRivals(one, [other]);
     },
   },
   {

@@ -32,6 +32,19 @@ export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
 /** The message names at most this many other objects. */
 const MOST_NAMED = 3;
 
+/**
+ * EKS allows five selectors with five labels each, and AWS raises these quotas on request. The CRD admits more and longer
+ * ones, of which no profile can be made: they are not compared, so that each comparison takes less than 0.1 ms.
+ */
+const MOST_SELECTORS = 10;
+const MOST_LABELS = 10;
+/** In characters, as the names of namespaces and the values of labels in Kubernetes. */
+const LONGEST = 63;
+
+const isComparable = ({ namespace, labels }: FargateSelector): boolean =>
+  [namespace, ...Object.values(labels)].every(({ length }) => length <= LONGEST) &&
+  Object.keys(labels).length <= MOST_LABELS;
+
 const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
 
 /**
@@ -42,7 +55,9 @@ export function competitorOf(object: AWSFargateProfile): CompetingObject | undef
   if (isDeleting(object)) return undefined;
   const known = competitors.get(object);
   if (known !== undefined) return known;
-  const selectors = toSelectors(object.spec.selectors ?? []);
+  const selectors = toSelectors(object.spec.selectors ?? [])
+    .filter(isComparable)
+    .slice(0, MOST_SELECTORS);
   const competitor = { object: keyOf(object), name: currentProfileNameOf(object), selectors };
   competitors.set(object, competitor);
   return competitor;
@@ -54,8 +69,11 @@ export const findRivals = (me: CompetingObject, others: readonly CompetingObject
     return overlap === undefined ? [] : [{ ...other, overlap }];
   });
 
-/** A pass compares its object with so many others at once; among more, the overlap controller compares it. */
-const FEW = 20;
+/** So many pairs of selectors are compared at once. With more, the overlap controller compares the object, in turns. */
+export const MOST_PAIRS_AT_ONCE = 500;
+
+export const pairsOf = (me: CompetingObject, others: readonly CompetingObject[]): number =>
+  others.reduce((sum, { selectors }) => sum + selectors.length * me.selectors.length, 0);
 
 /** Returns the status of an object with the condition `SelectorsOverlap`, if few objects are in its EKS cluster. */
 export function withFewRivals(
@@ -67,8 +85,11 @@ export function withFewRivals(
   const [location] = locationsOf({ metadata: object.metadata, status });
   const me = competitorOf({ ...object, status });
   const listing = location === undefined ? undefined : profiles.byIndex(BY_LOCATION, location);
-  if (me === undefined || listing?.kind !== 'listed' || listing.entries.length > FEW) return status;
-  return withOverlap(status, object, me, findRivals(me, competitorsIn(listing.entries, me)), now);
+  if (me === undefined || listing?.kind !== 'listed') return status;
+  const others = competitorsIn(listing.entries, me);
+  return pairsOf(me, others) > MOST_PAIRS_AT_ONCE
+    ? status
+    : withOverlap(status, object, me, findRivals(me, others), now);
 }
 
 /** Returns what competes with `me` among the objects of an EKS cluster. */
