@@ -103,8 +103,8 @@ describe('decodeAWSFargateProfile', () => {
       'spec.selectors[3].namespace: expected string, got 7',
     ],
     [
-      object({ clusterName: 'c', updateStrategy: { type: 'Replace' } }),
-      'spec.updateStrategy.type: expected "Reject", got "Replace"',
+      object({ clusterName: 'c', updateStrategy: { type: 'Recreate' } }),
+      'spec.updateStrategy.type: expected "Reject" or "Replace", got "Recreate"',
     ],
     [object({ clusterName: 'c', deletionPolicy: 'x' }), 'spec.deletionPolicy: expected "Delete" or "Retain", got "x"'],
     [
@@ -166,7 +166,6 @@ describe('the CRD', () => {
   it('has no default for a field that decides about a deletion', () => {
     const defaults = nodes(root).flatMap(([path, { default: value }]) => (value === undefined ? [] : [[path, value]]));
     expect(defaults).to.deep.equal([
-      ['.spec.updateStrategy.type', 'Reject'],
       ['.spec.adoptionPolicy', 'Owned'],
       ['.status', {}],
       ['.status.observedGeneration', -1],

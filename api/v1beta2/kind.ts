@@ -31,6 +31,16 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
+ * Repeats `spec.updateStrategy.type: Replace`, for the same reason: without the field, a changed profile would be reported
+ * instead of replaced.
+ */
+export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-strategy';
+/**
+ * The names of the profiles and roles that status records for a replacement, because `clusterctl move` drops the status.
+ * They tell only where to look: the tags of a profile or role prove whose it is.
+ */
+export const REPLACEMENT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/replacement';
+/**
  * Where the EKS Fargate profile is, `<account>/<region>/<EKS cluster>`, or `nowhere` before the first change in AWS.
  * `clusterctl move` drops the status of an object but keeps its annotations.
  */

@@ -13,6 +13,7 @@ import {
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
   PROFILE_NAME_RULES,
+  KEEP_RULES,
   ROLE_ARN_RULES,
   ROLE_NAME_RULES,
   ROLE_PATH_RULES,
@@ -25,6 +26,7 @@ import {
 } from './validation-rules.ts';
 
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
+const REPLACED = 'Immutable once the profile is provisioned, unless updateStrategy.type is Replace.';
 
 /** These only limit the API server's cost estimate for CEL rules, some of which enforce lower limits. */
 export const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
@@ -101,15 +103,35 @@ export const EksClusterReference = object(
 );
 export interface EksClusterReference extends TypeOf<typeof EksClusterReference> {}
 
-const UpdateStrategyType = oneOf(['Reject'], {
+// No default: after another provider's CRD has dropped `Replace`, a default would override the annotation.
+const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
-    'How a change of an immutable field is handled. Reject: the API server refuses the change once the profile is ' +
-    'provisioned. To change such a field, create another object, move the pods, and delete this object.',
-  default: 'Reject',
+    'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
+    'profile. Reject: the API server refuses the change once the profile is provisioned. Replace: the controller creates a ' +
+    'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile at once, ' +
+    'without regard to PodDisruptionBudgets. Default: Reject, unless the object has the annotation ' +
+    'aws-fargate.cluster.x-k8s.io/update-strategy, which the controller sets for Replace. Can be changed at any time.',
 });
 
+export type UpdateStrategyType = TypeOf<typeof UpdateStrategyType>;
+
+const Replace = object(
+  {
+    keepPredecessorFor: optional(
+      string({
+        description:
+          'How long the old profile stays beside the new one after the new one has become ACTIVE: a duration such as 30m or ' +
+          '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
+        maxLength: 64,
+        rules: KEEP_RULES,
+      }),
+    ),
+  },
+  { description: 'Settings of the update strategy Replace.' },
+);
+
 const UpdateStrategy = object(
-  { type: optional(UpdateStrategyType) },
+  { type: optional(UpdateStrategyType), replace: optional(Replace) },
   { description: 'How a change is handled that EKS cannot make to an existing profile.' },
 );
 
@@ -149,7 +171,7 @@ export const AWSFargateProfileSpec = object(
         description:
           'The name of the profile in EKS. Default: the name in status.profileName, as long as that profile belongs to this ' +
           'object; otherwise <namespace>_<name>, or a hash of it if it is too long. At most 100 letters, digits, hyphens and underscores. If several profiles match a ' +
-          `pod, EKS uses the first by name. ${IMMUTABLE}`,
+          `pod, EKS uses the first by name. ${REPLACED}`,
         maxLength: WIDE.text,
         rules: PROFILE_NAME_RULES,
       }),
@@ -158,7 +180,7 @@ export const AWSFargateProfileSpec = object(
       list(Selector, {
         description:
           'The pods that run on Fargate: a pod must match one of the selectors when it is created. At least one selector is ' +
-          `required. EKS allows five; AWS raises this quota on request. ${IMMUTABLE}`,
+          `required. EKS allows five; AWS raises this quota on request. ${REPLACED}`,
         maxItems: WIDE.list,
         'x-kubernetes-list-type': 'atomic',
         rules: SELECTORS_RULES,
@@ -171,7 +193,7 @@ export const AWSFargateProfileSpec = object(
           description:
             'The ids of the private subnets in which the pods run. Default, also if empty: the private subnets that the ' +
             'control plane has when the profile is created, or with eksCluster those that EKS chooses; status.subnets shows ' +
-            `them. ${IMMUTABLE}`,
+            `them. ${REPLACED}`,
           maxItems: WIDE.subnets,
           'x-kubernetes-list-type': 'atomic',
         },
@@ -193,7 +215,7 @@ export const AWSFargateProfileSpec = object(
         description:
           'The ARN of an existing IAM role that is used as pod execution role. The controller never changes or deletes it. ' +
           'Its path must be / if the cluster authenticates by the aws-auth ConfigMap only. Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary or ' +
-          `roleAdditionalPolicies. ${IMMUTABLE}`,
+          `roleAdditionalPolicies. ${REPLACED}`,
         maxLength: WIDE.arn,
         rules: ROLE_ARN_RULES,
       }),
@@ -205,7 +227,7 @@ export const AWSFargateProfileSpec = object(
           'deletes it with the object. The controller uses an existing role that it does not own, but never changes or ' +
           'deletes it. It never creates a role with the name of the role that Cluster API Provider AWS shares between ' +
           'profiles, eks-fargate.cluster-api-provider-aws.sigs.k8s.io. Default: a computed name, which status.role.name shows. At most 64 characters. ' +
-          IMMUTABLE,
+          REPLACED,
         maxLength: WIDE.text,
         rules: ROLE_NAME_RULES,
       }),
@@ -214,7 +236,7 @@ export const AWSFargateProfileSpec = object(
       string({
         description:
           'The path of the role that the controller creates, such as /team-a/. Default: /. At most 512 characters. If ' +
-          `the cluster authenticates by the aws-auth ConfigMap only, the path must be /. ${IMMUTABLE}`,
+          `the cluster authenticates by the aws-auth ConfigMap only, the path must be /. Immutable once the profile is provisioned, unless updateStrategy.type is Replace and roleName changes too.`,
         maxLength: WIDE.text,
         rules: ROLE_PATH_RULES,
       }),

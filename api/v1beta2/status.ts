@@ -113,6 +113,25 @@ export const StatusRole = object(
 );
 export interface StatusRole extends TypeOf<typeof StatusRole> {}
 
+const ReplacementProfile = object(
+  {
+    name: optionalText(text(ProfileName, { description: 'The name of the profile in EKS.' })),
+    arn: optional(string({ description: 'The ARN of the profile in EKS, once EKS has shown the profile.' })),
+    status: optional(string({ description: 'The status of the profile in EKS.' })),
+    role: optionalText(text(RoleName, { description: 'The name of the pod execution role of the profile.' })),
+  },
+  { description: 'A profile that takes part in a replacement.' },
+);
+export interface ReplacementProfile extends TypeOf<typeof ReplacementProfile> {}
+
+const ActiveSince = object(
+  {
+    name: optional(string({ description: 'The name of the profile.' })),
+    time: optional(string({ description: 'The time.', format: 'date-time' })),
+  },
+  { description: 'When the controller first saw the profile that the spec asks for ACTIVE.' },
+);
+
 export const HealthIssue = object(
   {
     code: optional(
@@ -161,8 +180,21 @@ export const AWSFargateProfileStatus = object(
     ),
     initialization: optional(Initialization),
     profileName: optionalText(
-      text(ProfileName, { description: 'The name of the profile in EKS: spec.profileName or the computed name.' }),
+      text(ProfileName, {
+        description:
+          'The name of the profile in EKS. During a replacement it is the old profile until the new one is ACTIVE.',
+      }),
     ),
+    successor: optional(ReplacementProfile),
+    predecessors: optional(
+      list(ReplacementProfile, {
+        description:
+          'The profiles of this object that the spec does not ask for any more. An entry stays until the profile and its role ' +
+          'are gone.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    ),
+    activeSince: optional(ActiveSince),
     profileARN: optional(string({ description: 'The ARN of the profile in EKS.' })),
     profileStatus: optional(
       string({
@@ -217,7 +249,7 @@ export const AWSFargateProfileStatus = object(
       list(Condition, {
         description:
           'The state of the object: Ready (the summary), IAMFargateRolesReady, EKSFargateProfileReady, CredentialsReady, ' +
-          'Reconciling, Stalled (you must act), SelectorsOverlap (advice), Deleting, Paused.',
+          'Available (some profile of the object is ACTIVE), Reconciling, Stalled (you must act), SelectorsOverlap (advice), Deleting, Paused.',
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),

@@ -186,6 +186,14 @@ export const SPEC_RULES: readonly Rule[] = [
   },
 ];
 
+/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
+export const KEEP_RULES: readonly Rule[] = [
+  {
+    rule: `self == '' || self.matches('^([0-9]+(\\\\.[0-9]+)?(s|m|h))+$') && duration(self) <= duration('168h')`,
+    message: 'not a duration of at most 168h; use for example 30m or 1h30m',
+  },
+];
+
 /**
  * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then
  * on. Before that, the controller replaces the profile when a field changes that EKS cannot change. The rule must be on
@@ -199,15 +207,20 @@ const IMMUTABLE = 'is immutable once the profile is provisioned';
 /** `''` stands for an absent field. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
-/** `exception` is a CEL condition under which the new text means the same as the old text, and is allowed. */
-const immutableTextOnceProvisioned = (field: string, ...exception: readonly string[]): Rule => ({
-  rule: onceProvisioned(
-    [`${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`, ...exception].join(' || '),
-  ),
-  message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
+const isTextKept = (field: string): string => `${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`;
+
+/** Then the controller makes a new profile. The new object counts, so one update may set the strategy and use it. */
+const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
+
+const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
+
+/** `exceptions` are CEL conditions under which the new text is allowed, `cure` is what the user can do instead. */
+const immutableTextOnceProvisioned = (field: string, cure: string, ...exceptions: readonly string[]): Rule => ({
+  rule: onceProvisioned([isTextKept(field), ...exceptions].join(' || ')),
+  message: `${field} ${IMMUTABLE}; ${cure}`,
   messageExpression:
     `'${field} ${IMMUTABLE}: "' + ${valueOf(`oldSelf.spec.${field}`)} + ` +
-    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${CREATE_ANOTHER}'`,
+    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${cure}'`,
   fieldPath: `.spec.${field}`,
   reason: 'FieldValueForbidden',
 });
@@ -220,8 +233,10 @@ const immutableSetOnceProvisioned = (field: string, read: (spec: string) => stri
   return {
     // The comparison of the whole lists comes first: for the elements of a very long list, CEL's cost limit would stop
     // it.
-    rule: onceProvisioned(`${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`),
-    message: `${field} ${IMMUTABLE}; ${CREATE_ANOTHER}`,
+    rule: onceProvisioned(
+      `${IS_REPLACED} || ${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`,
+    ),
+    message: `${field} ${IMMUTABLE}; ${REPLACE}`,
     fieldPath: `.spec.${field}`,
     reason: 'FieldValueForbidden',
   };
@@ -273,12 +288,24 @@ export const ROOT_RULES: readonly Rule[] = [
   REGION_IMMUTABLE,
   immutableTextOnceProvisioned(
     'profileName',
+    REPLACE,
+    IS_REPLACED,
     isComputedNameFilled('profileName', 'status.profileName', isComputedProfileName),
   ),
   immutableSetOnceProvisioned('selectors', selectorsOf),
   immutableSetOnceProvisioned('subnetIDs', subnetsOf),
-  immutableTextOnceProvisioned('roleARN'),
-  immutableTextOnceProvisioned('roleName', isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName)),
-  immutableTextOnceProvisioned('rolePath', `${isDefaultPath('self.spec')} && ${isDefaultPath('oldSelf.spec')}`),
-  immutableTextOnceProvisioned('rolePermissionsBoundary'),
+  immutableTextOnceProvisioned('roleARN', REPLACE, IS_REPLACED),
+  immutableTextOnceProvisioned(
+    'roleName',
+    REPLACE,
+    IS_REPLACED,
+    isComputedNameFilled('roleName', 'status.role.name', isComputedRoleName),
+  ),
+  immutableTextOnceProvisioned(
+    'rolePath',
+    `set updateStrategy.type to Replace and change roleName too, or ${CREATE_ANOTHER}`,
+    `${isDefaultPath('self.spec')} && ${isDefaultPath('oldSelf.spec')}`,
+    `${IS_REPLACED} && !(${isTextKept('roleName')} && ${isTextKept('roleARN')})`,
+  ),
+  immutableTextOnceProvisioned('rolePermissionsBoundary', CREATE_ANOTHER),
 ];

@@ -57,6 +57,10 @@ export async function execute(
     if (settles === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, pass, execution, services);
     if (end === undefined) continue;
+    if (change.trailing === true && !isSilent(end)) {
+      execution.notices.push(end);
+      break;
+    }
     execution.end = end;
     return;
   }

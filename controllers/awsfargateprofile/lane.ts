@@ -9,7 +9,7 @@ import type { ClusterIndex } from '../shared/caches.ts';
 import { clusterIndexOf } from '../shared/caches.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
-import { describeTransit } from './model/eks-change-in-progress.ts';
+import { isInTransit } from './model/eks-change-in-progress.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids the calls that
 // EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority.
@@ -212,7 +212,7 @@ export class Lanes {
   }
 
   private isInFlight(lane: string, object: AWSFargateProfile): boolean {
-    return this.get(lane).inFlight?.by === idOf(object) || describeTransit(object.status?.profileStatus) !== undefined;
+    return this.get(lane).inFlight?.by === idOf(object) || isInTransit(object);
   }
 
   private isStillEligible(object: AWSFargateProfile): boolean {
@@ -271,12 +271,13 @@ export class Lanes {
 
 /**
  * Whether the object waits for a turn: it is deleted and has a profile on record, it was never provisioned, or its profile
- * does not work any more. All other objects are at rest for the lane.
+ * does not work any more or is to be replaced. All other objects are at rest for the lane.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
-  const { profileStatus, profileARN, createRequestedAt, initialization } = object.status ?? {};
+  const { profileStatus, profileARN, createRequestedAt, initialization, successor } = object.status ?? {};
   if (hasPausedAnnotation(object) || isMoving(object)) return false;
-  if (!isDeleting(object)) return initialization?.provisioned !== true || profileStatus !== 'ACTIVE';
+  if (!isDeleting(object))
+    return initialization?.provisioned !== true || profileStatus !== 'ACTIVE' || successor !== undefined;
   const isRecorded = [profileStatus, profileARN, createRequestedAt].some((each) => each !== undefined);
   return isRecorded && hasFinalizer(object);
 }

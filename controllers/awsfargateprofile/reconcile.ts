@@ -23,7 +23,7 @@ import { listSiblings } from '../shared/caches.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import type { ObservedProfiles } from './aws/observe.ts';
-import { observeProfiles, observeRoles } from './aws/observe.ts';
+import { findOtherProfiles, observeProfiles, observeRoles } from './aws/observe.ts';
 import { AccessEntryReader } from './aws/read-access-entry.ts';
 import { openSession } from './aws/session.ts';
 import { plan } from './decide/plan.ts';
@@ -49,7 +49,7 @@ import { markDeletionBegun, newPreparations, reasonForWait } from './guards/prep
 import { recordLocation } from './guards/record-location.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { describeTransit } from './model/eks-change-in-progress.ts';
+import { changesInProgress, describeTransit } from './model/eks-change-in-progress.ts';
 import type { Goal } from './model/goal-kinds.ts';
 import { isNeverBegun } from './model/location.ts';
 import type { Execution, PassResult } from './model/pass.ts';
@@ -188,7 +188,7 @@ export class Reconciler {
    * because until then other objects count this object as a user of the role.
    */
   private async pursue(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
-    const { sessions, profiles, roleLocks, controlPlaneFinalizer, limits, retryStore, lanes, leadership } =
+    const { clock, sessions, profiles, roleLocks, controlPlaneFinalizer, limits, retryStore, lanes, leadership } =
       this.options;
     const { signal, logger } = context;
     const { target } = goal;
@@ -211,6 +211,7 @@ export class Reconciler {
       account: session.account,
       limits,
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
+      now: clock.now(),
     };
     const inputs = { ...known, roleConflict: roleConflictOf(object, known, findRoleSharers(object, profiles)) };
     const wish = desiredFor(object, inputs);
@@ -227,11 +228,13 @@ export class Reconciler {
     }
 
     try {
-      const seen = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish.right));
+      const named = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish.right));
+      const first = E.isLeft(named) ? wish : desiredFor(object, inputs, named.right.profiles);
+      const seen = E.isLeft(named) || E.isLeft(first) ? named : await findOtherProfiles(session, first.right, named);
       if (E.isLeft(seen))
         return await end(reasonForFailure(seen.left, callContext(target, { session, abandonment: goal.abandonment })));
       this.noteProfiles(object, lane, seen.right);
-      const desired = desiredFor(object, inputs, seen.right.profiles);
+      const desired = seen === named ? first : desiredFor(object, inputs, seen.right.profiles);
       if (E.isLeft(desired)) return await end(desired.left);
       const work = { session, inputs, desired: desired.right, profiles: seen.right, lane };
       const locks = rolesToLock(desired.right).map((role) => `${session.account}/${namespace}/${role.toLowerCase()}`);
@@ -304,10 +307,8 @@ export class Reconciler {
   /** Returns the changes that EKS may be making in the lane, as the status of the object's siblings tells. */
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
     return listSiblings(object, this.options.profiles).flatMap(({ status = {} }) => {
-      const { account = '', region = '', eksClusterName = '', profileName, profileStatus } = status;
-      const doing = describeTransit(profileStatus);
-      const isHere = laneOf(account, region, eksClusterName) === lane;
-      return isHere && profileName !== undefined && doing !== undefined ? [{ profile: profileName, doing }] : [];
+      const { account = '', region = '', eksClusterName = '' } = status;
+      return laneOf(account, region, eksClusterName) === lane ? changesInProgress({ status }) : [];
     });
   }
 

@@ -19,7 +19,7 @@ import {
   nameTaken,
   plainState,
 } from './group-state.ts';
-import { profileSpec, profileSpecPatch } from './profile-spec.ts';
+import { findStrategyProblem, profileSpec, profileSpecPatch } from './profile-spec.ts';
 
 /** The change that one reconcile makes, besides the status of the InstanceGroup. */
 export type Action =
@@ -91,7 +91,9 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
     const kept = profile === undefined ? '' : '. The Fargate profile stays as it is';
     return stay(errorState('InvalidSpec', `${describeProblems(decoded.left)}${kept}`));
   }
-  const wanted = profileSpec(keyOf(group), decoded.right);
+  const problem = findStrategyProblem(group);
+  if (problem !== undefined) return stay(errorState('InvalidSpec', problem));
+  const wanted = profileSpec(group, decoded.right);
   if (profile === undefined) {
     // Any finalizer must keep the InstanceGroup before the AWSFargateProfile is created; keiko's suffices. This
     // controller's, added later, shows that it has taken over the InstanceGroup.

@@ -1,17 +1,20 @@
 import type { FargateGroup, FargateGroupSelector } from '../../api/external/index.ts';
+import { MAX_FACT, cut } from '../../api/text.ts';
 import { isRecord, type UnknownRecord } from '../../api/record.ts';
-import type { AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfileSpec, UPDATE_STRATEGY_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /**
  * Profile and role have keiko's names, so the AWSFargateProfile takes over what keiko created. If AWS does not allow
  * such a name, keiko cannot have created it, and the default name is used.
  */
-export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProfileSpec {
+export function profileSpec({ metadata }: Pick<KubeObject, 'metadata'>, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
-  const { profile, role } = keikoNames(clusterName, key);
+  const { profile, role } = keikoNames(clusterName, keyOf({ metadata }));
+  const strategy = metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
   return {
     eksCluster: { name: clusterName },
     ...(profile !== undefined && { profileName: profile }),
@@ -22,7 +25,16 @@ export function profileSpec(key: ObjectKey, group: FargateGroup): AWSFargateProf
     ...(subnets.length > 0 && { subnetIDs: subnets }),
     ...(Object.keys(tags).length > 0 && { additionalTags: tags }),
     adoptionPolicy: 'Always',
+    ...((strategy === 'Replace' || strategy === 'Reject') && { updateStrategy: { type: strategy } }),
   };
+}
+
+/** The annotation that decides the update strategy has a value that is none. */
+export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+  const value = metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
+  return value === undefined || value === 'Replace' || value === 'Reject'
+    ? undefined
+    : `metadata.annotations["${UPDATE_STRATEGY_ANNOTATION}"]: expected "Replace" or "Reject", got "${cut(value, MAX_FACT)}"`;
 }
 
 const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
@@ -33,14 +45,22 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
 /** The fields that follow from the InstanceGroup. Users may set the others on the AWSFargateProfile. */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
-/** `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them. */
+/**
+ * `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them, and so does
+ * spec.updateStrategy, of which an annotation of the InstanceGroup decides the type.
+ */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
   const eksCluster = isRecord(spec['eksCluster']) ? spec['eksCluster'] : {};
+  const updateStrategy = isRecord(spec['updateStrategy']) ? spec['updateStrategy'] : {};
   const before = Object.fromEntries(Object.entries(spec).filter(([field]) => DECIDED.includes(field)));
   return diffMergePatch(
-    { ...before, eksCluster },
-    { ...wanted, eksCluster: { ...eksCluster, name: wanted.eksCluster?.name } },
+    { ...before, eksCluster, updateStrategy },
+    {
+      ...wanted,
+      eksCluster: { ...eksCluster, name: wanted.eksCluster?.name },
+      updateStrategy: { ...updateStrategy, ...wanted.updateStrategy },
+    },
   );
 }
 
@@ -54,6 +74,10 @@ const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.subnetIDs\b/g, 'spec.eks-fargate.subnets'],
   [/\bspec\.selectors\b/g, 'spec.eks-fargate.selectors'],
   [/\bspec\.additionalTags\b/g, 'spec.eks-fargate.tags'],
+  [
+    /\bset updateStrategy\.type to Replace\b/g,
+    `set the annotation ${UPDATE_STRATEGY_ANNOTATION} of the InstanceGroup to Replace`,
+  ],
   [/\bSet spec\.profileName to another name\b/g, 'Create an InstanceGroup with another name'],
 ];
 

@@ -4,7 +4,9 @@ import {
   DELETE_FOR_MOVE_ANNOTATION,
   FINALIZER,
   PAUSED_ANNOTATION,
+  REPLACEMENT_ANNOTATION,
   RETAIN_ANNOTATION,
+  UPDATE_STRATEGY_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 
 type ObjectWithMeta = { readonly metadata: ObjectMeta };
@@ -35,3 +37,18 @@ export function isRetained({ metadata, spec }: AWSFargateProfile): boolean {
     (spec.deletionPolicy === undefined && metadata.annotations?.[RETAIN_ANNOTATION] !== undefined)
   );
 }
+
+/**
+ * Whether a new profile takes the place of one that differs from the spec. The annotation repeats
+ * `spec.updateStrategy.type: Replace` as long as the field is absent. A replacement that has begun goes on under any
+ * strategy.
+ */
+export function isReplaceable(object: AWSFargateProfile): boolean {
+  const { metadata, spec } = object;
+  const strategy = spec.updateStrategy?.type ?? metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
+  const isBegun = metadata.annotations?.[REPLACEMENT_ANNOTATION] !== undefined;
+  return strategy === 'Replace' || isBegun || isReplacementRecorded(object);
+}
+
+export const isReplacementRecorded = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
+  status?.successor !== undefined || (status?.predecessors?.length ?? 0) > 0;

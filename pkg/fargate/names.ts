@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { blake2b } from '@noble/hashes/blake2.js';
 import { EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { ClusterName } from '../../api/names.ts';
@@ -33,6 +34,26 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME));
 }
+
+/** The length of the end of a derived name: a hyphen and eight hexadecimal digits. */
+const DERIVED_END = 9;
+
+/**
+ * The name of a profile that replaces another profile of its object: `<base>-<hash of what the profile consists of>`. A
+ * long base is cut, so that the name keeps EKS's limit. `attempt` gives another name if somebody else has the first.
+ */
+export function derivedProfileName(base: ProfileName, content: unknown, attempt: number): ProfileName {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([base, content, attempt]))
+    .digest('hex');
+  return ProfileName.of(`${derivedStem(base)}-${hash.slice(0, DERIVED_END - 1)}`);
+}
+
+/** Whether a profile of this name may have been made to replace another profile of an object with this base name. */
+export const isDerivedProfileName = (name: string, base: ProfileName): boolean =>
+  name.startsWith(`${derivedStem(base)}-`) && /^[0-9a-f]{8}$/.test(name.slice(derivedStem(base).length + 1));
+
+const derivedStem = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - DERIVED_END).join('');
 
 /** The default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage it. */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {

@@ -4,6 +4,7 @@ import { ProfileProgress } from './output/profile-progress.ts';
 import type { Printer } from './output/printer.ts';
 import { ProfileWatcher } from './profile-watcher.ts';
 import { showProfileCreation, showProfileDeletion, showNextSteps } from './profile-demo.ts';
+import { showReplacement } from './replace-demo.ts';
 import { startEnvironment } from './environment.ts';
 import { runInstanceGroupDemo } from './instance-group-demo.ts';
 import type { StopConditions } from './stop-conditions.ts';
@@ -21,6 +22,8 @@ export type DemoSubject = 'AWSFargateProfile' | 'InstanceGroup';
 export interface DemoOptions {
   readonly mode: DemoMode;
   readonly subject: DemoSubject;
+  /** Whether the demo changes the AWSFargateProfile so that its Fargate profile has to be replaced. */
+  readonly isReplaced: boolean;
   /** This signal is aborted when the user interrupts the demo. */
   readonly stop: AbortSignal;
 }
@@ -34,7 +37,7 @@ export class Interrupted extends Error {}
  * started.
  * @throws {Interrupted} when the user interrupts the demo before it is complete
  */
-export async function runDemo(printer: Printer, { mode, subject, stop }: DemoOptions): Promise<void> {
+export async function runDemo(printer: Printer, { mode, subject, isReplaced, stop }: DemoOptions): Promise<void> {
   const startedAt = performance.now();
   const stopped = new Promise<void>((resolve) => {
     stop.addEventListener('abort', () => resolve(), { once: true });
@@ -54,7 +57,7 @@ export async function runDemo(printer: Printer, { mode, subject, stop }: DemoOpt
     else {
       const conditions = { signal, interrupt, stopped: mode === 'once' ? undefined : stopped };
       if (subject === 'InstanceGroup') await runInstanceGroupDemo(printer, controlPlane, conditions);
-      else await runProfileDemo(printer, controlPlane, conditions);
+      else await runProfileDemo(printer, controlPlane, { ...conditions, isReplaced });
     }
   } finally {
     watching.abort();
@@ -71,7 +74,7 @@ export async function runDemo(printer: Printer, { mode, subject, stop }: DemoOpt
 async function runProfileDemo(
   printer: Printer,
   controlPlane: ControlPlane,
-  { signal, interrupt, stopped }: StopConditions,
+  { signal, interrupt, stopped, isReplaced }: StopConditions & Pick<DemoOptions, 'isReplaced'>,
 ): Promise<void> {
   const environment = await Promise.race([startEnvironment(printer, controlPlane), interrupt]);
   const progress = new ProfileProgress(printer);
@@ -80,6 +83,7 @@ async function runProfileDemo(
   const context = { printer, environment, profiles, progress };
 
   await Promise.race([showProfileCreation(context), interrupt, processExited]);
+  if (isReplaced) await Promise.race([showReplacement(context), interrupt, processExited]);
   if (stopped === undefined) {
     await Promise.race([showProfileDeletion(context), interrupt, processExited]);
   } else {

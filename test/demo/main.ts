@@ -38,7 +38,7 @@ function exitWhenFlushed(exitCode: number): void {
 }
 
 try {
-  await runDemo(new Printer(process.stdout), { mode, subject, stop: stop.signal });
+  await runDemo(new Printer(process.stdout), { mode, subject, isReplaced: isSet('REPLACE'), stop: stop.signal });
   exitWhenFlushed(0);
 } catch (error) {
   const isInterrupted = error instanceof Interrupted;

@@ -52,6 +52,11 @@ export class ProfileWatcher {
     });
   }
 
+  /** Waits until `isDone` returns true for every AWSFargateProfile. */
+  async until(what: string, timeoutMs: number, isDone: (object: RawObject) => boolean): Promise<void> {
+    await this.#until(what, timeoutMs, (objects) => objects.filter((object) => !isDone(object)));
+  }
+
   /** Waits until no AWSFargateProfile exists. */
   async untilGone(timeoutMs: number): Promise<void> {
     await this.#until('the end of every AWSFargateProfile', timeoutMs, (objects) => objects);

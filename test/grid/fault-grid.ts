@@ -146,6 +146,7 @@ export class FaultGrid {
     await scenario.prepare(subject);
     await untilIdle(subject);
     const before = subject.calls.length;
+    subject.mustServe = scenario.isWithoutGap === true;
     await scenario.trigger(subject);
     await subject.until('the end of the scenario', () => scenario.hasEnded(subject));
     await untilIdle(subject);
@@ -231,6 +232,7 @@ export class FaultGrid {
     await untilIdle(subject);
     const struck = fault === 'kill' ? killAfter(subject, plan, kill) : this.#addFault(subject, call, fault);
     await kill?.ready(faultCaseText(plan));
+    subject.mustServe = scenario.isWithoutGap === true;
     await scenario.trigger(subject);
     await kill?.restarted();
     if (kill !== undefined && !struck()) {
@@ -311,6 +313,7 @@ export class FaultGrid {
    * behind.
    */
   async #remove(subject: GridSubject): Promise<void> {
+    subject.mustServe = false;
     if (subject.object !== undefined) await subject.delete();
     await subject.until('the end of the object', () => subject.object === undefined);
     expect(subject.ownResources(), 'left in AWS').to.deep.equal({

@@ -19,7 +19,14 @@ export interface NormalizedState {
 export function normalize(subject: GridSubject): NormalizedState {
   const { profiles, roles, accessEntries } = subject.ownResources();
   const { object } = subject;
-  const { createRequestedAt: _at, subnets: _subnets, role, conditions = [], ...status } = object?.status ?? {};
+  const {
+    createRequestedAt: _at,
+    activeSince: _since,
+    subnets: _subnets,
+    role,
+    conditions = [],
+    ...status
+  } = object?.status ?? {};
   const foreign = subject.foreignResources();
   const raw = {
     profiles: profiles.map(normalizeProfile),
@@ -32,7 +39,7 @@ export function normalize(subject: GridSubject): NormalizedState {
       finalizers: object.metadata.finalizers,
       status,
       role: typeof role === 'object' && role !== null ? { ...role, id: undefined } : role,
-      conditions: conditions.map(({ lastTransitionTime: _since, ...condition }) => condition),
+      conditions: conditions.map(({ lastTransitionTime: _changed, ...condition }) => condition),
     },
   };
   const text = JSON.stringify(raw, sortedKeys)

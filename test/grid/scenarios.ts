@@ -33,6 +33,8 @@ export interface GridScenario {
    * resync after it has killed and restarted the manager.
    */
   readonly needsResync?: boolean;
+  /** Whether some profile of the AWSFargateProfile must be ACTIVE at every moment after `trigger`. */
+  readonly isWithoutGap?: boolean;
 }
 
 const SPEC = { additionalTags: { team: 'a', old: '1' }, roleAdditionalPolicies: [POLICY_A] };
@@ -63,6 +65,12 @@ const onlyRole = (subject: GridSubject) => {
 
 const WITH_BOUNDARY = { ...SPEC, rolePermissionsBoundary: BOUNDARY };
 const WITH_ROLE_NAME = { ...SPEC, roleName: 'shared-by-name' };
+
+const REPLACED = { ...SPEC, updateStrategy: { type: 'Replace' } };
+const isReplaced = (subject: GridSubject): boolean => {
+  const { profiles } = subject.ownResources();
+  return profiles.length === 1 && isReady(subject) && subject.object?.status?.['predecessors'] === undefined;
+};
 
 const LOST_PROFILE: Omit<GridScenario, 'name'> = {
   prepare: createReady(),
@@ -146,6 +154,13 @@ export const SCENARIOS: readonly GridScenario[] = [
     trigger: (subject) =>
       subject.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
     hasEnded: isReady,
+  },
+  {
+    name: 'replacement',
+    prepare: createReady(REPLACED),
+    trigger: (subject) => subject.patch({ spec: { selectors: [{ namespace: 'changed' }], roleName: 'other-role' } }),
+    hasEnded: (subject) => isReplaced(subject) && subject.ownResources().roles.length === 1,
+    isWithoutGap: true,
   },
   { ...DELETION, name: 'delete' },
   {

@@ -6,9 +6,9 @@ import { StatusChecker } from './status-checker.ts';
 
 const ARN = 'arn:aws:eks:us-east-1:123456789012:fargateprofile/c/web/1';
 const ROLE = { id: 'AROA1', attachedPolicies: [EKS_POLICY] };
-const ACTIVE: AwsSnapshot = { profile: { arn: ARN, status: 'ACTIVE' }, role: ROLE };
-const CREATING: AwsSnapshot = { profile: { arn: ARN, status: 'CREATING' }, role: ROLE };
-const NOTHING: AwsSnapshot = {};
+const ACTIVE: AwsSnapshot = { profiles: [{ arn: ARN, status: 'ACTIVE' }], roles: [ROLE] };
+const CREATING: AwsSnapshot = { profiles: [{ arn: ARN, status: 'CREATING' }], roles: [ROLE] };
+const NOTHING: AwsSnapshot = { profiles: [], roles: [] };
 const WORKING = { Ready: 'False', Reconciling: 'True' };
 
 /**
@@ -96,7 +96,7 @@ describe('the status checker of the fault grid', () => {
   });
 
   it('reports IAMFargateRolesReady True before the role has its policy', () => {
-    const stripped: AwsSnapshot = { role: { id: 'AROA1', attachedPolicies: [] } };
+    const stripped: AwsSnapshot = { profiles: [], roles: [{ id: 'AROA1', attachedPolicies: [] }] };
     const claim = { ...WORKING, IAMFargateRolesReady: 'True' };
     const violation = 'IAMFargateRolesReady became True without a role that has its policy';
     expect(check([version(claim), stripped])).to.deep.equal([violation]);

@@ -1,10 +1,10 @@
 import type { RawCondition, RawObject, RawWatchEvent } from '../envtest/clients/api.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 
-/** The Fargate profile and the IAM role of one AWSFargateProfile at one moment. */
+/** The Fargate profiles and the IAM roles of one AWSFargateProfile at one moment: several during a replacement. */
 export interface AwsSnapshot {
-  readonly profile?: { readonly arn: string; readonly status: string };
-  readonly role?: { readonly id: string; readonly attachedPolicies: readonly string[] };
+  readonly profiles: readonly { readonly arn: string; readonly status: string }[];
+  readonly roles: readonly { readonly id: string; readonly attachedPolicies: readonly string[] }[];
 }
 
 /**
@@ -50,7 +50,7 @@ export class StatusChecker {
   /** Records a state of AWS. The caller must call this whenever AWS may have changed. */
   recordAws(snapshot: AwsSnapshot): void {
     this.#snapshots.push(snapshot);
-    if (snapshot.role !== undefined) this.#roleIds.add(snapshot.role.id);
+    for (const { id } of snapshot.roles) this.#roleIds.add(id);
   }
 
   /** Checks one version of the AWSFargateProfile. `now`: the state of AWS at the moment when the version arrived. */
@@ -58,9 +58,9 @@ export class StatusChecker {
     this.recordAws(now);
     if (type === 'DELETED') {
       this.#isGone = true;
-      if (now.profile !== undefined)
-        this.#report(object, `the object was deleted while its profile was ${now.profile.status}`);
-      if (now.role !== undefined) this.#report(object, 'the object was deleted while its role existed');
+      for (const { status } of now.profiles)
+        this.#report(object, `the object was deleted while its profile was ${status}`);
+      if (now.roles.length > 0) this.#report(object, 'the object was deleted while its role existed');
     } else {
       this.#isGone = false;
       const before = this.#versions.at(-1);
@@ -109,7 +109,9 @@ export class StatusChecker {
   }
 
   #checkStatus(object: RawObject, before: RawObject | undefined, snapshots: readonly AwsSnapshot[]): void {
-    const statuses = snapshots.map(({ profile }) => profile?.status ?? 'absent');
+    const statuses = snapshots.flatMap(({ profiles }) =>
+      profiles.length === 0 ? ['absent'] : profiles.map(({ status }) => status),
+    );
     const wasSeen = `in AWS since the previous version: ${[...new Set(statuses)].join(', ')}`;
     const isActive = statuses.includes('ACTIVE');
     if (findCondition(object, 'Ready')?.status === 'True' && !isActive) {
@@ -121,7 +123,9 @@ export class StatusChecker {
     if (isProvisioned(object) && (before === undefined || !isProvisioned(before)) && !isActive) {
       this.#report(object, `initialization.provisioned was set without ACTIVE (${wasSeen})`);
     }
-    const hadPolicy = snapshots.some((snapshot) => snapshot.role?.attachedPolicies.includes(EKS_POLICY) === true);
+    const hadPolicy = snapshots.some(({ roles }) =>
+      roles.some(({ attachedPolicies }) => attachedPolicies.includes(EKS_POLICY)),
+    );
     const isRoleReady = (version: RawObject | undefined): boolean =>
       version !== undefined && findCondition(version, 'IAMFargateRolesReady')?.status === 'True';
     // While AWS cannot be read, the manager does not change the condition IAMFargateRolesReady. So the test checks this
@@ -133,7 +137,10 @@ export class StatusChecker {
     if (typeof profileStatus === 'string' && !statuses.includes(profileStatus)) {
       this.#report(object, `status.profileStatus is ${profileStatus} (${wasSeen})`);
     }
-    if (typeof profileARN === 'string' && !snapshots.some(({ profile }) => profile?.arn === profileARN)) {
+    if (
+      typeof profileARN === 'string' &&
+      !snapshots.some(({ profiles }) => profiles.some(({ arn }) => arn === profileARN))
+    ) {
       this.#report(object, `status.profileARN names no profile (${wasSeen})`);
     }
     const roleId = typeof role === 'object' && role !== null && 'id' in role ? role.id : undefined;

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { fieldAt } from '../../api/record.ts';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { EKSClient } from '@aws-sdk/client-eks';
 import type { CallRecord } from '../aws/call-log.ts';
@@ -79,11 +80,13 @@ export class GridSubject {
   /** How often each Fargate profile and each IAM role was created, by the name of the resource. */
   readonly createCounts = new Map<string, number>();
   accessKeyId = '';
+  /** Whether it is a violation if no profile of the manager is ACTIVE. */
+  mustServe = false;
   readonly #world: World;
   readonly #kind: SubjectKind;
   readonly #calls: CallRecord[] = [];
   readonly #violations: string[] = [];
-  #seenTransition = '';
+  readonly #seenTransitions = new Set<string>();
   #isSiblingBusy = false;
   #held: { readonly call: NthCall; seen: number; readonly hold: () => Promise<void> } | undefined;
   #reconcileCount = 0;
@@ -271,6 +274,8 @@ export class GridSubject {
   }
 
   async onCall(call: CallRecord, phase: 'before' | 'after'): Promise<void> {
+    if (this.mustServe && this.ownResources().profiles.every(({ status }) => status !== 'ACTIVE'))
+      this.#violations.push(`no profile is ACTIVE ${phase} ${call.operation}`);
     if (phase === 'before') {
       if (call.mutates || this.#isInTransition) await this.#checkBeforeChange(call);
       if (call.operation === 'DescribeFargateProfile') this.#finishTransition(call);
@@ -317,16 +322,17 @@ export class GridSubject {
    * CREATING or DELETING, completes the creation or deletion.
    */
   #finishTransition({ identifiers }: CallRecord): void {
-    const { account, eksCluster: cluster, profileName: name } = this;
-    if (identifiers['fargateProfileName'] !== name) return;
+    const { account, eksCluster: cluster } = this;
+    const name = identifiers['fargateProfileName'];
+    if (name === undefined) return;
     const profile = this.ownResources().profiles.find((each) => each.name === name);
     const transition = profile?.status === 'CREATING' || profile?.status === 'DELETING' ? profile : undefined;
-    const key = transition === undefined ? '' : `${transition.arn} ${transition.status}`;
-    if (transition === undefined || key !== this.#seenTransition) {
-      this.#seenTransition = key;
+    const key = `${transition?.arn} ${transition?.status}`;
+    if (transition === undefined) return;
+    if (!this.#seenTransitions.has(key)) {
+      this.#seenTransitions.add(key);
       return;
     }
-    this.#seenTransition = '';
     const { admin } = this.#world.aws;
     if (transition.status === 'DELETING') {
       admin.removeProfile({ account, cluster, name });
@@ -349,7 +355,11 @@ export class GridSubject {
   /** Whether new pods of the Fargate profile can join the EKS cluster. */
   canPodsJoin(): boolean {
     const { account, eksCluster: cluster } = this;
-    return this.#world.aws.admin.canPodsJoin({ account, cluster, name: this.profileName });
+    return this.#world.aws.admin.canPodsJoin({
+      account,
+      cluster,
+      name: this.ownResources().profiles[0]?.name ?? this.profileName,
+    });
   }
 
   #recordSnapshot(): void {
@@ -359,9 +369,7 @@ export class GridSubject {
 
   #snapshot(): AwsSnapshot {
     const { profiles, roles } = this.ownResources();
-    const profile = profiles.find(({ name }) => name === this.profileName);
-    const [role] = roles;
-    return { ...(profile && { profile }), ...(role && { role }) };
+    return { profiles, roles };
   }
 
   get #isInTransition(): boolean {
@@ -380,8 +388,14 @@ export class GridSubject {
     await this.until('the watch event of the newest version', () => this.#hasSeen(object)).catch(({ message }: Error) =>
       this.#violations.push(message),
     );
+    const { predecessors } = object?.status ?? {};
+    const isOfPredecessor =
+      operation === 'DeleteFargateProfile' &&
+      Array.isArray(predecessors) &&
+      predecessors.some((each) => fieldAt(each, 'name') === identifiers['fargateProfileName']);
     if (
       LIFECYCLE_OPERATIONS.has(operation) &&
+      !isOfPredecessor &&
       object !== undefined &&
       findCondition(object, 'Ready')?.status === 'True'
     ) {

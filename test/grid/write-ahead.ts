@@ -1,3 +1,4 @@
+import { fieldAt } from '../../api/record.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { RawObject } from '../envtest/clients/api.ts';
 import { REGION } from '../world/world.ts';
@@ -18,14 +19,16 @@ export function findMissingRecords(
   object: RawObject | undefined,
   expected: ExpectedLocation,
 ): readonly string[] {
-  const { account, region, eksClusterName, profileName, createRequestedAt, role } = object?.status ?? {};
+  const { account, region, eksClusterName, profileName, successor, createRequestedAt, role } = object?.status ?? {};
+  const requested = fieldAt(successor, 'name') ?? profileName;
+  const name = operation === 'CreateFargateProfile' ? identifiers['fargateProfileName'] : expected.profileName;
   const roleName = typeof role === 'object' && role !== null && 'name' in role ? role.name : undefined;
   return [
     ...((object?.metadata.finalizers ?? []).length > 0 ? [] : ['the finalizer']),
     ...(account === expected.account ? [] : ['status.account']),
     ...(region === REGION ? [] : ['status.region']),
     ...(eksClusterName === expected.eksCluster ? [] : ['status.eksClusterName']),
-    ...(profileName === expected.profileName ? [] : ['status.profileName']),
+    ...([requested, profileName].includes(name) ? [] : ['status.profileName or status.successor.name']),
     ...(operation === 'CreateRole' && roleName !== identifiers['RoleName'] ? ['status.role.name'] : []),
     ...(operation === 'CreateFargateProfile' && createRequestedAt === undefined ? ['status.createRequestedAt'] : []),
   ];

@@ -158,7 +158,7 @@ describe('an object whose status was lost', () => {
   it('gets it back without a change in AWS', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
-    const { conditions: _before, createRequestedAt: _at, tagKeys: _keys, ...facts } = statusOf(world.profile(WEB));
+    const { conditions: _before, createRequestedAt: _at, activeSince: _since, tagKeys: _keys, ...facts } = statusOf(world.profile(WEB));
     const { length } = world.mutations();
     world.patch(PLURAL, WEB, { status: null }, 'status');
     await world.clock.advance(MINUTE);

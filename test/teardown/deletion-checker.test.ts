@@ -3,6 +3,7 @@ import type { RawCondition, RawObject } from '../envtest/clients/api.ts';
 import type { ProfileStatuses } from './deletion-checker.ts';
 import { DeletionChecker, findDeletionErrors } from './deletion-checker.ts';
 
+const NOTHING = { profiles: [], roles: [] };
 const at = (status: string): ProfileStatuses => new Map(status === 'gone' ? [] : [['p', status]]);
 const WAITING_MESSAGE =
   'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "q" is being deleted. The controller waits, and then continues with the profile of this object on its own.';
@@ -77,15 +78,15 @@ describe('the deletion checker', () => {
 
   it('compares the own profile with AWS since the previous version, and siblings with any earlier state', () => {
     const checker = new DeletionChecker('p');
-    checker.recordAws(at('DELETING'), {});
-    checker.checkVersion({ type: 'ADDED', object: deleting('DeletingProfile') }, {});
-    checker.recordAws(at('gone'), {});
-    checker.recordAws(at('gone'), {});
+    checker.recordAws(at('DELETING'), NOTHING);
+    checker.checkVersion({ type: 'ADDED', object: deleting('DeletingProfile') }, NOTHING);
+    checker.recordAws(at('gone'), NOTHING);
+    checker.recordAws(at('gone'), NOTHING);
     const ahead = WAITING_MESSAGE.replace('"q"', '"p"');
-    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', ahead) }, {});
+    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', ahead) }, NOTHING);
     expect(checker.violations).to.deep.equal([]);
-    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', WAITING_MESSAGE) }, {});
-    checker.checkVersion({ type: 'MODIFIED', object: deleting('DeletingProfile') }, {});
+    checker.checkVersion({ type: 'MODIFIED', object: deleting('WaitingForSibling', WAITING_MESSAGE) }, NOTHING);
+    checker.checkVersion({ type: 'MODIFIED', object: deleting('DeletingProfile') }, NOTHING);
     expect(checker.violations).to.deep.equal([
       `version 7: no such profile is ahead: ${WAITING_MESSAGE}`,
       'version 7: its profile was already deleted',

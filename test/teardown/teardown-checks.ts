@@ -9,8 +9,8 @@ export interface AccountSnapshot {
   /** When the snapshot was taken, in milliseconds since the epoch. */
   readonly at: number;
   /** The Fargate profiles of the EKS cluster that is torn down, by name. */
-  readonly profiles: ReadonlyMap<string, NonNullable<AwsSnapshot['profile']>>;
-  readonly roles: ReadonlyMap<string, NonNullable<AwsSnapshot['role']>>;
+  readonly profiles: ReadonlyMap<string, AwsSnapshot['profiles'][number]>;
+  readonly roles: ReadonlyMap<string, AwsSnapshot['roles'][number]>;
 }
 
 /** One AWSFargateProfile and the names of its AWS resources. */
@@ -160,17 +160,16 @@ class Replay {
 
   #snapshotOf({ profile: profileName, role: roleName }: ProfileResources): AwsSnapshot {
     const [profile, role] = [this.#snapshot.profiles.get(profileName), this.#snapshot.roles.get(roleName)];
-    return { ...(profile && { profile }), ...(role && { role }) };
+    return { profiles: profile === undefined ? [] : [profile], roles: role === undefined ? [] : [role] };
   }
 
   #mustBeGone(resources: ProfileResources): AwsSnapshot {
-    const { profile, role } = this.#snapshotOf(resources);
+    const { profiles, roles } = this.#snapshotOf(resources);
     const isShared = this.#objects.profiles.some(
       (other) =>
         other !== resources && other.role === resources.role && this.#checkers.get(other.object)?.latest !== undefined,
     );
-    const isToGo = role !== undefined && resources.isRoleOurs && !isShared;
-    return { ...(profile && { profile }), ...(isToGo && { role }) };
+    return { profiles, roles: resources.isRoleOurs && !isShared ? roles : [] };
   }
 }
 

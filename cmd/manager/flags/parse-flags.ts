@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
+import { parseDuration } from '../../../pkg/env/duration.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
 import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/address.ts';
@@ -248,21 +249,4 @@ function concurrencyOf(text: Text): number {
 function loggingFormat(value: string): LoggingFormat {
   if (value === 'text' || value === 'json') return value;
   throw new Error(`--logging-format: "${value}" is not a format; use text or json`);
-}
-
-const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
-
-/**
- * Parses Go's format (`10m`, `1h30m`, `500ms`) without a sign, and only with the units `h`, `m`, `s` and `ms`.
- * `undefined` for any other text.
- */
-export function parseDuration(text: string): Ms | undefined {
-  let span = 0;
-  let end = 0;
-  for (const [part, amount, unit] of text.matchAll(PART)) {
-    span += Number(amount) * (UNITS[unit ?? ''] ?? 0);
-    end += part.length;
-  }
-  return end > 0 && end === text.length ? span : undefined;
 }

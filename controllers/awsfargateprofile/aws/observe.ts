@@ -6,12 +6,13 @@ import type { EksClusterName, ProfileName, RoleName } from '../../../api/names.t
 import type { AwsFailure, PodExecutionRoles, Role, FargateProfiles, Call } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { isRecorded } from '../decide/compare.ts';
+import { isOfReplacement, searchFor } from '../decide/replacement.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
 
 export interface AwsReader {
-  readonly profiles: Pick<FargateProfiles, 'describe'>;
+  readonly profiles: Pick<FargateProfiles, 'describe' | 'list'>;
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
@@ -39,6 +40,34 @@ export async function observeProfiles(
       })),
     })),
   );
+}
+
+/**
+ * Adds the other profiles of the object, which a replacement or a lost status leaves, to those that were read under the
+ * names on record. EKS is asked for its list only if there may be such profiles.
+ */
+export async function findOtherProfiles(
+  reader: AwsReader,
+  desired: Desired,
+  named: E.Right<ObservedProfiles>,
+): Promise<E.Either<AwsFailure, ObservedProfiles>> {
+  const { right: seen } = named;
+  const isToBeRead = searchFor(desired, seen.profiles);
+  if (isToBeRead === undefined || seen.cluster === 'gone') return named;
+  const { eksCluster } = desired.identity;
+  const listing = await reader.profiles.list(eksCluster)();
+  if (E.isLeft(listing)) return listing;
+  if (listing.right.kind === 'clusterGone') return E.right({ ...seen, cluster: 'gone' });
+  const isKnown = (name: ProfileName): boolean => seen.profiles.some((each) => each.name === name);
+  const names = listing.right.names.filter((name) => !isKnown(name) && isToBeRead(name));
+  const others = await observeProfiles(reader, eksCluster, names);
+  return E.map(({ cluster, profiles }: ObservedProfiles): ObservedProfiles => ({
+    cluster,
+    profiles: [
+      ...seen.profiles,
+      ...profiles.filter(({ found }) => found !== undefined && isOfReplacement(desired, found)),
+    ],
+  }))(others);
 }
 
 /** While EKS creates or deletes a profile, and before a deletion has deleted the profile, roles do not matter yet. */

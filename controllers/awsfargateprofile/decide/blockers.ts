@@ -88,7 +88,7 @@ function findAccountBlocker(
  * it.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
-  const former = findFormerProfile(desired, observed, wanted);
+  const former = desired.isReplaceable ? undefined : findFormerProfile(desired, observed, wanted);
   if (former !== undefined) {
     const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
     return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned: true });
@@ -115,7 +115,8 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
       );
     }
   }
-  return differences.length > 0 && found.status === 'ACTIVE' && !isUnfinished(desired)
+  const mayBeDeleted = isUnfinished(desired) && !desired.isReplaceable;
+  return differences.length > 0 && found.status === 'ACTIVE' && !mayBeDeleted
     ? newReason('SpecDiffers', {
         name: found.name,
         fields: differences,
@@ -192,8 +193,12 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefine
   return newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false });
 }
 
-const checkTrustOf = ({ place, identity }: Desired, { trust }: FoundRole): TrustCheck =>
-  checkTrust(trust, { ...place, cluster: identity.eksCluster });
+const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole): TrustCheck =>
+  checkTrust(trust, {
+    ...place,
+    cluster: identity.eksCluster,
+    ...(wanted !== undefined && { profile: wanted.profile.name }),
+  });
 
 /**
  * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag. An empty
@@ -229,4 +234,4 @@ function adoptionPolicyFor(
  * ACTIVE and equal to the spec.
  */
 const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
-  recorded.isCreateRequested && recorded.profileName === wanted?.profile.name && !recorded.isProvisioned;
+  recorded.isCreateRequested && recorded.requestedName === wanted?.profile.name && !recorded.isProvisioned;

@@ -9,6 +9,7 @@ import { change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './change-access-entry.ts';
 import { findProfile, replacementFacts } from './compare.ts';
+import { creatingReason } from './replacement.ts';
 
 /** Plans the creation or the correction of the Fargate profile. */
 export function* ensureProfile(
@@ -26,11 +27,11 @@ export function* ensureProfile(
     const tags = tagsToCreate(wanted);
     const profile = { cluster, name, podExecutionRoleArn: roleArn, subnets, selectors, tags };
     yield change({ kind: 'createProfile', profile });
-    return newReason('Creating', { name });
+    return creatingReason(desired, observed, name);
   }
   switch (found.status) {
     case 'CREATING':
-      return newReason('Creating', { name: found.name });
+      return creatingReason(desired, observed, found.name);
     case 'DELETING':
       return newReason('DeletingProfile', replacementFacts(desired, found));
     case 'CREATE_FAILED':

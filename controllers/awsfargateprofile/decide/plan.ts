@@ -4,6 +4,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Change, Health, Plan, PlanPart } from '../model/plan.ts';
 import { change } from '../model/plan.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
 import { ensureAccessEntry } from './change-access-entry.ts';
@@ -20,29 +21,40 @@ import { ensureProfile, profileDrift } from './ensure-profile.ts';
 import { ensureRole, roleDrift } from './ensure-role.ts';
 import { findLimitNotice } from './operator-limit-blocker.ts';
 import { removeUnwanted } from './remove.ts';
+import { isSucceeded, keptReason } from './replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { transitReason } from './wait-for-eks-change.ts';
 
 /**
  * Plans the changes from the observed to the desired state of AWS; a pure function.
  *
- * Unwanted profiles and roles are deleted before new ones are created, because status has room for one profile name and
- * one role name (docs/adr/0006). Profiles are deleted before roles and created after roles, because a profile needs its
+ * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be replaced:
+ * then a profile that serves pods is deleted after the wanted one has taken over (docs/adr/0022). Profiles are deleted before roles and created after roles, because a profile needs its
  * role as long as it exists.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
-  const changes: Change[] = [];
-  const parts = planParts(desired, observed);
-  let next = parts.next();
-  for (; !next.done; next = parts.next()) changes.push(next.value);
-  const notice = findLimitNotice(desired, observed);
+  const [changes, end] = collect(planParts(desired, observed));
+  // Once the wanted profile serves pods, nothing depends on what it replaces.
+  const isLeftover = end === undefined && isSucceeded(desired, observed);
+  const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
+  const notices = [
+    findLimitNotice(desired, observed),
+    isLeftover ? (wait ?? keptReason(desired, observed)) : undefined,
+  ];
   return {
-    changes,
-    end: next.value ?? 'inOrder',
+    changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
+    end: end ?? 'inOrder',
     profile: profileHealth(desired, observed),
     role: roleHealth(desired, observed),
-    notices: notice === undefined ? [] : [notice],
+    notices: notices.filter((notice) => notice !== undefined),
   };
+}
+
+function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Reason | undefined] {
+  const changes: Change[] = [];
+  let next = parts.next();
+  for (; !next.done; next = parts.next()) changes.push(next.value);
+  return [changes, next.value];
 }
 
 function* planParts(desired: Desired, observed: Observed): PlanPart {
@@ -55,8 +67,11 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   if (blocker !== undefined) return blocker;
   const adoption = yield* adopt(desired, observed);
   if (adoption !== undefined) return adoption;
-  const removal = yield* removeUnwanted(desired, observed);
-  if (removal !== undefined || wanted === undefined) return removal;
+  if (!isSucceeded(desired, observed)) {
+    const removal = yield* removeUnwanted(desired, observed);
+    if (removal !== undefined) return removal;
+  }
+  if (wanted === undefined) return undefined;
   const role = yield* ensureRole(desired, observed, wanted.role);
   if (role !== undefined) return role;
   const roleArn = wantedRoleArn(desired, observed, wanted.role);

@@ -10,6 +10,7 @@ import type { PlanPart } from '../model/plan.ts';
 import { change } from '../model/plan.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
+import { isKept, isSucceeded } from './replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { isOurUnwantedRole, isUnwantedRole, userOf } from './unwanted-role.ts';
 
@@ -20,8 +21,8 @@ import { isOurUnwantedRole, isUnwantedRole, userOf } from './unwanted-role.ts';
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
   for (const { found } of observed.profiles) {
-    const end = found && (yield* removeUnwantedProfile(desired, observed, found));
-    if (end !== undefined) return end;
+    const end = found && !isKept(desired, observed, found) && (yield* removeUnwantedProfile(desired, observed, found));
+    if (end !== undefined && end !== false) return end;
   }
   if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues with the deletion');
@@ -41,7 +42,7 @@ function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
   return (
     desired.wanted === undefined ||
-    desired.wanted.profile.name !== desired.recorded.profileName ||
+    desired.wanted.profile.name !== desired.recorded.requestedName ||
     foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found))
   );
 }
@@ -73,7 +74,10 @@ function* removeUnwantedProfile(desired: Desired, observed: Observed, found: Far
   const isWanted = desired.wanted?.profile.name === name;
   if (ownershipOf(desired, found).kind !== 'ours') return isWanted ? undefined : strippedProfileReason(desired, found);
   if (isWanted && describeDifferences(desired, observed, found).length === 0) return undefined;
-  const deleting = newReason('DeletingProfile', replacementFacts(desired, found));
+  const isReplaced = !isWanted && isSucceeded(desired, observed);
+  const deleting = isReplaced
+    ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
+    : newReason('DeletingProfile', replacementFacts(desired, found));
   switch (status) {
     case 'CREATING':
       return newReason('WaitingForCreate', replacementFacts(desired, found));
@@ -82,7 +86,11 @@ function* removeUnwantedProfile(desired: Desired, observed: Observed, found: Far
     case 'ACTIVE':
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':
-      yield change({ kind: 'deleteProfile', name, because: isWanted ? 'different' : 'unwanted' });
+      yield change({
+        kind: 'deleteProfile',
+        name,
+        because: isReplaced ? 'replaced' : isWanted ? 'different' : 'unwanted',
+      });
       return deleting;
     default:
       return newReason('UnknownProfileStatus', { name, status });

@@ -35,7 +35,8 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
   if (ownership.kind === 'ours' || tags.length === 0) return undefined;
   const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !ownership.claimed;
   const isUnproven = recorded.isUnproven && profileOwnership(found, ifProven(desired)).kind === 'ours';
-  return recorded.profileARN === found.arn || isOfLostRecord || isUnproven
+  const isOnRecord = [recorded.profileARN, ...recorded.replacement.map(({ arn }) => arn)].includes(found.arn);
+  return isOnRecord || isOfLostRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'Fargate profile',
         name: found.name,

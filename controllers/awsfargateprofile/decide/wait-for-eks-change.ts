@@ -5,20 +5,22 @@ import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { areSubnetsAsWanted, ownershipOf, replacementFacts } from './compare.ts';
+import { creatingReason, isSucceeded, oursOf } from './replacement.ts';
 
 /**
  * Returns the reason to wait while EKS is creating or deleting a profile of this controller. EKS accepts no other
  * change of the profile during that time.
  */
 export function transitReason(desired: Desired, profiles: Observed['profiles']): Reason | undefined {
-  for (const { found } of profiles) {
-    if (found === undefined || ownershipOf(desired, found).kind !== 'ours') continue;
+  // Once the wanted profile serves pods, the pass does not wait for what EKS does to its predecessors.
+  if (isSucceeded(desired, { profiles })) return undefined;
+  for (const found of oursOf(desired, profiles)) {
     if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== 'CREATING') continue;
     // With `deletionPolicy: Retain`, the controller does not delete the profile after EKS has created it. So the reason
     // must not announce a deletion.
     return isAsWanted(desired, found) || desired.surplus === 'retain'
-      ? newReason('Creating', { name: found.name })
+      ? creatingReason(desired, { profiles }, found.name)
       : newReason('WaitingForCreate', replacementFacts(desired, found));
   }
   return undefined;

@@ -17,7 +17,7 @@ import type { Goal } from '../model/goal-kinds.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import type { KnownLocation } from '../model/location.ts';
 import { isTrackedByArgoCD } from './argo-cd.ts';
-import { withRetainAnnotation } from './retain.ts';
+import { withMirrors } from './retain.ts';
 import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
@@ -40,7 +40,7 @@ export function metadataPatch(
   // first, because the API server removes an object without finalizers at once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
-  const annotations = withRetainAnnotation(object);
+  const annotations = withMirrors(object);
   const isBeginning =
     goal.kind === 'pursue' && finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
   return metadataDiff(metadata, {

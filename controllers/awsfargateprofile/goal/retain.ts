@@ -1,10 +1,11 @@
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { REPLACEMENT_ANNOTATION, RETAIN_ANNOTATION, UPDATE_STRATEGY_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { hasFinalizer, isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { Goal, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
+import { formatReplacement, recordedReplacement } from '../model/replacement.ts';
 import { isClusterDeleted, isClusterLeaving } from './cluster-deletion.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { unreadableReason } from './target-eks-cluster.ts';
@@ -52,11 +53,43 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
 }
 
 /**
+ * Returns the annotations of the object, with those that repeat what an API server with another CRD, or `clusterctl move`,
+ * drops: the policies of the spec, and the profiles of a replacement.
+ */
+export function withMirrors(object: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { spec, status } = object;
+  let annotations = withRetainAnnotation(object);
+  if (spec.updateStrategy?.type !== undefined)
+    annotations = withAnnotation(
+      annotations,
+      UPDATE_STRATEGY_ANNOTATION,
+      spec.updateStrategy.type === 'Replace' ? 'Replace' : undefined,
+    );
+  if (status?.account === undefined) return annotations;
+  const profiles = recordedReplacement(object);
+  return withAnnotation(
+    annotations,
+    REPLACEMENT_ANNOTATION,
+    profiles.length === 0 ? undefined : formatReplacement(profiles),
+  );
+}
+
+function withAnnotation(
+  annotations: ObjectMeta['annotations'],
+  key: string,
+  value: string | undefined,
+): ObjectMeta['annotations'] {
+  const { [key]: before, ...others } = annotations ?? {};
+  if (before === value) return annotations;
+  return value === undefined ? others : { ...annotations, [key]: value };
+}
+
+/**
  * Returns the annotations of the object, with the retain annotation if `deletionPolicy` is Retain, and without it if
  * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
  * field, such as the CRD of Cluster API Provider AWS, may have removed the field.
  */
-export function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
+function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
   const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
   if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
   return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;

@@ -104,7 +104,7 @@ export function writeAhead({
   return async (mutation, pass) => {
     const { object, target, desired, observed, signal } = pass;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    const ahead = writeAheadStatus(object, target, desired, mutation, clock.now());
+    const ahead = writeAheadStatus(object, target, { desired, observed }, mutation, clock.now());
     const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
     const written = await profileWriter.patchStatus(object, status, signal);
     const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });

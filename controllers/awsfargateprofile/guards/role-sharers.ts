@@ -61,8 +61,12 @@ function mayBeDeletingRole(
   { name, location }: RoleInCluster,
 ): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
-  const { role } = other.status ?? {};
-  const own = [roleNameOf(other), ...(role?.managed === false ? [] : [role?.name])];
+  const { role, predecessors = [] } = other.status ?? {};
+  const own = [
+    roleNameOf(other),
+    ...(role?.managed === false ? [] : [role?.name]),
+    ...predecessors.map((each) => each.role),
+  ];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 

@@ -1,6 +1,7 @@
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
+import type { AdoptionPolicy, ReplacementProfile } from '../../../api/v1beta2/index.ts';
 import type { NewRole, FargateSelector } from '../../../pkg/cloud/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
@@ -90,6 +91,14 @@ export type WantedRole = ManagedRole | ExistingRole;
  */
 export interface RecordedState {
   readonly profileName: ProfileName | undefined;
+  /** The name in the last create request. During a replacement it is the name of the successor. */
+  readonly requestedName: ProfileName | undefined;
+  /** The successor and the predecessors of a replacement, as far as their names are valid. */
+  readonly replacement: readonly ReplacementProfile[];
+  /** The profile that the spec asked for when it was first seen ACTIVE, and that time in ms since 1970. */
+  readonly activeSince: { readonly name: string; readonly time: Ms } | undefined;
+  /** Whether EKS refused to create a profile, because the EKS cluster has as many as its quota allows. */
+  readonly isQuotaExceeded: boolean;
   /** The ARN of the object's Fargate profile, which contains a unique id. */
   readonly profileARN: string | undefined;
   /**
@@ -179,6 +188,12 @@ export interface Desired {
   /** Whether the EKS cluster is being deleted. Always `false` if `wanted` is set. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
+  /** Whether a new profile takes the place of one that differs from the spec; always false if `wanted` is undefined. */
+  readonly isReplaceable: boolean;
+  /** How long a predecessor stays beside the ACTIVE wanted profile, in ms. */
+  readonly keepPredecessorFor: Ms;
+  /** The wall-clock time of the pass, in ms since 1970. */
+  readonly now: Ms;
   readonly recorded: RecordedState;
   /**
    * The reason for which no profile and no role may be created now. It does not prevent the correction and deletion of

@@ -9,6 +9,16 @@ export function describeTransit(status: string | undefined): string | undefined 
   return status === 'DELETING' ? 'being deleted' : undefined;
 }
 
-/** Whether, according to the object's status, EKS was creating or deleting the object's Fargate profile. */
-export const isInTransit = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
-  describeTransit(status?.profileStatus) !== undefined;
+/** The changes that EKS was making to the object's Fargate profiles, according to its status. */
+export function changesInProgress({
+  status = {},
+}: Pick<AWSFargateProfile, 'status'>): readonly { readonly profile: string; readonly doing: string }[] {
+  const { profileName, profileStatus, successor, predecessors = [] } = status;
+  return [{ name: profileName, status: profileStatus }, successor ?? {}, ...predecessors].flatMap((each) => {
+    const doing = describeTransit(each.status);
+    return each.name === undefined || doing === undefined ? [] : [{ profile: each.name, doing }];
+  });
+}
+
+export const isInTransit = (object: Pick<AWSFargateProfile, 'status'>): boolean =>
+  describeTransit(object.status?.profileStatus) !== undefined || changesInProgress(object).length > 0;

@@ -8,7 +8,7 @@ export type Mutation =
   | {
       readonly kind: 'deleteProfile';
       readonly name: ProfileName;
-      readonly because: 'unwanted' | 'failed' | 'different';
+      readonly because: 'unwanted' | 'failed' | 'different' | 'replaced';
     }
   | { readonly kind: 'tagProfile'; readonly name: ProfileName; readonly arn: string; readonly tags: Tags }
   | {

@@ -51,6 +51,10 @@ export interface CompletedPass extends PassResult {
 
 export const reasonOf = ({ end }: Pick<PassResult, 'end'>): Reason | undefined => (end === 'inOrder' ? undefined : end);
 
+/** Whether the wanted profile serves pods beside what it replaces. */
+export const isOfReplacement = ({ name }: Reason): boolean =>
+  name === 'PredecessorKept' || name === 'RemovingPredecessor';
+
 /** The problems that a pass reports although AWS is as the spec asks for. */
 export const noticesOf = ({ facts, execution }: PassResult): readonly Reason[] => [
   ...(execution?.notices ?? []),

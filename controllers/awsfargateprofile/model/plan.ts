@@ -6,6 +6,11 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm: the refusal is reported, and the changes after it are made all the same. */
   readonly optional?: true;
+  /**
+   * The change removes what a replacement leaves. The object is Ready whether it is made or not, so a reason to stop there
+   * is only reported.
+   */
+  readonly trailing?: true;
   /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
   readonly settles?: true;
 }

@@ -64,9 +64,10 @@ export function withSuccess(
   now: Ms = 0,
 ): RetryState {
   const kept = refused.filter(({ reason }) => notices.includes(reason));
-  const [first] = kept;
+  const first = kept[0]?.reason ?? notices.find(({ name }) => name === 'RemovingPredecessor');
   return {
     ...(confirmedCreate !== undefined && { confirmedCreate }),
-    ...(first !== undefined && { ...withWait({ ...(waiting && { waiting }) }, first.reason, now), refused: kept }),
+    ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
+    ...(kept.length > 0 && { refused: kept }),
   };
 }

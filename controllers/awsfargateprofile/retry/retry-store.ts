@@ -1,4 +1,8 @@
-import { type AWSFargateProfile, DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  type AWSFargateProfileStatus,
+  DELETION_REQUESTED_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
@@ -120,7 +124,7 @@ export class RetryStore {
 
   isCreateUnconfirmed(object: AWSFargateProfile): boolean {
     const now = this.clock.monotonic();
-    const record = isCreateRecordLost(object) ? LOST_RECORD : object.status;
+    const record = isCreateRecordLost(object) ? LOST_RECORD : createRecordOf(object);
     return isCreateUnconfirmed(
       this.update(object, (state) => withUnconfirmedCreate(state, record, now)),
       now,
@@ -135,12 +139,23 @@ export class RetryStore {
   recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
     // Then the result of the create request is known, even if the profile belongs to another owner: an EKS cluster has
     // at most one profile with a name.
-    const { profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
-    const isNameTaken = observed.profiles.some(({ name, found }) => name === profileName && found !== undefined);
+    const { successor, profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
+    const requested = successor?.name ?? profileName;
+    const isNameTaken = observed.profiles.some(({ name, found }) => name === requested && found !== undefined);
     if (isNameTaken) {
       this.update(object, (state) => withConfirmedCreate(state, createRequestedAt ?? state.unconfirmedCreate?.asked));
     }
   }
+}
+
+/** During a replacement, the ARN in status is that of another profile than the requested one. */
+function createRecordOf({
+  status,
+}: AWSFargateProfile): Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'> {
+  const { successor, predecessors = [], ...record } = status ?? {};
+  const isUnseen = [successor, ...predecessors].some((each) => each !== undefined && each.arn === undefined);
+  const { profileARN: _other, ...unseen } = record;
+  return isUnseen ? unseen : record;
 }
 
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };

@@ -1,4 +1,4 @@
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import type { AwsFailure } from '../../../pkg/cloud/index.ts';
@@ -10,6 +10,8 @@ import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, locationOf } from '../model/location.ts';
+import type { AwsFacts } from '../model/pass.ts';
+import { recordedReplacement } from '../model/replacement.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import {
@@ -66,8 +68,8 @@ function stepsToReport(pass: CompletedPass): readonly Step[] {
 export const eventsForSteps = (steps: readonly Step[]): readonly EventSpec[] => steps.flatMap(eventOfStep);
 
 /** Returns the Kubernetes event about a deleted object with `deletionPolicy: Retain`, whose AWS resources stay. */
-export const retainedEvent = ({ status }: AWSFargateProfile): EventSpec =>
-  normal('RetainedEKSFargateProfile', `${describeRetained(status)}, because spec.deletionPolicy is Retain`);
+export const retainedEvent = (object: AWSFargateProfile): EventSpec =>
+  normal('RetainedEKSFargateProfile', `${describeRetained(object)}, because spec.deletionPolicy is Retain`);
 
 /**
  * Returns the Kubernetes event about a deletion that ends without credentials, because the controller has created
@@ -107,13 +109,15 @@ export const RESUMED_DELETION: EventSpec = {
     'The deletion of this AWSFargateProfile had begun before clusterctl moved the object to this management cluster, so the controller deletes it again',
 };
 
-function describeRetained({ profileName, profileStatus }: AWSFargateProfileStatus = {}): string {
+function describeRetained(object: AWSFargateProfile): string {
+  const { profileName, profileStatus } = object.status ?? {};
   if (profileName === undefined) return 'The controller changes nothing in AWS';
+  const others = recordedReplacement(object).flatMap(({ name }) => (name === profileName ? [] : [` and ${name}`]));
   // If a user sets `deletionPolicy: Retain` after the deletion has begun, EKS may already be deleting the profile. The
   // message then says that only the rest of the profile and of its role stays in AWS.
   return profileStatus === undefined || profileStatus === 'DELETING'
-    ? `The controller leaves the rest of EKS fargate profile ${profileName} and of its IAM role in AWS`
-    : `The controller leaves EKS fargate profile ${profileName} and its IAM role in AWS`;
+    ? `The controller leaves the rest of EKS fargate profile ${profileName}${others.join('')} and of its IAM role in AWS`
+    : `The controller leaves EKS fargate profile ${profileName}${others.join('')} and its IAM role in AWS`;
 }
 
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
@@ -179,6 +183,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',
   failed: ', because EKS reports it as failed. The controller then creates it again.',
+  replaced: ', because another profile of this object has replaced it',
   different: ', because it differs from the spec. The controller then creates it again.',
 };
 
@@ -251,8 +256,22 @@ function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly E
 /** Returns the Kubernetes event about a creation or deletion that EKS has finished since the last reconcile. */
 function eventsOfProfile({ object, facts }: CompletedPass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
-  if (facts === undefined || profileName === undefined) return [];
-  const { desired, observed } = facts;
+  const isPredecessor = recordedReplacement(object).some(({ name }) => name === profileName);
+  const profiles = [
+    ...(isPredecessor || profileName === undefined
+      ? []
+      : [{ name: profileName, ...(profileStatus && { status: profileStatus }) }]),
+    ...recordedReplacement(object),
+  ];
+  return facts === undefined ? [] : profiles.flatMap((each) => eventsOfOneProfile(object, facts, each));
+}
+
+function eventsOfOneProfile(
+  object: CompletedPass['object'],
+  { desired, observed }: AwsFacts,
+  { name: profileName, status: profileStatus }: ReplacementProfile,
+): readonly EventSpec[] {
+  if (profileName === undefined) return [];
   const found = findProfile(observed.profiles, profileName);
   if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
   const now = found?.status;
@@ -278,8 +297,8 @@ function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   const isProblem = nature === 'human' || nature === 'retry';
   if (!isProblem && !isAnnounced(reason)) return [];
   const message = messageOf(reason);
-  const types = end === 'inOrder' ? (['Stalled'] as const) : conditionTypesFor(object, reason);
-  const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message === message);
+  const types = end === 'inOrder' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
+  const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message?.includes(message));
   if (isShown) return [];
   return [isProblem ? warningFor(reason) : normal(reason.name, message)];
 }

@@ -67,7 +67,7 @@ export class PassFinisher {
     const pass: CompletedPass = {
       ...result,
       now: clock.now(),
-      waited: end === 'inOrder' ? 0 : waitedFor(state, end, clock.monotonic()),
+      waited: waitedFor(state, end === 'inOrder' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };

@@ -3,11 +3,12 @@ import { Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
 import type { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
-import { isDeleting } from '../../shared/object-state.ts';
+import { isDeleting, isReplacementRecorded } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './conditions/condition-list.ts';
 import { OVERLAP_REASONS } from './overlap.ts';
@@ -26,6 +27,9 @@ interface PhaseLabels {
  * Fargate profile needs, to eight hours. An object that waits for its cluster can need that long.
  */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
+
+/** `creating`: until the successor is ACTIVE. `keeping`, then `removing`: until the predecessors and their roles are gone. */
+const REPLACEMENT_STEPS = ['creating', 'keeping', 'removing'];
 
 export interface ProfileMetricsSource {
   readonly store: Pick<Store, 'onChange'>;
@@ -73,6 +77,25 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     },
   });
   registry.registerMetric(overlapping);
+  const replacing = new Gauge({
+    name: 'capaf_awsfargateprofiles_replacing',
+    help: 'Number of AWSFargateProfiles of which a Fargate profile is being replaced, by the step. Only the leader reports.',
+    labelNames: ['step'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const step of REPLACEMENT_STEPS) this.set({ step }, 0);
+      for (const step of sources.flatMap(replacementsIn)) this.inc({ step });
+    },
+  });
+  registry.registerMetric(replacing);
+  const timeToReplace = new Histogram({
+    name: 'capaf_awsfargateprofile_replacement_seconds',
+    help: 'From the last request to create a successor to its end, in seconds: succeeded if it became ACTIVE, otherwise abandoned. Only the leader reports.',
+    labelNames: ['result'],
+    buckets: READY_BUCKETS_SECONDS,
+    registers: [registry],
+  });
   const timeToReady = new Histogram({
     name: 'capaf_awsfargateprofile_time_to_ready_seconds',
     help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
@@ -84,7 +107,10 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
       sources.push(source);
       source.store.onChange((change) => {
         const span = timeToFirstReady(change);
-        if (span !== undefined && source.leadership.remaining() > 0) timeToReady.observe(span / 1_000);
+        if (source.leadership.remaining() <= 0) return;
+        if (span !== undefined) timeToReady.observe(span / 1_000);
+        const { result, took } = endOfReplacement(change) ?? {};
+        if (result !== undefined && took !== undefined) timeToReplace.observe({ result }, took / 1_000);
       });
     },
   };
@@ -105,6 +131,17 @@ function overlapsIn({ profiles, leadership }: ProfileMetricsSource): readonly st
   return listing.entries.flatMap(({ decoded }) => {
     const overlap = isLeft(decoded) ? undefined : conditionOf(decoded.right.status?.conditions, 'SelectorsOverlap');
     return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
+  });
+}
+
+function replacementsIn({ profiles, leadership }: ProfileMetricsSource): readonly string[] {
+  const listing = profiles.list();
+  if (leadership.remaining() <= 0 || listing.kind === 'unknown') return [];
+  return listing.entries.flatMap(({ decoded }) => {
+    if (isLeft(decoded) || !isReplacementRecorded(decoded.right)) return [];
+    const { successor, conditions } = decoded.right.status ?? {};
+    const isKept = conditionOf(conditions, 'Ready')?.reason === 'PredecessorKept';
+    return [successor !== undefined ? 'creating' : isKept ? 'keeping' : 'removing'];
   });
 }
 
@@ -145,6 +182,23 @@ function timeToFirstReady(change: Change): number | undefined {
   const readySince = parseTimestamp(lastTransitionOf(change.object['status'], 'Ready') ?? '');
   const createdAt = parseTimestamp(change.object.metadata.creationTimestamp ?? '');
   return readySince === undefined || createdAt === undefined ? undefined : Math.max(0, readySince - createdAt);
+}
+
+/** Returns the result of a replacement, and how long it took, in ms, if this change in the cache ends it. */
+function endOfReplacement({
+  type,
+  object,
+  ...rest
+}: Change): { readonly result: string; readonly took: Ms } | undefined {
+  const before = 'previous' in rest ? rest.previous['status'] : undefined;
+  const successor = textAt(fieldAt(before, 'successor'), 'name');
+  const after = object['status'];
+  if (type !== 'updated' || successor === undefined || fieldAt(after, 'successor') !== undefined) return undefined;
+  const isActive = textAt(after, 'profileName') === successor;
+  const end = parseTimestamp(textAt(fieldAt(after, 'activeSince'), 'time') ?? '');
+  const begin = parseTimestamp(textAt(before, 'createRequestedAt') ?? '');
+  if (!isActive) return { result: 'abandoned', took: 0 };
+  return begin === undefined || end === undefined ? undefined : { result: 'succeeded', took: Math.max(0, end - begin) };
 }
 
 const isProvisioned = (status: unknown): boolean => fieldAt(fieldAt(status, 'initialization'), 'provisioned') === true;

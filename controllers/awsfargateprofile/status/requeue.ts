@@ -6,7 +6,7 @@ import type { CompletedPass } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { natureOf, pollOf } from '../reasons/reasons.ts';
 import type { RetryState } from '../retry/retry-state.ts';
-import { notBeforeFor } from '../retry/retry-state.ts';
+import { notBeforeFor, waitedFor } from '../retry/retry-state.ts';
 
 export interface RequeueOptions {
   readonly clock: Clock;
@@ -35,14 +35,15 @@ export class Requeues {
 
   /** Returns when the next pass follows. `state` is the retry state after the pass that ended now. */
   after(
-    { end, waited, execution }: Pick<CompletedPass, 'end' | 'waited' | 'execution'>,
+    { end, waited, execution, facts }: Pick<CompletedPass, 'end' | 'waited' | 'execution' | 'facts'>,
     state: RetryState,
     isTransit = false,
   ): Requeue {
     if (end === 'inOrder') {
-      const [refused] = execution?.notices ?? [];
-      if (refused === undefined) return this.resyncLater();
-      return { kind: 'after', delay: this.delayFor(refused, state, waited), reason: refused.name, priority: 'low' };
+      const rest = execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait');
+      if (rest === undefined) return this.resyncLater();
+      const delay = this.delayFor(rest, state, waitedFor(state, rest, this.options.clock.monotonic()));
+      return { kind: 'after', delay, reason: rest.name, priority: isTransit ? 'urgent' : 'low' };
     }
     if (end.name === 'Conflict') return CONFLICT;
     if (end.name === 'Outdated') return backOff(end.facts.because);

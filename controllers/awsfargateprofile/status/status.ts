@@ -16,6 +16,7 @@ import { noticesOf, reasonOf } from '../model/pass.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { firstIssues } from '../reasons/reasons.ts';
 import { profileAfter, roleAfter } from './facts-after.ts';
+import { replacementAfter, servingPredecessor } from './replacement.ts';
 import { tagKeysOf, withTagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
@@ -95,6 +96,8 @@ function observedStatus(
     profileStatus: _status,
     podExecutionRoleARN: _role,
     health: _health,
+    successor: _successor,
+    predecessors: _predecessors,
     ...before
   }: AWSFargateProfileStatus,
   { desired, observed }: AwsFacts,
@@ -104,7 +107,12 @@ function observedStatus(
   const reason = reasonOf(pass);
   const differing = reason?.name === 'SpecDiffers' ? reason.facts.name : undefined;
   const name =
-    differing ?? keptProfileName(reason) ?? wanted?.profile.name ?? recorded.profileName ?? identity.profileName;
+    differing ??
+    keptProfileName(reason) ??
+    servingPredecessor(pass) ??
+    wanted?.profile.name ??
+    recorded.profileName ??
+    identity.profileName;
   const found = profileAfter(findProfile(observed.profiles, name), name, execution?.steps);
   const isOurs =
     found !== undefined &&
@@ -115,10 +123,12 @@ function observedStatus(
   const { createRequestedAt, ...withoutRequest } = before;
   const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
+  const isSuccessor = desired.isReplaceable && recorded.profileName !== name;
   // The subnets of a provisioned profile stay in status, because they are the wanted subnets if spec.subnetIDs is
   // empty.
   const keepsSubnets =
-    differing !== undefined || (before.initialization?.provisioned === true && (before.subnets ?? []).length > 0);
+    differing !== undefined ||
+    (before.initialization?.provisioned === true && !isSuccessor && (before.subnets ?? []).length > 0);
   const role = roleStatus(before.role, pass, desired, observed);
   return {
     ...withoutRequest,
@@ -144,6 +154,7 @@ function observedStatus(
         tagKeys: noticesOf(pass).length === 0 ? tagKeysOf(wanted) : withTagKeysOf(wanted, before.tagKeys),
       }),
     ...(role && { role }),
+    ...replacementAfter(pass, { desired, observed }, before),
   };
 }
 

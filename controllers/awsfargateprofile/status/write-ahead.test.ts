@@ -47,7 +47,7 @@ const statusBefore = (
   spec: Partial<AWSFargateProfileSpec> = {},
 ): AWSFargateProfileStatus => {
   const object = anObject({ spec, status });
-  return writeAheadStatus(object, TARGET, desiredOf(object), mutation, NOW);
+  return writeAheadStatus(object, TARGET, { desired: desiredOf(object), observed: observed() }, mutation, NOW);
 };
 
 describe('writeAheadStatus', () => {
@@ -65,13 +65,22 @@ describe('writeAheadStatus', () => {
 
   it('records only the location before a deletion', () => {
     const object = aDeletedObject();
-    expect(writeAheadStatus(object, TARGET, desiredOfDeletion(object), DELETE_PROFILE, NOW)).to.deep.equal(WHERE);
+    expect(
+      writeAheadStatus(
+        object,
+        TARGET,
+        { desired: desiredOfDeletion(object), observed: observed() },
+        DELETE_PROFILE,
+        NOW,
+      ),
+    ).to.deep.equal(WHERE);
   });
 
   it('records the identity whose credentials are used, and drops a former identity', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
     const object = anObject({ status: { identityRef: { kind: 'AWSClusterStaticIdentity', name: 'former' } } });
-    const before = (target = TARGET) => writeAheadStatus(object, target, desiredOf(object), CREATE_ROLE, NOW);
+    const before = (target = TARGET) =>
+      writeAheadStatus(object, target, { desired: desiredOf(object), observed: observed() }, CREATE_ROLE, NOW);
     expect(before({ ...TARGET, identity }).identityRef).to.deep.equal(identity);
     expect(before()).not.to.have.property('identityRef');
   });

@@ -6,6 +6,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { findProfile } from '../decide/compare.ts';
 import { plan } from '../decide/plan.ts';
+import { creatingReason } from '../decide/replacement.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { subjectOf } from '../model/mutation.ts';
@@ -13,6 +14,7 @@ import type { Observed } from '../model/observed-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { newReason } from '../reasons/reasons.ts';
+import { replacementAhead } from './replacement.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
 /**
@@ -23,12 +25,17 @@ import { conditionsAfter } from './conditions/conditions.ts';
 export function writeAheadStatus(
   object: AWSFargateProfile,
   target: Target,
-  desired: Desired,
+  { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
   mutation: Mutation,
   now: Ms,
 ): AWSFargateProfileStatus {
   const { wanted, place } = desired;
-  const { identityRef: _formerIdentity, ...before } = object.status ?? {};
+  const {
+    identityRef: _formerIdentity,
+    successor: _successor,
+    predecessors: _predecessors,
+    ...before
+  } = object.status ?? {};
   const record: AWSFargateProfileStatus = {
     ...before,
     region: place.region,
@@ -36,6 +43,7 @@ export function writeAheadStatus(
     eksClusterName: target.eksCluster,
     ...(target.identity && { identityRef: target.identity }),
     ...(wanted && { tagKeys: recordedTagKeys(before, desired, mutation) }),
+    ...replacementAhead(desired, observed),
   };
   switch (mutation.kind) {
     case 'createRole':
@@ -91,14 +99,16 @@ export function withReadyOnlyIfActive(
 /** Returns the reason for which the object is not Ready after this change in AWS; `undefined` if it stays Ready. */
 function endOfReady(
   object: AWSFargateProfile,
-  { wanted, identity }: Desired,
-  { profiles }: Observed,
+  desired: Desired,
+  observed: Observed,
   mutation: Mutation,
 ): Reason | undefined {
-  if (mutation.kind === 'deleteProfile') return newReason('DeletingProfile', { name: mutation.name });
+  if (mutation.kind === 'deleteProfile')
+    return mutation.because === 'replaced' ? undefined : newReason('DeletingProfile', { name: mutation.name });
+  const { wanted, identity } = desired;
   if (wanted === undefined || isDeleting(object)) return undefined;
   const { name } = wanted.profile;
-  if (findProfile(profiles, name)?.status !== 'ACTIVE') return newReason('Creating', { name });
+  if (findProfile(observed.profiles, name)?.status !== 'ACTIVE') return creatingReason(desired, observed, name);
   return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
     ? newReason('RestoringRole', { name: wanted.role.name, cluster: identity.eksCluster })
     : undefined;
@@ -111,10 +121,12 @@ function endOfReady(
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
 /**
- * Returns the status with the name of the wanted Fargate profile. The record of a profile with another name is removed.
+ * Returns the status with the name of the wanted Fargate profile. The record of a profile with another name is removed,
+ * unless that profile is being replaced.
  */
 function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
-  if (wanted === undefined || record.profileName === wanted.profile.name) return record;
+  if (wanted === undefined || record.profileName === wanted.profile.name || record.successor !== undefined)
+    return record;
   const { createRequestedAt: _at, profileARN: _arn, profileStatus: _status, health: _health, ...rest } = record;
   return { ...rest, profileName: wanted.profile.name };
 }
@@ -146,9 +158,9 @@ const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: str
  * the same name is removed.
  */
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
-  const { profileARN: _arn, profileStatus: _status, health: _health, role, ...others } = record;
-  const rest = { ...others, ...(role && { role: withoutId(role) }) };
-  return { ...rest, createRequestedAt: formatTimestamp(now) };
+  const { profileARN: _arn, profileStatus: _status, health: _health, ...withoutProfile } = record;
+  const { role, ...others } = record.successor === undefined ? withoutProfile : record;
+  return { ...others, ...(role && { role: withoutId(role) }), createRequestedAt: formatTimestamp(now) };
 }
 
 /**

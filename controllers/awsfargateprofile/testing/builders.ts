@@ -161,6 +161,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     account: ACCOUNT,
     limits: NO_LIMITS,
     isCreateUnconfirmed: false,
+    now: NOW,
     ...over,
   };
 }

@@ -28,6 +28,7 @@ export const READY: AWSFargateProfileStatus = {
   profileStatus: 'ACTIVE',
   conditions: [
     condition('Ready', 'True', 'Ready', 'as before'),
+    condition('Available', 'True', 'Active'),
     condition('CredentialsReady', 'True', 'Authenticated'),
     condition('EKSFargateProfileReady', 'True', 'Active'),
     condition('IAMFargateRolesReady', 'True', 'Ready'),

@@ -1,19 +1,22 @@
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { RoleArn, RoleName } from '../../../api/names.ts';
+import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import {
   ACCESS_ENTRY_DELETED_ANNOTATION,
   ACCESS_ENTRY_RENEWED_ANNOTATION,
   DELETION_REQUESTED_ANNOTATION,
   PROVISIONED_IN_ANNOTATION,
+  REPLACEMENT_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import { isNotDispatched } from '../../../pkg/cloud/index.ts';
 import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import { entriesToRead } from '../decide/further-reads.ts';
 import { plan } from '../decide/plan.ts';
+import { isOfReplacement, searchFor } from '../decide/replacement.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
 import type { DesiredInputs } from '../goal/desired/desired.ts';
 import { candidateProfiles, desiredFor } from '../goal/desired/desired.ts';
+import { withMirrors } from '../goal/retain.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';
 import { withSuccess } from '../retry/retry-state.ts';
@@ -23,7 +26,7 @@ import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import { isDestructive, isRoleRemoval } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import { isSilent, newReason } from '../reasons/reasons.ts';
+import { isSilent, natureOf, newReason } from '../reasons/reasons.ts';
 import { writeAheadStatus } from '../status/write-ahead.ts';
 import type { AwsFacts, Execution, PassEnd } from '../model/pass.ts';
 import { statusAfter } from '../status/status.ts';
@@ -76,6 +79,8 @@ class Simulation {
   private provisionedIn: string | undefined;
   private isDeletionMarked = false;
   private accessEntryDeletedOf: string | undefined;
+  /** The annotation that repeats what status records of a replacement. */
+  private replacement: string | undefined;
   private now = NOW;
   private retryStore = this.newRetryStore();
   private readonly mutations: RecordedMutation[] = [];
@@ -108,7 +113,8 @@ class Simulation {
         !this.aws.isChanging &&
         end !== undefined &&
         events.every(({ before }) => before <= number) &&
-        !(end !== 'inOrder' && end.name === 'Propagating');
+        !(end !== 'inOrder' && end.name === 'Propagating') &&
+        this.plans.at(-1)?.plan.notices.some((notice) => natureOf(notice) === 'wait') !== true;
       const isReleased = this.mode !== 'live' && end === 'inOrder';
       if (isOver || isReleased) return this.resultOf(end);
       this.aws.tick();
@@ -138,12 +144,14 @@ class Simulation {
       ...(accessEntryDeletedOf !== undefined && { [ACCESS_ENTRY_DELETED_ANNOTATION]: accessEntryDeletedOf }),
       ...(provisionedIn !== undefined && { [PROVISIONED_IN_ANNOTATION]: provisionedIn }),
       ...(this.isDeletionMarked && { [DELETION_REQUESTED_ANNOTATION]: 'true' }),
+      ...(this.replacement !== undefined && { [REPLACEMENT_ANNOTATION]: this.replacement }),
     };
     const parts = { metadata: { annotations }, spec: this.spec, status: this.status };
     return this.mode === 'live' ? anObject(parts) : aDeletedObject(parts);
   }
 
   private pass(number: number): SimulatedPass {
+    if (this.mode === 'live') this.replacement = withMirrors(this.object())?.[REPLACEMENT_ANNOTATION];
     const object = this.object();
     const controlPlaneFacts = {
       ...CONTROL_PLANE_FACTS,
@@ -155,6 +163,7 @@ class Simulation {
       controlPlaneFacts: this.mode === 'live' ? controlPlaneFacts : undefined,
       surplus: this.mode === 'retain' ? 'retain' : 'delete',
       isCreateUnconfirmed: this.retryStore.isCreateUnconfirmed(object),
+      now: this.now,
     });
     const wish = desiredFor(object, inputs);
     return isRight(wish)
@@ -168,7 +177,17 @@ class Simulation {
     object: AWSFargateProfile,
     number: number,
   ): SimulatedPass {
-    const { cluster, profiles } = this.aws.observe({ profiles: names, roles: [] }, { forBlockers: () => false });
+    const read = (profiles: readonly string[]) =>
+      this.aws.observe({ profiles, roles: [] }, { forBlockers: () => false });
+    const { cluster, profiles: named } = read(names);
+    const first = desiredFor(object, inputs, named);
+    const search = isRight(first) ? searchFor(first.right, named) : undefined;
+    const others = [...this.aws.profiles.keys()].map((name) => ProfileName.of(name));
+    const found = read(others.filter((name) => !names.includes(name) && search?.(name) === true)).profiles;
+    const profiles = [
+      ...named,
+      ...found.filter((each) => each.found !== undefined && isRight(first) && isOfReplacement(first.right, each.found)),
+    ];
     this.retryStore.recordObservation(object, { profiles });
     if (cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
     const wanted = desiredFor(object, inputs, profiles);
@@ -193,7 +212,7 @@ class Simulation {
     const { desired, observed } = facts;
     const execution: Execution = { end: facts.plan.end, steps: [], notices: [], kept: [] };
     const { steps } = execution;
-    for (const { mutation } of facts.plan.changes) {
+    for (const { mutation, trailing } of facts.plan.changes) {
       const usedRole = this.roleUsedElsewhere(mutation);
       if (usedRole !== undefined) {
         execution.kept.push({ name: usedRole, usedBy: 'AWSFargateProfile team-a/other' });
@@ -215,7 +234,9 @@ class Simulation {
       if (outcome.kind === 'done' || outcome.kind === 'gone') continue;
       if (outcome.kind === 'clusterGone') return { end: undefined, steps };
       if (outcome.kind === 'failed' && isNotDispatched(outcome.failure)) return { end: undefined, steps };
-      return this.endPass(reasonFor(outcome), facts, execution);
+      if (trailing !== true) return this.endPass(reasonFor(outcome), facts, execution);
+      execution.notices.push(reasonFor(outcome));
+      return this.endPass('inOrder', facts, execution);
     }
     const { end } = facts.plan;
     return end !== 'inOrder' && isSilent(end) ? { end: undefined, steps } : this.endPass(end, facts, execution);
@@ -246,7 +267,7 @@ class Simulation {
     if (mutation.kind === 'deleteAccessEntry' && mutation.because !== 'roleDeletion') {
       this.accessEntryDeletedOf = mutation.principal;
     }
-    this.status = writeAheadStatus(this.object(), TARGET, desired, mutation, this.now);
+    this.status = writeAheadStatus(this.object(), TARGET, { desired, observed }, mutation, this.now);
     const awsBefore = this.aws.snapshot();
     const fault = this.faults.shift() ?? 'none';
     const code = fault === 'requestLost' ? 'NoAnswer' : fault === 'notSent' ? 'NotDispatched' : undefined;
@@ -306,7 +327,7 @@ class Simulation {
    * immutable fields keep their values, as the validation rules of the CRD demand.
    */
   private acceptedSpec(spec: AWSFargateProfileSpec): AWSFargateProfileSpec {
-    if (this.status.initialization?.provisioned !== true) return spec;
+    if (this.status.initialization?.provisioned !== true || spec.updateStrategy?.type === 'Replace') return spec;
     const { additionalTags, roleAdditionalPolicies, adoptionPolicy } = spec;
     const { additionalTags: _tags, roleAdditionalPolicies: _policies, adoptionPolicy: _adoption, ...fixed } = this.spec;
     return {

@@ -9,6 +9,7 @@ import type { Edge } from '../../docs/flowchart.ts';
 import { parseFlowchart } from '../../docs/flowchart.ts';
 import type { Terminal } from '../../docs/terminal.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
+import { eventually } from '../../support/eventually.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, identity, identityPath, userArn } from '../../world/aws/identities.ts';
 import type { World } from '../../world/world.ts';
@@ -36,6 +37,7 @@ describe('the guides', () => {
   const concepts = takeBlocks('docs/concepts.md', import.meta.url);
   const credentials = takeBlocks('docs/credentials.md', import.meta.url);
   const runbooks = takeBlocks('docs/runbooks.md', import.meta.url);
+  const replace = takeBlocks('docs/replace.md', import.meta.url);
 
   it('render the ARN of a role of yours, and restart the pods for it', async () => {
     const file = join(terminal.directory, 'kustomization.yaml');
@@ -100,6 +102,25 @@ describe('the guides', () => {
     expect(await terminal.run(accounts.next('kubectl get'))).to.match(
       new RegExp(`^shop +${OTHER_ACCOUNT} +true$`, 'm'),
     );
+  });
+
+  it('lead to another profile of the same object, without a gap', async () => {
+    const where = { namespace: 'team-a' };
+    await world.patch('shop', parse(replace.next('updateStrategy:')) as object, 'team-a');
+    await world.patch('shop', { spec: { selectors: [{ namespace: 'other' }] } }, 'team-a');
+    const shop = async (jsonPath: string): Promise<string> =>
+      terminal.run(`kubectl get awsfp shop -n team-a -o jsonpath='{${jsonPath}}'`);
+    const reason = '.status.conditions[?(@.type=="Ready")].reason';
+    await eventually(async () => expect(await shop(reason)).to.equal('PredecessorKept'), { what: 'the successor' });
+    expect(await shop('.status.predecessors[*].name')).to.equal('team-a_shop');
+    await world.patch('shop', { spec: { updateStrategy: { replace: null } } }, 'team-a');
+    await eventually(async () => expect(await shop(reason)).to.equal('Ready'), { what: 'the end of the predecessor' });
+    expect(await shop('.status.profileName')).to.match(/^team-a_shop-[0-9a-f]{8}$/);
+    await world.patch('shop', { spec: { selectors: [{ namespace: 'shop' }] } }, 'team-a');
+    await eventually(async () => expect(await shop('.status.profileName')).to.equal('team-a_shop'), {
+      what: 'a revert',
+    });
+    await world.ready('shop', where);
   });
 
   it('show the objects in docs/concepts.md as they are', async () => {

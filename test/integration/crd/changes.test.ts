@@ -17,11 +17,18 @@ interface Initial {
 
 const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
+const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
+/** The fields that stay immutable with updateStrategy Replace, or need another change beside them. */
+const CURES: Readonly<Record<string, string>> = {
+  rolePath: `set updateStrategy.type to Replace and change roleName too, or ${CREATE_ANOTHER}`,
+  rolePermissionsBoundary: CREATE_ANOTHER,
+};
+
 const immutable = (field: string, before: string, after: string): readonly string[] => [
-  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned: "${before}" cannot become "${after}"; ${CREATE_ANOTHER}`,
+  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned: "${before}" cannot become "${after}"; ${CURES[field] ?? REPLACE}`,
 ];
 const immutableList = (field: string): readonly string[] => [
-  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned; ${CREATE_ANOTHER}`,
+  `spec.${field}: Forbidden: ${field} is immutable once the profile is provisioned; ${REPLACE}`,
 ];
 const [SELECTORS, SUBNETS] = [immutableList('selectors'), immutableList('subnetIDs')];
 
@@ -239,7 +246,21 @@ describe('validation of a change of an AWSFargateProfile', () => {
           expect(causesOf(await change(name, changed))).to.deep.equal(isProvisioned ? causes : []);
         });
     });
+
+    const isAllowed = Object.keys(changed).every((field) => CURES[field] === undefined);
+    it(`${isAllowed ? 'allows' : 'refuses'} ${what} in an update that sets updateStrategy Replace`, async () => {
+      await withObject({ before, status }, true, async (name) => {
+        const answer = await change(name, { ...changed, updateStrategy: { type: 'Replace' } });
+        expect(causesOf(answer)).to.deep.equal(isAllowed ? [] : causes);
+      });
+    });
   }
+
+  it('allows another rolePath together with another roleName, with updateStrategy Replace', async () => {
+    await withObject({ before: { roleName: 'a', updateStrategy: { type: 'Replace' } } }, true, async (name) => {
+      expect(causesOf(await change(name, { roleName: 'b', rolePath: '/b/' }))).to.deep.equal([]);
+    });
+  });
 
   for (const [what, before, changed, status = {}, name = 'foo'] of MUTABLE) {
     it(`always allows ${what}`, async () => {

@@ -96,7 +96,7 @@ describe('validation of a new AWSFargateProfile', () => {
       .that.deep.equals({
         clusterName: 'prod',
         selectors: [{ namespace: 'default' }],
-        updateStrategy: { type: 'Reject' },
+        updateStrategy: {},
         adoptionPolicy: 'Owned',
       });
   });

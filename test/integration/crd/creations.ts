@@ -344,6 +344,17 @@ export const CREATIONS: readonly Case[] = [
     spec: { adoptionPolicy },
   })),
   { what: 'updateStrategy Reject', spec: { updateStrategy: { type: 'Reject' } } },
+  ...['', '0s', '30m', '1h30m', '1.5h', '168h'].map((keepPredecessorFor) => ({
+    what: `updateStrategy Replace with keepPredecessorFor "${keepPredecessorFor}"`,
+    spec: { updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } },
+  })),
+  ...['168h1s', '-5m', '10', '1d', 'soon'].map((keepPredecessorFor) => ({
+    what: `keepPredecessorFor "${keepPredecessorFor}"`,
+    spec: { updateStrategy: { replace: { keepPredecessorFor } } },
+    causes: [
+      `spec.updateStrategy.replace.keepPredecessorFor: Invalid value: "${keepPredecessorFor}": not a duration of at most 168h; use for example 30m or 1h30m`,
+    ],
+  })),
 ];
 
 /**
@@ -385,8 +396,8 @@ export const MALFORMED: readonly Case[] = [
   },
   {
     what: 'an unknown updateStrategy',
-    spec: { updateStrategy: { type: 'Replace' } },
-    causes: ['spec.updateStrategy.type: Unsupported value: "Replace": supported values: "Reject"'],
+    spec: { updateStrategy: { type: 'Recreate' } },
+    causes: ['spec.updateStrategy.type: Unsupported value: "Recreate": supported values: "Reject", "Replace"'],
   },
   {
     what: 'an unknown deletionPolicy',

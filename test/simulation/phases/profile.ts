@@ -42,6 +42,12 @@ async function withoutStatus(world: SimulatedWorld, spec: object): Promise<void>
   world.start();
 }
 
+/** Changes the selectors of a Ready AWSFargateProfile whose update strategy is Replace. */
+async function replaced(world: SimulatedWorld): Promise<void> {
+  await startUntilReady(world);
+  patchWeb(world, { spec: { updateStrategy: { type: 'Replace' }, selectors: [{ namespace: 'other' }] } });
+}
+
 /** Situations of an AWSFargateProfile that concern its Fargate profile in EKS. */
 export const PROFILES: readonly Phase[] = [
   {
@@ -84,6 +90,30 @@ export const PROFILES: readonly Phase[] = [
     arrange: (world) => withoutStatus(world, { selectors: [{ namespace: 'other' }] }),
     until: ['Stalled', 'True', 'SpecDiffers'],
     remedy: (world) => patchWeb(world, { spec: { selectors: [{ namespace: WEB }] } }),
+  },
+  {
+    name: 'replacing',
+    title: 'a profile of which a new one takes the place',
+    options: SLOW,
+    arrange: replaced,
+    until: ['Ready', 'False', 'Replacing'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'predecessor-kept',
+    title: 'a profile beside the new one that has taken its place',
+    options: SLOW,
+    arrange: replaced,
+    until: ['Ready', 'True', 'PredecessorKept'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'removing-predecessor',
+    title: 'a profile that EKS deletes because a new one has taken its place',
+    options: SLOW,
+    arrange: replaced,
+    until: ['Ready', 'True', 'RemovingPredecessor'],
+    readAfter: AT_ONCE,
   },
   {
     name: 'waiting-for-a-stranger',

@@ -17,7 +17,8 @@ export function isRecorded(
 ): boolean {
   const names = (status: AWSFargateProfileStatus): boolean => {
     if (operation === 'CreateRole') return status.role?.name === identifiers['RoleName'];
-    return status.profileName === identifiers['fargateProfileName'] && status.createRequestedAt !== undefined;
+    const { name } = status.successor ?? { name: status.profileName };
+    return name === identifiers['fargateProfileName'] && status.createRequestedAt !== undefined;
   };
   const isCreate = operation === 'CreateRole' || operation === 'CreateFargateProfile';
   return (

@@ -319,6 +319,10 @@ describe('desiredFor', () => {
     });
     expect(desiredOf(object, { isCreateUnconfirmed: true }).recorded).to.deep.equal({
       profileName: PROFILE,
+      requestedName: PROFILE,
+      replacement: [],
+      activeSince: undefined,
+      isQuotaExceeded: false,
       profileARN: undefined,
       lostNames: { profiles: [], roles: [] },
       isUnproven: false,

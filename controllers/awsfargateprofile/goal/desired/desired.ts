@@ -6,18 +6,22 @@ import { parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns
 import { findProfileNameProblem, isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { NO_LIMITS, findEksClusterExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
-import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
+import type { Ms } from '../../../../pkg/env/clock.ts';
+import { parseDuration } from '../../../../pkg/env/duration.ts';
 import type { Desired } from '../../model/desired-state.ts';
 import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../../model/goal-kinds.ts';
-import { currentProfileNameOf, profileNameOf } from '../../../shared/profile-names.ts';
+import { isReplaceable } from '../../../shared/object-state.ts';
+import { baseNameOf, currentProfileNameOf, profileNameOf } from '../../../shared/profile-names.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
 import type { Abandonment } from '../../reasons/wording/abandonment.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
 import { findEmptySelectorFields } from './empty-selector-fields.ts';
-import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded } from './names-to-look-for.ts';
+import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded, withReplacement } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
 import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
+import type { ChosenName } from './wanted-name.ts';
+import { chooseName } from './wanted-name.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {
@@ -39,6 +43,8 @@ export interface DesiredInputs {
    * request less than a minute ago.
    */
   readonly isCreateUnconfirmed: boolean;
+  /** The wall-clock time, in ms since 1970. */
+  readonly now: Ms;
 }
 
 /**
@@ -54,8 +60,7 @@ export function desiredFor(
   inputs: DesiredInputs,
   profiles?: readonly ObservedProfile[],
 ): E.Either<Reason, Desired> {
-  const name = inputs.controlPlaneFacts === undefined ? profileNameOf(object) : nameInUse(object, inputs, profiles);
-  const desired = desiredUnderName(name, object, inputs);
+  const desired = desiredUnderName(namesFor(object, inputs, profiles), object, inputs, profiles);
   return profiles === undefined ? desired : E.map((each: Desired) => withRoleInUse(each, profiles))(desired);
 }
 
@@ -89,31 +94,26 @@ export function roleConflictOf(
   );
 }
 
-/**
- * Returns the name of the wanted profile. If spec.profileName is absent, the object keeps the profile whose name status
- * records, as long as the tags of that profile name the object.
- */
-function nameInUse(
+/** Returns the names under which the object has, or is to have, its profile. `profiles`: see {@link desiredFor}. */
+function namesFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
   profiles: readonly ObservedProfile[] | undefined,
-): ProfileName {
-  const [current, computed] = [currentProfileNameOf(object), profileNameOf(object)];
-  if (current === computed || profiles === undefined) return current;
-  const found = profiles.find(({ name }) => name === current)?.found;
-  const place = placeOf(inputs);
-  const isOurs = found && profileOwnership(found, identityOf(object, inputs, place, computed)).kind === 'ours';
-  return isOurs === true ? current : computed;
+): ChosenName {
+  if (inputs.controlPlaneFacts === undefined) return { name: profileNameOf(object), base: profileNameOf(object) };
+  if (profiles === undefined) return { name: currentProfileNameOf(object), base: baseNameOf(object) };
+  return chooseName(object, (base) => identityOf(object, inputs, placeOf(inputs), base), profiles);
 }
 
 function desiredUnderName(
-  profileName: ProfileName,
+  { name: profileName, base }: ChosenName,
   object: AWSFargateProfile,
   inputs: DesiredInputs,
+  profiles: readonly ObservedProfile[] = [],
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, surplus, abandonment } = inputs;
   const place = placeOf(inputs);
-  const identity = identityOf(object, inputs, place, profileName);
+  const identity = identityOf(object, inputs, place, base);
   const { clusterName, eksCluster: name } = target;
   const isRefused =
     clusterName === undefined &&
@@ -126,6 +126,9 @@ function desiredUnderName(
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
     adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
+    now: inputs.now,
+    isReplaceable: controlPlaneFacts !== undefined && isReplaceable(object),
+    keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     recorded: recordedStateOf(object, identity, { ...inputs, isRefused }),
     creationBlocker: controlPlaneFacts?.creationBlocker,
     // The operator's limits (flags of the manager) do not block the deletion of an object.
@@ -134,13 +137,21 @@ function desiredUnderName(
     emptySelectorFields: controlPlaneFacts === undefined ? [] : findEmptySelectorFields(object),
   } as const;
   if (controlPlaneFacts === undefined) {
-    return E.right({ ...common, names: namesOnDeletion(object, common), wanted: undefined });
+    return E.right({
+      ...common,
+      names: withReplacement(namesOnDeletion(object, common), object, common, profiles),
+      wanted: undefined,
+    });
   }
-  const profile = wantedProfile(object, controlPlaneFacts, identity, profileName);
+  const isToBeMade =
+    profiles.length > 0 && profiles.every(({ name: each, found }) => each !== profileName || found === undefined);
+  const isReplacement = common.isReplaceable && isToBeMade;
+  const profile = wantedProfile(object, controlPlaneFacts, identity, { name: profileName, isReplacement });
   if (E.isLeft(profile)) return profile;
-  const role = wantedRole(object, controlPlaneFacts, { identity, place, limits: inputs.limits }, profileName);
+  const role = wantedRole(object, controlPlaneFacts, { identity, place, limits: inputs.limits }, base);
   if (E.isLeft(role)) return role;
-  const names = namesWithRecorded(profile.right.name, role.right.name, common.recorded);
+  const recorded = namesWithRecorded(profile.right.name, role.right.name, common.recorded);
+  const names = withReplacement(recorded, object, common, profiles);
   return E.right({
     ...common,
     names,
@@ -164,7 +175,7 @@ function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): 
   const inUse = profiles.find(({ name }) => name === wanted.profile.name)?.found?.podExecutionRoleArn;
   const parts = inUse === undefined ? undefined : parseRoleArn(inUse);
   if (parts === undefined || parts.name === wanted.role.name) return desired;
-  const isKept = recorded.isProvisioned && isSameRoleName(recorded.roleName, parts.name);
+  const isKept = recorded.isProvisioned && !desired.isReplaceable && isSameRoleName(recorded.roleName, parts.name);
   if (!isKept && !identity.capaRoleNames.includes(parts.name)) return desired;
   const role = { ...wanted.role, name: parts.name, arn: roleArn(place, wanted.role.path, parts.name) };
   const roles = distinctRoles([role.name, ...desired.names.roles.filter((name) => name !== wanted.role.name)]);

@@ -1,7 +1,7 @@
 import type { ProfileName, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
-import { clusterArn } from '../../../../pkg/fargate/arns.ts';
+import { clusterArn, parseRoleArn } from '../../../../pkg/fargate/arns.ts';
 import {
   findProfileNameProblem,
   findRoleNameProblem,
@@ -11,8 +11,11 @@ import {
   roleNamesOfCapa,
 } from '../../../../pkg/fargate/names.ts';
 import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
+import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
 import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
 import type { Target, TargetSource } from '../../model/goal-kinds.ts';
+import type { ObservedProfile } from '../../model/observed-state.ts';
+import { isReplaceable } from '../../../shared/object-state.ts';
 import { profileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 
 // The functions of this file compute the names under which the controller looks in AWS for the Fargate profile and the
@@ -90,6 +93,29 @@ export function namesOnDeletion(
     roles: distinctRoles([roleNameOf(object), computedRole, recordedRole, ...capaRoles]).filter(
       (name) => findRoleNameProblem(name) === undefined,
     ),
+  };
+}
+
+/**
+ * Adds the names of the profiles of a replacement, and of the roles of those profiles that the spec does not ask for.
+ */
+export function withReplacement(
+  { profiles, roles }: Desired['names'],
+  object: AWSFargateProfile,
+  { identity, recorded }: Pick<Desired, 'identity' | 'recorded'>,
+  observed: readonly ObservedProfile[],
+): Desired['names'] {
+  if (!isReplaceable(object)) return { profiles, roles };
+  const ours = observed.flatMap(({ found }) =>
+    found !== undefined && profileOwnership(found, identity).kind === 'ours' ? [found] : [],
+  );
+  return {
+    profiles: distinct([...profiles, ...recorded.replacement.map(({ name }) => name), ...ours.map(({ name }) => name)]),
+    roles: distinctRoles([
+      ...roles,
+      ...recorded.replacement.map(({ role }) => role),
+      ...ours.map(({ podExecutionRoleArn }) => parseRoleArn(podExecutionRoleArn)?.name),
+    ]),
   };
 }
 

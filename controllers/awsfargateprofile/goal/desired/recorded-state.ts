@@ -1,8 +1,10 @@
-import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
+import { parseTimestamp } from '../../../../pkg/env/timestamp.ts';
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import type { ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import { locationOf } from '../../model/location.ts';
+import { recordedReplacement } from '../../model/replacement.ts';
 
 /**
  * Returns what status and annotations of an object record about its profile and role. `isRefused`: the operator's limits
@@ -24,6 +26,10 @@ export function recordedStateOf(
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,
+    requestedName: status.successor?.name ?? status.profileName,
+    replacement: recordedReplacement(object),
+    activeSince: activeSinceOf(status),
+    isQuotaExceeded: status.conditions?.find(({ type }) => type === 'Ready')?.reason === 'QuotaExceeded',
     profileARN: status.profileARN,
     // An annotation must not make the controller tell whether a profile or role without tags exists in an EKS cluster
     // that the namespace may not use.
@@ -43,6 +49,12 @@ export function recordedStateOf(
     isCreateRequested: status.createRequestedAt !== undefined,
     isCreateUnconfirmed,
   };
+}
+
+function activeSinceOf({ activeSince }: AWSFargateProfileStatus): RecordedState['activeSince'] {
+  const { name = '', time = '' } = activeSince ?? {};
+  const since = parseTimestamp(time);
+  return since === undefined ? undefined : { name, time: since };
 }
 
 function lostNamesOf(

@@ -29,7 +29,7 @@ export function wantedProfile(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   identity: ObjectIdentity,
-  name: ProfileName,
+  { name, isReplacement }: { readonly name: ProfileName; readonly isReplacement: boolean },
 ): E.Either<Reason, WantedProfile> {
   const { spec } = object;
   const problem = findProfileNameProblem(name);
@@ -43,7 +43,7 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  const subnets = wantedSubnets(object, controlPlaneFacts);
+  const subnets = wantedSubnets(object, controlPlaneFacts, isReplacement);
   if (subnets === undefined) {
     const { controlPlane } = controlPlaneFacts;
     return E.left(
@@ -131,10 +131,11 @@ const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvali
 function wantedSubnets(
   { spec, status }: AWSFargateProfile,
   { privateSubnets }: ControlPlaneFacts,
+  isReplacement: boolean,
 ): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
   // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
-  // is added to the control plane later.
-  const recorded = status?.initialization?.provisioned === true ? status.subnets : undefined;
+  // is added to the control plane later. A new profile that replaces another one gets the present subnets.
+  const recorded = !isReplacement && status?.initialization?.provisioned === true ? status.subnets : undefined;
   if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
   if (isFilled(recorded)) return { subnets: recorded, subnetSource: 'status' };
   if (privateSubnets === undefined) return { subnets: [], subnetSource: 'eks' };

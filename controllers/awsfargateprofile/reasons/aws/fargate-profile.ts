@@ -1,9 +1,11 @@
 import { MAX_FACT, cut } from '../../../../api/text.ts';
+import type { Ms } from '../../../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../../../pkg/env/timestamp.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from '../spec/poll-intervals.ts';
 import { LATE_AFTER } from '../spec/time-until-late.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';
-import { quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
+import { quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -46,6 +48,9 @@ export function describeIssues(issues: readonly ReportedIssue[]): string {
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
 
+/** `name` is the profile that replaces `predecessor`. */
+type Replaced = Named & { readonly predecessor: string };
+
 /**
  * `successor` is the name of the Fargate profile that the controller creates after the deletion. The new profile may
  * have the name of the deleted one.
@@ -70,7 +75,7 @@ export const PROFILE_REASONS = {
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
-        ? `${REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
+        ? `Set spec.updateStrategy.type to Replace: then the controller creates a new profile, and deletes this one when the new one is ACTIVE. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
         : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, delete this object and create it again: then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
   }),
   Creating: defineReason<Named>({
@@ -79,6 +84,38 @@ export const PROFILE_REASONS = {
     poll: pollProgress,
     describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
+  }),
+  Replacing: defineReason<Replaced>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    announced: true,
+    describe: ({ name, predecessor }) =>
+      `EKS is creating Fargate profile ${quoted(name)}, which replaces ${quoted(predecessor)}; pods still start on ${quoted(predecessor)}`,
+    late: late(
+      ({ name, predecessor }) =>
+        `Pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating ${quoted(name)}, which replaces it,`,
+    ),
+  }),
+  PredecessorKept: defineReason<Replaced & { readonly taker: string; readonly until: Ms; readonly remaining: Ms }>({
+    nature: 'wait',
+    ...eks,
+    poll: (_waited, { remaining }) => remaining,
+    announced: true,
+    describe: ({ name, predecessor, taker, until }) =>
+      `Fargate profile ${quoted(name)} is ACTIVE and replaces ${quoted(predecessor)}, which the controller keeps until ${formatTimestamp(until)}. ` +
+      `A new pod that matches both starts on ${quoted(taker)}, the first name in alphabetical order. Then the controller deletes ${quoted(predecessor)}, and EKS stops its pods at once, without regard to PodDisruptionBudgets`,
+  }),
+  RemovingPredecessor: defineReason<Replaced>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name, predecessor }) =>
+      `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is removing`,
+    late: late(
+      ({ name, predecessor }) =>
+        `Fargate profile ${quoted(name)} is ACTIVE, and the controller has been removing ${quoted(predecessor)}, which it replaces,`,
+    ),
   }),
   DeletingProfile: defineReason<Succeeded>({
     nature: 'wait',

@@ -13,6 +13,7 @@ const OWNED = [
   'CredentialsReady',
   'EKSFargateProfileReady',
   'IAMFargateRolesReady',
+  'Available',
   'Reconciling',
   'Stalled',
   'SelectorsOverlap',

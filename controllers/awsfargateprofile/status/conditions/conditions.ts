@@ -1,7 +1,7 @@
 import type { Condition } from '../../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import type { ConditionType, ConditionUpdate } from './condition-list.ts';
-import { contentsOfAffectedConditions } from './credentials-profile-role.ts';
+import { availableValue, contentsOfAffectedConditions } from './credentials-profile-role.ts';
 import { readyValue } from './ready.ts';
 import { reportedNature, stalledUpdate } from './stalled.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -28,8 +28,11 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
   // was Ready at this generation, Ready stays True or becomes Unknown, so Reconciling is False.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
+  const available = availableValue(pass);
+
   return [
     state('Ready', ready.status, ready.reason, ready.message),
+    state('Available', available.status, available.reason, available.message),
     ...contentsOfAffectedConditions(pass, reason).map(([type, part]) =>
       state(type, part.status, part.reason, part.message),
     ),

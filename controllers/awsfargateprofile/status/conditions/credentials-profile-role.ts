@@ -1,4 +1,7 @@
+import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
+import { ownershipOf } from '../../decide/compare.ts';
+import { strippedProfileReason } from '../../decide/stripped-tags.ts';
 import { isAbout } from '../../model/mutation.ts';
 import type { Change } from '../../model/plan.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -8,6 +11,7 @@ import type { ConditionContent } from './condition-content.ts';
 import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
 import { effectOnReady } from './ready.ts';
 import { noticeAfter } from './stalled.ts';
+import { profileAfter } from '../facts-after.ts';
 
 /** The condition of a profile that does not exist or does not work yet, while a problem of its role has to end first. */
 const WAITING_FOR_ROLE: ConditionContent = {
@@ -72,6 +76,23 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
   if (isInOrderAfter(pass, 'profile')) return trueFor('Active');
   if (reason === undefined) return unknownFor('NotChecked');
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+}
+
+/** Whether pods have a home: some profile of the object is ACTIVE, whether it is as the spec asks for or not. */
+export function availableValue(pass: CompletedPass): ConditionContent {
+  const { facts, execution } = pass;
+  if (facts === undefined) return unchangedValue(pass, 'Available');
+  const { desired, observed } = facts;
+  const isOfObject = (found: FargateProfile): boolean =>
+    ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined;
+  const active = observed.profiles.flatMap(({ name, found }) =>
+    found !== undefined && isOfObject(found) && profileAfter(found, name, execution?.steps)?.status === 'ACTIVE'
+      ? [`"${name}"`]
+      : [],
+  );
+  return active.length > 0
+    ? trueFor('Active', `ACTIVE in EKS: ${active.join(', ')}`)
+    : { status: 'False', reason: 'NoActiveProfile', message: 'EKS has no ACTIVE Fargate profile of this object' };
 }
 
 /** Whether the profile or role was in order or works, or the pass has made all changes that its plan had for it. */

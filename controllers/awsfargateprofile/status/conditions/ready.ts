@@ -3,6 +3,7 @@ import { isDeleting } from '../../../shared/object-state.ts';
 import { conditionOf } from './condition-list.ts';
 import { adviceAfter } from './advice.ts';
 import type { CompletedPass } from '../../model/pass.ts';
+import { isOfReplacement, noticesOf } from '../../model/pass.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
 import type { ConditionContent } from './condition-content.ts';
@@ -18,10 +19,15 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
   if (isDeleting(pass.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, pass.waited) };
   if (reason === undefined) {
+    const replacement = noticesOf(pass).find(isOfReplacement);
     const summary =
-      noticeAfter(pass) !== undefined ? READY_WITH_NOTICE : 'The Fargate profile is ACTIVE and matches the spec';
+      replacement !== undefined
+        ? describeReplacement(pass, replacement)
+        : noticeAfter(pass) !== undefined
+          ? READY_WITH_NOTICE
+          : 'The Fargate profile is ACTIVE and matches the spec';
     const advice = adviceAfter(pass).map(({ message }) => message);
-    return trueFor('Ready', advice.length === 0 ? summary : `${summary}. ${advice.join(' ')}`);
+    return trueFor(replacement?.name ?? 'Ready', advice.length === 0 ? summary : `${summary}. ${advice.join(' ')}`);
   }
   switch (effectOnReady(pass, reason)) {
     case 'kept':
@@ -31,6 +37,12 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
     case 'none':
       return falseFor(reason, pass);
   }
+}
+
+/** Says what becomes of the predecessor, and why the controller does not remove it at the moment, if AWS refuses that. */
+function describeReplacement(pass: CompletedPass, replacement: Reason): string {
+  const others = noticesOf(pass).filter((notice) => notice !== replacement);
+  return [replacement, ...others].map((notice) => messageOf(notice, pass.waited)).join('. ');
 }
 
 /**

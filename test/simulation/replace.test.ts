@@ -1,0 +1,338 @@
+import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { takeBlocks } from '../docs/blocks.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const HOUR = 60 * MINUTE;
+const BASE = `${NAMESPACE}_web`;
+const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
+const THEIR_ROLE = `arn:aws:iam::${ACCOUNT}:role/theirs`;
+const REPLACE = { updateStrategy: { type: 'Replace' } };
+const OTHER = { selectors: [{ namespace: 'other' }] };
+const THIRD = { selectors: [{ namespace: 'third' }] };
+
+/** A world whose object `web` is Ready, and in which the test fails as soon as no profile of the object is ACTIVE. */
+class ReplacingWorld extends SimulatedWorld {
+  private isWatched = false;
+  readonly gaps: string[] = [];
+
+  async startWatched(spec: object = {}): Promise<void> {
+    this.start();
+    this.applyWith('web', { ...REPLACE, ...spec });
+    await this.ready('web');
+    this.isWatched = true;
+    this.aws.onCall(({ operation }) => this.look(operation));
+    this.onChange = () => this.look('a change');
+  }
+
+  private look(after: string): void {
+    if (this.isWatched && this.active().length === 0) this.gaps.push(`${after} after ${this.elapsed} ms`);
+  }
+
+  ours() {
+    return this.aws.admin.profiles().filter(({ tags }) => tags[OWNER_TAG] === `${NAMESPACE}/web`);
+  }
+
+  active(): readonly string[] {
+    return this.ours().flatMap(({ name, status }) => (status === 'ACTIVE' ? [name] : []));
+  }
+
+  change(spec: object): void {
+    this.patch(PLURAL, 'web', { spec });
+  }
+
+  shown(type = 'Ready'): string {
+    const { status, reason } = this.condition('web', type) ?? {};
+    return `${status}/${reason}`;
+  }
+
+  async untilReason(reason: string, limit = HOUR): Promise<void> {
+    await this.until(reason, () => this.shown() === reason, limit);
+  }
+
+  /** Waits until the replacement is over. Returns the name of the one profile that is left. */
+  async settled(): Promise<string> {
+    const isSettled = (): boolean =>
+      this.shown() === 'True/Ready' &&
+      this.status['predecessors'] === undefined &&
+      this.condition('web')?.observedGeneration === this.profile('web')?.metadata.generation;
+    await this.until('one profile', isSettled, HOUR);
+    const [only, ...others] = this.ours();
+    expect(others, 'profiles left').to.deep.equal([]);
+    expect(this.status.profileName).to.equal(only?.name);
+    return only?.name ?? '';
+  }
+
+  get status(): Readonly<Record<string, unknown>> {
+    return (this.profile('web')?.['status'] ?? {}) as Readonly<Record<string, unknown>>;
+  }
+
+  roles(): readonly string[] {
+    return this.aws.admin.roles().flatMap(({ name, foreign }) => (foreign ? [] : [name]));
+  }
+
+  async end(): Promise<void> {
+    this.isWatched = false;
+    expect(this.gaps, 'moments without an ACTIVE profile').to.deep.equal([]);
+    await this.deleteAndFinish('web');
+    expect(this.mutations().filter(({ errorCode }) => errorCode !== undefined)).to.deep.equal([]);
+  }
+}
+
+const privateSubnets = (world: ReplacingWorld): readonly string[] => world.ours()[0]?.subnets ?? [];
+
+describe('an object with updateStrategy Replace', () => {
+  it('makes the changes in the picture of docs/replace.md, in their order', async () => {
+    const picture = takeBlocks('docs/replace.md', import.meta.url).next('sequenceDiagram');
+    const drawn = [...picture.matchAll(/Object->>EKS: (create|delete) (the role of )?web/g)].map(
+      ([, verb, ofRole]) =>
+        `${verb === 'create' ? 'Create' : 'Delete'}${ofRole === undefined ? 'FargateProfile' : 'Role'}`,
+    );
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    const { length } = world.mutations();
+    world.change({ roleName: 'other-role' });
+    await world.settled();
+    expect(world.operations(length).filter((each) => drawn.includes(each))).to.deep.equal(drawn);
+    await world.end();
+  });
+
+  it('keeps the old profile until the new one is ACTIVE, and tells each step', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    const [role] = world.roles();
+    world.change(OTHER);
+    await world.untilReason('False/Replacing');
+    expect(world.condition('web')?.message).to.match(
+      /^EKS is creating Fargate profile "default_web-[0-9a-f]{8}", which replaces "default_web"; pods still start on "default_web"/,
+    );
+    expect(world.shown('Reconciling')).to.equal('True/Replacing');
+    expect(world.shown('Available')).to.equal('True/Active');
+    expect(world.status.profileName, 'the profile that serves pods').to.equal(BASE);
+    await world.untilReason('True/PredecessorKept');
+    expect(world.condition('web')?.message).to.match(
+      /^Fargate profile "default_web-[0-9a-f]{8}" is ACTIVE and replaces "default_web", which the controller keeps until [-0-9T:]+Z\. A new pod that matches both starts on "default_web", the first name in alphabetical order\. Then the controller deletes "default_web", and EKS stops its pods at once, without regard to PodDisruptionBudgets/,
+    );
+    expect(world.shown('Reconciling')).to.equal('False/Idle');
+    await world.untilReason('True/RemovingPredecessor');
+    const name = await world.settled();
+    expect(name).to.match(/^default_web-[0-9a-f]{8}$/);
+    expect(world.roles(), 'the role derives from the base name').to.deep.equal([role]);
+    await world.end();
+    expect(world.warnings()).to.deep.equal([]);
+  });
+
+  it('keeps the old profile for the time that the spec says, also over a restart', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '2h' } } });
+    world.change(OTHER);
+    await world.untilReason('True/PredecessorKept');
+    const since = world.elapsed;
+    for (const manager of world.managers) await world.stop(manager);
+    world.start();
+    await world.until('the end of the predecessor', () => world.ours().length === 1, 4 * HOUR);
+    expect(world.elapsed - since).to.be.within(2 * HOUR, 2 * HOUR + 15 * MINUTE);
+    await world.settled();
+    await world.end();
+  });
+
+  const changes: readonly (readonly [what: string, specFor: (world: ReplacingWorld) => object])[] = [
+    ['subnets', (world) => ({ subnetIDs: privateSubnets(world).slice(0, 1) })],
+    ['profile name', () => ({ profileName: 'renamed' })],
+    ['role name', () => ({ roleName: 'other-role' })],
+    ['role name and path', () => ({ roleName: 'other-role', rolePath: '/team/' })],
+  ];
+  for (const [what, specFor] of changes)
+    it(`takes over another ${what}, and removes the role that nothing uses any more`, async () => {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      world.change(specFor(world));
+      await world.untilReason('False/Replacing');
+      await world.settled();
+      expect(world.roles()).to.have.length(1);
+      await world.end();
+    });
+
+  it('takes the old profile back after a revert, whatever the new one is doing', async () => {
+    for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
+      const world = new ReplacingWorld({ aws: { eks: { deleteMs: MINUTE } } });
+      await world.startWatched();
+      world.change(OTHER);
+      await world.untilReason(moment);
+      world.change({ selectors: [{ namespace: 'web' }] });
+      await world.clock.advance(SECOND);
+      await world.settled();
+      expect(world.ours()[0]?.selectors[0]?.namespace, moment).to.equal('web');
+      await world.end();
+    }
+  });
+
+  it('needs no rule of its own for a second change before the first is done', async () => {
+    for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      world.change(OTHER);
+      await world.untilReason(moment);
+      world.change(THIRD);
+      await world.clock.advance(SECOND);
+      await world.settled();
+      expect(world.ours()[0]?.selectors[0]?.namespace, moment).to.equal('third');
+      await world.end();
+    }
+  });
+
+  it('serves pods from the old profile while EKS fails to create the new one, and says so', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.aws.admin.planFailure({ operation: 'create', issues: [] });
+    world.change(OTHER);
+    await world.until('Stalled', () => world.shown('Stalled') === 'True/CreateFailed', 3 * HOUR);
+    expect(world.shown('Available')).to.equal('True/Active');
+    expect(world.active()).to.deep.equal([BASE]);
+    world.aws.admin.clearPlannedFailures();
+    expect(await world.settled()).to.match(/^default_web-/);
+    await world.end();
+  });
+
+  it('makes room for the new profile if the quota of the EKS cluster allows no more', async () => {
+    const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
+    await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });
+    world.change(OTHER);
+    await world.untilReason('True/PredecessorKept');
+    world.change(THIRD);
+    await world.untilReason('False/QuotaExceeded');
+    await world.until(
+      'the third',
+      () => world.ours().some(({ selectors }) => selectors[0]?.namespace === 'third'),
+      HOUR,
+    );
+    await world.untilReason('True/PredecessorKept');
+    world.change({ updateStrategy: { replace: null } });
+    await world.settled();
+    expect(world.gaps).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('takes another name if a stranger has the derived one', async () => {
+    const first = new ReplacingWorld();
+    await first.startWatched();
+    first.change(OTHER);
+    const taken = await first.settled();
+    await first.end();
+
+    const world = new ReplacingWorld();
+    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: taken, podExecutionRoleArn: THEIR_ROLE });
+    await world.startWatched();
+    world.change(OTHER);
+    expect(await world.settled())
+      .to.match(/^default_web-/)
+      .and.not.equal(taken);
+    expect(world.aws.admin.profiles().map(({ name }) => name)).to.include(taken);
+    await world.end();
+  });
+
+  it('stays with an explicit name that a stranger has, and keeps the old profile', async () => {
+    const world = new ReplacingWorld();
+    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: 'theirs', podExecutionRoleArn: THEIR_ROLE });
+    await world.startWatched();
+    world.change({ profileName: 'theirs' });
+    await world.untilReason('False/ProfileNotOwned');
+    await world.clock.advance(HOUR);
+    expect(world.active()).to.deep.equal([BASE]);
+    world.change({ profileName: null });
+    expect(await world.settled()).to.equal(BASE);
+    await world.end();
+  });
+
+  it('finishes what it began, and keeps the new profile, after a switch to Reject', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.change(OTHER);
+    await world.untilReason('False/Replacing');
+    world.change({ updateStrategy: { type: 'Reject' } });
+    const name = await world.settled();
+    expect(name).to.match(/^default_web-/);
+    const before = world.mutations().length;
+    world.patch(PLURAL, 'web', { status: null }, 'status');
+    await world.clock.advance(HOUR);
+    expect(await world.settled(), 'after the loss of the status').to.equal(name);
+    expect(world.mutations()).to.have.length(before);
+    await world.end();
+  });
+
+  it('waits for the owner tag that somebody took from the old profile, and stays Ready', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.change(OTHER);
+    await world.untilReason('True/PredecessorKept');
+    const [old] = world.ours().filter(({ name }) => name === BASE);
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: BASE, tags: {} });
+    await world.until('Stalled', () => world.shown('Stalled') === 'True/OwnershipTagMissing', HOUR);
+    expect(world.isReady('web')).to.equal(true);
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: BASE, tags: old?.tags ?? {} });
+    await world.settled();
+    await world.end();
+  });
+
+  for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
+    it(`finds all its profiles when it is deleted at ${moment}`, async () => {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      world.change({ ...OTHER, roleName: 'other-role' });
+      await world.untilReason(moment);
+      await world.deleteAndFinish('web');
+    });
+
+    it(`finds all its profiles after a clusterctl move at ${moment}, which drops the status`, async () => {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      world.change({ profileName: 'renamed', roleName: 'other-role' });
+      await world.untilReason(moment);
+      await world.clock.advance(20 * SECOND);
+      for (const manager of world.managers) await world.stop(manager);
+      world.patch(PLURAL, 'web', { status: null }, 'status');
+      world.start();
+      await world.clock.advance(SECOND);
+      expect(await world.settled()).to.equal('renamed');
+      expect(world.roles()).to.deep.equal(['other-role']);
+      await world.end();
+    });
+
+    it(`is torn down with its cluster at ${moment}`, async () => {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      world.change(OTHER);
+      await world.untilReason(moment);
+      world.remove('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
+      await world.gone('web');
+      await world.finish();
+    });
+  }
+
+  it('leaves all its profiles in AWS with deletionPolicy Retain, and names them', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched({ deletionPolicy: 'Retain' });
+    world.change(OTHER);
+    await world.untilReason('True/PredecessorKept');
+    world.delete('web');
+    await world.gone('web');
+    expect(world.ours()).to.have.length(2);
+    world.applyWith('web', { ...REPLACE, ...OTHER });
+    await world.ready('web');
+    await world.settled();
+    await world.end();
+  });
+
+  it('changes nothing while its Cluster is paused', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.change(OTHER);
+    await world.clock.advance(HOUR);
+    expect(world.ours()).to.have.length(1);
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.settled();
+    await world.end();
+  });
+});
