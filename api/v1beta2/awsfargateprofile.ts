@@ -1,9 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
 import { NamespacedMeta } from '../meta.ts';
-import { object, optional, string } from '../schema/field.ts';
-import type { TypeOf } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
-import type { DecodeProblem } from '../schema/problem.ts';
+import { type TypeOf, object, optional, string } from '../schema/field.ts';
+import { type DecodeProblem, decode } from '../schema/problem.ts';
 import { ROOT_RULES } from './validation-rules.ts';
 import { AWSFargateProfileSpec } from './spec.ts';
 import { AWSFargateProfileStatus } from './status.ts';

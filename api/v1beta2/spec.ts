@@ -1,6 +1,5 @@
 import { ClusterName, ProfileName, RoleArn, RoleName, EksClusterName } from '../names.ts';
-import { list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
-import type { TypeOf } from '../schema/field.ts';
+import { type TypeOf, list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import {
   CLUSTER_NAME_RULES,
   EKS_CLUSTER_NAME_RULES,

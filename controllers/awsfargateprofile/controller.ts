@@ -30,8 +30,7 @@ import { newReadRoleSharers } from './guards/role-sharers.ts';
 import type { ProfileMetrics } from './status/profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry/retry-store.ts';
-import { Reconciler } from './reconcile.ts';
-import type { ReconcilerOptions } from './reconcile.ts';
+import { type ReconcilerOptions, Reconciler } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
 
 const NAME = 'awsfargateprofile';

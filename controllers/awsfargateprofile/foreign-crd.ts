@@ -6,17 +6,13 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Reconcile, ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import type { ServedSchema } from '../shared/crd/served-schema.ts';
-import { isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { goalFor } from './goal/goal.ts';
-import type { InputCaches } from './goal/inputs.ts';
-import { readInputs } from './goal/inputs.ts';
+import { type InputCaches, readInputs } from './goal/inputs.ts';
 import type { CompletedPass } from './model/pass.ts';
-import type { Reason } from './reasons/reasons.ts';
-import { messageOf, pollOf } from './reasons/reasons.ts';
+import { type Reason, messageOf, pollOf } from './reasons/reasons.ts';
 import { reasonForSchema } from './reasons/reason-for-crd.ts';
-import type { EventSpec } from './status/events.ts';
-import { eventsAfter } from './status/events.ts';
+import { type EventSpec, eventsAfter } from './status/events.ts';
 import { statusAfter } from './status/status.ts';
 
 export interface ForeignSchemaOptions extends InputCaches {

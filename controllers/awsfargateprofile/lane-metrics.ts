@@ -1,5 +1,4 @@
-import { Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { type Registry, Gauge, Histogram } from 'prom-client';
 import type { Ms } from '../../pkg/env/clock.ts';
 
 /**

@@ -5,12 +5,9 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { LaneWait } from './lane.ts';
-import { Lanes } from './lane.ts';
-import { RECORDED, anObject } from './testing/builders.ts';
-import type { ObjectParts } from './testing/builders.ts';
-import type { TestLanes } from './testing/lanes.ts';
-import { newLanes } from './testing/lanes.ts';
+import { type LaneWait, Lanes } from './lane.ts';
+import { type ObjectParts, RECORDED, anObject } from './testing/builders.ts';
+import { type TestLanes, newLanes } from './testing/lanes.ts';
 
 const LANE = '111122223333/eu-west-1/prod';
 

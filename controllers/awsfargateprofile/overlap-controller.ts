@@ -1,7 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import { fieldAt } from '../../api/record.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { GROUP, KIND } from '../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, GROUP, KIND } from '../../api/v1beta2/index.ts';
 import { nextTurn } from '../../pkg/async/deadline.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { findOverlap } from '../../pkg/fargate/overlap.ts';

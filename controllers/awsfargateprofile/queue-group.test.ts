@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Caches } from '../shared/caches.ts';
-import { newCaches } from '../shared/caches.ts';
+import { type Caches, newCaches } from '../shared/caches.ts';
 import { groupOf } from './queue-group.ts';
 import { newApi } from './testing/api.ts';
 

@@ -2,8 +2,7 @@ import { fieldAt } from '../../api/record.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Caches } from '../shared/caches.ts';
-import { clusterOf, controlPlaneOf } from '../shared/caches.ts';
+import { type Caches, clusterOf, controlPlaneOf } from '../shared/caches.ts';
 
 /**
  * Returns the group of an AWSFargateProfile in the workqueue: the region and the identity of its AWS calls, from its

@@ -14,8 +14,7 @@ import type { Session, CredentialsProblem } from '../../pkg/cloud/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { FakeKind, Intercept } from '../../pkg/kube/testing/fake-api-server.ts';
+import { type FakeKind, type Intercept, json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
@@ -29,8 +28,7 @@ import { Lanes } from './lane.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
-import type { Api } from './testing/api.ts';
-import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
+import { type Api, CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
 import type { ObjectParts } from './testing/builders.ts';
 import {
   ACCOUNT,
@@ -46,8 +44,7 @@ import {
 } from './testing/builders.ts';
 import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
-import type { SimulatedSession } from './testing/simulated-session.ts';
-import { sessionOn } from './testing/simulated-session.ts';
+import { type SimulatedSession, sessionOn } from './testing/simulated-session.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
 const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };

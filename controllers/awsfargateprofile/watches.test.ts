@@ -3,13 +3,11 @@ import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Caches } from '../shared/caches.ts';
-import { BY_NAMESPACE, newCaches } from '../shared/caches.ts';
+import { type Caches, BY_NAMESPACE, newCaches } from '../shared/caches.ts';
 import type { IdentityUsePredicate } from '../identities/identities.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
-import type { Api } from './testing/api.ts';
-import { newApi } from './testing/api.ts';
+import { type Api, newApi } from './testing/api.ts';
 import { connectWatches } from './watches.ts';
 
 const HOUR = 3_600_000;

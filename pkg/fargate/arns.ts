@@ -1,5 +1,4 @@
-import { AccountId, RoleArn, RoleName } from '../../api/names.ts';
-import type { EksClusterName } from '../../api/names.ts';
+import { type EksClusterName, AccountId, RoleArn, RoleName } from '../../api/names.ts';
 
 export { partitionOf } from '../cloud/index.ts';
 

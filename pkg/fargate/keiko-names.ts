@@ -1,5 +1,4 @@
-import { ProfileName, RoleName } from '../../api/names.ts';
-import type { EksClusterName } from '../../api/names.ts';
+import { type EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import { MAX_EKS_NAME, findProfileNameProblem, findRoleNameProblem } from './names.ts';
 
 /** The constants of the 64-bit FNV-1a hash: http://www.isthe.com/chongo/tech/comp/fnv/ */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { blake2b } from '@noble/hashes/blake2.js';
-import { EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
-import type { ClusterName } from '../../api/names.ts';
+import { type ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 
 /** EKS's limit for the names of clusters and Fargate profiles, in characters. */
 export const MAX_EKS_NAME = 100;

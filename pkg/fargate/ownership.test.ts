@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
-import type { Ownership } from './ownership.ts';
-import { profileOwnership, roleOwnership } from './ownership.ts';
+import { type Ownership, profileOwnership, roleOwnership } from './ownership.ts';
 import type { Tags } from './tags/tag-keys.ts';
 
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { AccountId, EksClusterName, ProfileName } from '../../api/names.ts';
-import type { TrustMistake } from './trust-policy.ts';
-import { areTrustPoliciesEqual, trustPolicy, checkTrust } from './trust-policy.ts';
+import { type TrustMistake, areTrustPoliciesEqual, trustPolicy, checkTrust } from './trust-policy.ts';
 
 const expected = {
   partition: 'aws',

@@ -1,8 +1,7 @@
 import type { EksClusterName, ProfileName } from '../../api/names.ts';
 import { MAX_FACT, cut } from '../../api/text.ts';
 import type { AwsLocation } from './arns.ts';
-import type { Statement } from './policy-document.ts';
-import { isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
+import { type Statement, isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
 
 /** The same in every partition. */
 export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';

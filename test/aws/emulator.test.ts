@@ -8,8 +8,7 @@ import { Emulator } from './emulator.ts';
 import { expectNothingLeft, leftovers } from './admin/expect-nothing-left.ts';
 import type { FaultKind } from './faults.ts';
 import { EmulatorRequestHandler } from './transport/request-handler.ts';
-import { startServer } from './transport/server.ts';
-import type { EmulatorServer } from './transport/server.ts';
+import { type EmulatorServer, startServer } from './transport/server.ts';
 
 const trust = JSON.stringify({
   Version: '2012-10-17',

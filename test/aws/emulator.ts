@@ -1,19 +1,12 @@
-import { createAdmin } from './admin/admin.ts';
-import type { Admin } from './admin/admin.ts';
-import { CallLog } from './call-log.ts';
-import type { CallRecord } from './call-log.ts';
-import { systemClock } from './clock.ts';
-import type { EmulatorClock } from './clock.ts';
-import { Faults } from './faults.ts';
-import type { ClientOutcome, FaultEffect } from './faults.ts';
-import { defaultConfig, withConfig } from './model/config.ts';
-import type { Config, ConfigPatch } from './model/config.ts';
-import { seededEnv } from './model/env.ts';
-import type { ModelEnv } from './model/env.ts';
+import { type Admin, createAdmin } from './admin/admin.ts';
+import { type CallRecord, CallLog } from './call-log.ts';
+import { type EmulatorClock, systemClock } from './clock.ts';
+import { type ClientOutcome, type FaultEffect, Faults } from './faults.ts';
+import { type Config, type ConfigPatch, defaultConfig, withConfig } from './model/config.ts';
+import { type ModelEnv, seededEnv } from './model/env.ts';
 import { Model } from './model/model.ts';
 import type { KeyRequest } from './model/sts/principals.ts';
-import { receive, respond } from './wire/handle.ts';
-import type { WireAnswer, ReceivedCall } from './wire/handle.ts';
+import { type WireAnswer, type ReceivedCall, receive, respond } from './wire/handle.ts';
 import type { WireRequest } from './wire/http.ts';
 
 export interface EmulatorOptions {

@@ -2,8 +2,7 @@ import { mulberry32 } from '../support/mulberry32.ts';
 import { AwsError } from './model/errors.ts';
 import type { Service } from './model/sts/principals.ts';
 import { throttled } from './model/throttle.ts';
-import { refuse } from './wire/handle.ts';
-import type { WireAnswer, ReceivedCall } from './wire/handle.ts';
+import { type WireAnswer, type ReceivedCall, refuse } from './wire/handle.ts';
 
 /**
  * A fault that the AWS emulator injects into an AWS call. The emulator executes the operation of the call only if the

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { defaultAccount, defaultRegion } from './admin/admin.ts';
-import type { ClusterRequest } from './admin/admin.ts';
+import { type ClusterRequest, defaultAccount, defaultRegion } from './admin/admin.ts';
 import type { Delay } from './model/config.ts';
 import { seededEnv } from './model/env.ts';
 import { startServer } from './transport/server.ts';

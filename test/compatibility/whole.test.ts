@@ -5,8 +5,7 @@ import { CREATIONS } from '../integration/crd/creations.ts';
 import { PROFILES, causesOf, profile } from '../integration/crd/profiles.ts';
 import { eventually } from '../support/eventually.ts';
 import { startApiHttpProxy } from '../world/manager/api-proxy.ts';
-import type { World } from '../world/world.ts';
-import { OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
+import { type World, OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
 
 /** The Kubernetes versions of the API servers with which `make test-compatibility` runs this file. */
 const VERSIONS: Readonly<Record<string, string>> = { oldest: OLDEST_KUBERNETES_VERSION, newest: KUBERNETES_VERSION };

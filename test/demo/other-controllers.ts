@@ -3,11 +3,9 @@ import { BinariesMissing, resolveBinaries } from '../envtest/binaries/binaries.t
 import { startCoreManager } from '../envtest/control-plane/coremanager.ts';
 import type { ServerProcess } from '../envtest/control-plane/process.ts';
 import { CLUSTER_API_VERSION } from '../envtest/binaries/versions.ts';
-import type { CapaSimulator } from '../world/cluster-api/capa-simulator.ts';
-import { CAPA_AGENT, startCapaSimulator } from '../world/cluster-api/capa-simulator.ts';
+import { type CapaSimulator, CAPA_AGENT, startCapaSimulator } from '../world/cluster-api/capa-simulator.ts';
 import type { Printer } from './output/printer.ts';
-import type { DemoEnvironment } from './environment.ts';
-import { printComponent } from './environment.ts';
+import { type DemoEnvironment, printComponent } from './environment.ts';
 
 /** The controllers besides the manager that take part in the teardown of a cluster. */
 export interface OtherControllers {

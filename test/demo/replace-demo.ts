@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
 import type { RemoteAdmin } from '../aws/admin/remote.ts';
 import { listAwsResources } from './output/aws-resources.ts';
-import type { DemoContext } from './profile-demo.ts';
-import { printAwsResources, runKubectl, withManagerLog } from './profile-demo.ts';
+import { type DemoContext, printAwsResources, runKubectl, withManagerLog } from './profile-demo.ts';
 
 /** How often the stand-in for a pod asks which profile takes it. */
 const ASK_EVERY_MS = 100;

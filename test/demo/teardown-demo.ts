@@ -6,9 +6,8 @@ import { ClusterProgress } from './output/cluster-progress.ts';
 import { startOtherControllers } from './other-controllers.ts';
 import type { Printer } from './output/printer.ts';
 import { CLUSTER_MANIFEST, relativePath, withManagerLog, runKubectl } from './profile-demo.ts';
-import type { DemoEnvironment } from './environment.ts';
+import { type DemoEnvironment, createEksClusters, startEnvironment } from './environment.ts';
 import type { StopConditions } from './stop-conditions.ts';
-import { createEksClusters, startEnvironment } from './environment.ts';
 
 const PROFILES = fileURLToPath(new URL('three-profiles.yaml', import.meta.url));
 const NAME = 'my-cluster';

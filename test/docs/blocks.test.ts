@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Block } from './blocks.ts';
-import { ROOT, blocksOf, pages, place } from './blocks.ts';
+import { type Block, ROOT, blocksOf, pages, place } from './blocks.ts';
 
 /** The languages of the code blocks that a test must run. A page can exempt a block by a reason why no test runs it. */
 const RUN = ['sh', 'yaml', 'json', 'mermaid'];

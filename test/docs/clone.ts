@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
 import { ROOT } from './blocks.ts';
-import type { Terminal, TerminalOptions } from './terminal.ts';
-import { openTerminal } from './terminal.ts';
+import { type Terminal, type TerminalOptions, openTerminal } from './terminal.ts';
 
 /**
  * Folders that the clone contains as copies, because kustomize resolves symbolic links and refuses files outside of its

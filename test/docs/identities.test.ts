@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
-import type { AllowedNamespaces } from '../../api/external/identity.ts';
-import { decodeIdentity } from '../../api/external/identity.ts';
+import { type AllowedNamespaces, decodeIdentity } from '../../api/external/identity.ts';
 import { checkAllowedNamespaces } from '../../controllers/identities/allowed-namespaces.ts';
 import { readPage, takeBlocks } from './blocks.ts';
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Message } from './sequence.ts';
-import { findDeviation, parseSequence } from './sequence.ts';
+import { type Message, findDeviation, parseSequence } from './sequence.ts';
 
 const diagram = (...lines: readonly string[]): string =>
   ['sequenceDiagram', 'actor A', 'participant B as the other', ...lines].join('\n');

@@ -4,8 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { pathOf } from '../world/world.ts';
 import type { ArgoApplication, ObjectState } from './world/argocd.ts';
 import { STEP_MS, startArgoApplication, validateArgoSample } from './world/argocd.ts';
-import type { GitopsWorld } from './world/gitops-world.ts';
-import { rolesOfProfiles, startGitopsWorld, waitUntilAtRest } from './world/gitops-world.ts';
+import { type GitopsWorld, rolesOfProfiles, startGitopsWorld, waitUntilAtRest } from './world/gitops-world.ts';
 import { SAMPLE_PROFILES, sampleObjects, withTeam, withoutProfile } from './world/sample.ts';
 
 const FOLDER = sampleObjects();

@@ -2,12 +2,9 @@ import { expect } from 'chai';
 import { skipIfBinariesMissing } from '../envtest/skip.ts';
 import { eventually } from '../support/eventually.ts';
 import { pathOf } from '../world/world.ts';
-import type { Flux } from './world/flux.ts';
-import { KUSTOMIZATION, startFlux } from './world/flux.ts';
-import type { GitopsWorld } from './world/gitops-world.ts';
-import { rolesOfProfiles, startGitopsWorld, waitUntilAtRest } from './world/gitops-world.ts';
-import type { FolderObject } from './world/sample.ts';
-import { SAMPLE_PROFILES, sampleObjects, withTeam, withoutProfile } from './world/sample.ts';
+import { type Flux, KUSTOMIZATION, startFlux } from './world/flux.ts';
+import { type GitopsWorld, rolesOfProfiles, startGitopsWorld, waitUntilAtRest } from './world/gitops-world.ts';
+import { type FolderObject, SAMPLE_PROFILES, sampleObjects, withTeam, withoutProfile } from './world/sample.ts';
 
 /**
  * An object that stays in the folder of the Git repository when the test removes the cluster from the folder. Flux

@@ -21,10 +21,8 @@ import {
   installedContainer,
   startInstalledManager,
 } from '../world/cluster-api/clusterctl/installed-provider.ts';
-import type { World } from '../world/world.ts';
-import { fargateProfile, pathOf, startWorld } from '../world/world.ts';
-import type { Operator, Release } from './world/operator.ts';
-import { specOf, startOperator } from './world/operator.ts';
+import { type World, fargateProfile, pathOf, startWorld } from '../world/world.ts';
+import { type Operator, type Release, specOf, startOperator } from './world/operator.ts';
 
 const GROUP = '/apis/operator.cluster.x-k8s.io/v1alpha2/namespaces';
 const CORE = `${GROUP}/capi-system/coreproviders/cluster-api`;

@@ -1,6 +1,5 @@
 import type { FaultKind } from '../aws/faults.ts';
-import type { NthCall } from './subject.ts';
-import { nthCallText } from './subject.ts';
+import { type NthCall, nthCallText } from './subject.ts';
 
 /**
  * The faults that the tests inject into an AWS call. With `kill`, the test kills the manager after the call took effect

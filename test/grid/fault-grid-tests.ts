@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import type { FaultName, FaultCase } from './fault-cases.ts';
-import { allFaultCases } from './fault-cases.ts';
-import type { FaultCaseFailure } from './fault-grid.ts';
-import { FaultGrid } from './fault-grid.ts';
+import { type FaultName, type FaultCase, allFaultCases } from './fault-cases.ts';
+import { type FaultCaseFailure, FaultGrid } from './fault-grid.ts';
 
 /**
  * For each fault, the tests show the whole error message of at most this many failed fault cases. Of the other failed

@@ -1,17 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { World } from '../world/world.ts';
-import { startWorld } from '../world/world.ts';
+import { type World, startWorld } from '../world/world.ts';
 import { GridSubject, allowedEksClusters, nthCallText } from './subject.ts';
-import type { FaultCase } from './fault-cases.ts';
-import { faultCaseText } from './fault-cases.ts';
+import { type FaultCase, faultCaseText } from './fault-cases.ts';
 import { chunks, inParallel } from '../support/parallel.ts';
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 import { SharedKill } from './shared-kill.ts';
-import type { GridScenario } from './scenarios.ts';
-import { SCENARIOS } from './scenarios.ts';
-import { normalize, diffStates } from './normalized-state.ts';
-import type { NormalizedState } from './normalized-state.ts';
+import { type GridScenario, SCENARIOS } from './scenarios.ts';
+import { type NormalizedState, normalize, diffStates } from './normalized-state.ts';
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
 /**

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { RawObject } from '../envtest/clients/api.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
-import type { AwsSnapshot } from './status-checker.ts';
-import { StatusChecker } from './status-checker.ts';
+import { type AwsSnapshot, StatusChecker } from './status-checker.ts';
 
 const ARN = 'arn:aws:eks:us-east-1:123456789012:fargateprofile/c/web/1';
 const ROLE = { id: 'AROA1', attachedPolicies: [EKS_POLICY] };

@@ -8,10 +8,8 @@ import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
 import type { AccessEntryView, ProfileView, RoleView } from '../aws/admin/views.ts';
 import type { RawObject, RawWatchEvent } from '../envtest/clients/api.ts';
 import { STATIC_IDENTITY, createStaticIdentity } from '../world/aws/identities.ts';
-import type { World } from '../world/world.ts';
-import { REGION, fargateProfile } from '../world/world.ts';
-import type { AwsSnapshot } from './status-checker.ts';
-import { StatusChecker, findCondition } from './status-checker.ts';
+import { type World, REGION, fargateProfile } from '../world/world.ts';
+import { type AwsSnapshot, StatusChecker, findCondition } from './status-checker.ts';
 import { findMissingRecords } from './write-ahead.ts';
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 

@@ -21,8 +21,7 @@ import { MANAGER_ACCOUNT } from '../envtest/control-plane/pool.ts';
 import { freePorts } from '../envtest/control-plane/ports.ts';
 import type { ServerProcess } from '../envtest/control-plane/process.ts';
 import { eventually } from '../support/eventually.ts';
-import type { World } from '../world/world.ts';
-import { AWS_KEY, fargateProfile, startWorld } from '../world/world.ts';
+import { type World, AWS_KEY, fargateProfile, startWorld } from '../world/world.ts';
 import { ImageLayout } from './oci.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -6,8 +6,7 @@ import { PROFILE_PHASES } from '../../controllers/awsfargateprofile/status/profi
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { documentedMetrics } from '../../hack/metrics.ts';
 import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
-import type { Query } from './queries.ts';
-import { alertRules, dashboardQueries, readDashboard } from './queries.ts';
+import { type Query, alertRules, dashboardQueries, readDashboard } from './queries.ts';
 
 /**
  * The keywords and functions that the PromQL queries use. Of the other words in a query, the test knows label names by

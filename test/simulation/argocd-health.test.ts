@@ -2,12 +2,10 @@ import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Health, HealthStatus } from '../argocd/health.ts';
-import { SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
+import { type Health, type HealthStatus, SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { expectGolden } from '../support/golden.ts';
 import { PHASES } from './phases/phase-groups.ts';
-import type { Phase } from './phases/phase.ts';
-import { WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
+import { type Phase, WEB, bringIntoPhase, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
-import type { Identity } from '../../api/external/index.ts';
+import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
 import { ClusterName, EksClusterName } from '../../api/names.ts';
 import { PLURAL, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';

@@ -3,8 +3,7 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
-import type { TenantCluster } from './world/tenants.ts';
-import { applyTo, createTenantCluster } from './world/tenants.ts';
+import { type TenantCluster, applyTo, createTenantCluster } from './world/tenants.ts';
 
 const newCluster = (name: string): TenantCluster => ({ namespace: 'team-a', name, region: 'us-east-1' });
 const CLUSTERS: readonly TenantCluster[] = Array.from({ length: 40 }, (_, index) => newCluster(`cluster-${index}`));

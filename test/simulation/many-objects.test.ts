@@ -3,8 +3,7 @@ import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import type { TenantCluster } from './world/tenants.ts';
-import { applyTo, createTenantCluster, isTenantReady } from './world/tenants.ts';
+import { type TenantCluster, applyTo, createTenantCluster, isTenantReady } from './world/tenants.ts';
 
 const WEB: TenantCluster = { namespace: 'team-b', name: 'web', region: 'us-east-1' };
 

@@ -3,12 +3,10 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { DescribedEvent } from '../support/kubectl-describe.ts';
-import { describeAsKubectl } from '../support/kubectl-describe.ts';
+import { type DescribedEvent, describeAsKubectl } from '../support/kubectl-describe.ts';
 import { expectGolden, normalizeDescription } from '../support/golden.ts';
 import { PHASES, PHASE_GROUPS } from './phases/phase-groups.ts';
-import type { Phase } from './phases/phase.ts';
-import { WEB, bringIntoPhase, isInPhase, removeHeldFinalizers } from './phases/phase.ts';
+import { type Phase, WEB, bringIntoPhase, isInPhase, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const GOLDEN = new URL('golden/', import.meta.url);

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
-import type { SimulationOptions } from './world/simulated-world.ts';
+import { type SimulationOptions, SimulatedWorld } from './world/simulated-world.ts';
 import { PROFILE, ROLE, WEB, patchWeb, putForeignProfile, startAndApply, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { conditionsOf, statusOf } from './world/problems.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
 
 const SLOW: SimulationOptions = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
@@ -158,7 +157,13 @@ describe('an object whose status was lost', () => {
   it('gets it back without a change in AWS', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
-    const { conditions: _before, createRequestedAt: _at, activeSince: _since, tagKeys: _keys, ...facts } = statusOf(world.profile(WEB));
+    const {
+      conditions: _before,
+      createRequestedAt: _at,
+      activeSince: _since,
+      tagKeys: _keys,
+      ...facts
+    } = statusOf(world.profile(WEB));
     const { length } = world.mutations();
     world.patch(PLURAL, WEB, { status: null }, 'status');
     await world.clock.advance(MINUTE);

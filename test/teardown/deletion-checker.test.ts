@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { RawCondition, RawObject } from '../envtest/clients/api.ts';
-import type { ProfileStatuses } from './deletion-checker.ts';
-import { DeletionChecker, findDeletionErrors } from './deletion-checker.ts';
+import { type ProfileStatuses, DeletionChecker, findDeletionErrors } from './deletion-checker.ts';
 
 const NOTHING = { profiles: [], roles: [] };
 const at = (status: string): ProfileStatuses => new Map(status === 'gone' ? [] : [['p', status]]);

@@ -1,6 +1,5 @@
 import type { RawObject, RawWatchEvent } from '../envtest/clients/api.ts';
-import { StatusChecker, findCondition } from '../grid/status-checker.ts';
-import type { AwsSnapshot } from '../grid/status-checker.ts';
+import { type AwsSnapshot, StatusChecker, findCondition } from '../grid/status-checker.ts';
 
 /** The EKS status of each Fargate profile of one EKS cluster at one moment, by profile name. */
 export type ProfileStatuses = ReadonlyMap<string, string>;

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../aws/call-log.ts';
 import { formatCall } from './teardown-objects.ts';
-import type { KillPoint } from './kill-points.ts';
-import { allKillPoints, killPointText } from './kill-points.ts';
-import type { TeardownOutcome } from './teardown-runner.ts';
-import { TeardownRunner } from './teardown-runner.ts';
+import { type KillPoint, allKillPoints, killPointText } from './kill-points.ts';
+import { type TeardownOutcome, TeardownRunner } from './teardown-runner.ts';
 
 /** The largest number of failed teardowns whose error messages the test shows. */
 const MAX_SHOWN_ERRORS = 3;

@@ -6,13 +6,10 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts';
 import type { AuditEvent } from '../world/cluster-api/audit.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY, createStaticIdentity } from '../world/aws/identities.ts';
-import type { ManagedCluster } from '../world/cluster-api/managed-cluster.ts';
-import { createManagedCluster, managedCluster } from '../world/cluster-api/managed-cluster.ts';
-import type { World } from '../world/world.ts';
-import { fargateProfile } from '../world/world.ts';
+import { type ManagedCluster, createManagedCluster, managedCluster } from '../world/cluster-api/managed-cluster.ts';
+import { type World, fargateProfile } from '../world/world.ts';
 import type { Removals } from './removals.ts';
-import type { TeardownObjects, AccountSnapshot } from './teardown-checks.ts';
-import { findTeardownViolations } from './teardown-checks.ts';
+import { type TeardownObjects, type AccountSnapshot, findTeardownViolations } from './teardown-checks.ts';
 import type { KillPoint } from './kill-points.ts';
 import { FOREIGN_ROLE, SHARED_ROLE, accountOfCluster, formatCall, teardownObjects } from './teardown-objects.ts';
 

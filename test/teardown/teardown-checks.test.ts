@@ -3,10 +3,8 @@ import type { RawObject } from '../envtest/clients/api.ts';
 import type { AuditEvent } from '../world/cluster-api/audit.ts';
 import { CONTROL_PLANE_FINALIZER } from '../world/cluster-api/cluster-teardown.ts';
 import { FINALIZER } from '../world/aws/capa-resources.ts';
-import type { ReceivedEvent } from './removals.ts';
-import { removalsIn } from './removals.ts';
-import type { TeardownObjects, AccountSnapshot } from './teardown-checks.ts';
-import { findTeardownViolations } from './teardown-checks.ts';
+import { type ReceivedEvent, removalsIn } from './removals.ts';
+import { type TeardownObjects, type AccountSnapshot, findTeardownViolations } from './teardown-checks.ts';
 
 const OBJECTS: TeardownObjects = {
   namespace: 'team-a',

@@ -4,18 +4,14 @@ import type { CallRecord } from '../aws/call-log.ts';
 import { MANAGER_ACCOUNT } from '../envtest/control-plane/pool.ts';
 import { eventually } from '../support/eventually.ts';
 import { runWorkers } from '../support/parallel.ts';
-import type { AuditLog, AuditEvent } from '../world/cluster-api/audit.ts';
-import { createAuditLog } from '../world/cluster-api/audit.ts';
+import { type AuditLog, type AuditEvent, createAuditLog } from '../world/cluster-api/audit.ts';
 import { startClusterApi } from '../world/cluster-api/cluster-api.ts';
-import type { RunningManager } from '../world/manager/manager.ts';
-import { startManager } from '../world/manager/manager.ts';
-import type { World } from '../world/world.ts';
-import { startWorld } from '../world/world.ts';
+import { type RunningManager, startManager } from '../world/manager/manager.ts';
+import { type World, startWorld } from '../world/world.ts';
 import { accountOfControlPlane } from './teardown-objects.ts';
 import { TeardownSubject } from './subject.ts';
 import { RemovalWatch } from './removals.ts';
-import type { KillPoint } from './kill-points.ts';
-import { killPointText } from './kill-points.ts';
+import { type KillPoint, killPointText } from './kill-points.ts';
 
 /**
  * The durations in the emulated EKS, in milliseconds. `deleteMs` is longer than any test, because the class

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { DescribedEvent } from '../support/kubectl-describe.ts';
-import { describeAsKubectl } from '../support/kubectl-describe.ts';
+import { type DescribedEvent, describeAsKubectl } from '../support/kubectl-describe.ts';
 import { normalizeDescription } from '../support/golden.ts';
 import type { World } from './world.ts';
 

@@ -1,20 +1,16 @@
 import type { Emulator } from '../aws/emulator.ts';
 import type { ClusterView } from '../aws/admin/views.ts';
-import type { RawCondition, RawList, RawObject } from '../envtest/clients/api.ts';
-import { ApiError } from '../envtest/clients/api.ts';
+import { type RawCondition, type RawList, type RawObject, ApiError } from '../envtest/clients/api.ts';
 import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
 import { kubectl } from '../envtest/clients/kubectl.ts';
 import type { Exit } from '../envtest/control-plane/process.ts';
 import { endAll } from '../support/end-all.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ProgramResult } from '../support/run-program.ts';
-import type { EksClusterOfTest } from './aws/deleted-clusters.ts';
-import { removeEksClustersOfDeletedClusters } from './aws/deleted-clusters.ts';
-import type { EmulatedAws } from './aws/emulated-aws.ts';
-import { REGION } from './aws/emulated-aws.ts';
+import { type EksClusterOfTest, removeEksClustersOfDeletedClusters } from './aws/deleted-clusters.ts';
+import { type EmulatedAws, REGION } from './aws/emulated-aws.ts';
 import type { RunningManager } from './manager/manager.ts';
-import type { ManagerOptions } from './manager/managers.ts';
-import { Managers } from './manager/managers.ts';
+import { type ManagerOptions, Managers } from './manager/managers.ts';
 import type { Manifest } from './manifests.ts';
 import {
   PROFILES,

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { AwsFailure, CredentialsProblem, IdentityRef } from '../../../pkg/cloud/index.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
-import type { CallContext } from './failure-reasons.ts';
-import { reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
+import { type CallContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { conditionTypeOf, isSilent, messageOf, pollOf } from '../reasons/reasons.ts';
 import { aFailure } from '../testing/builders.ts';
 

@@ -1,15 +1,12 @@
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Ownership } from '../../../pkg/fargate/ownership.ts';
-import { isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import type { TrustCheck } from '../../../pkg/fargate/trust-policy.ts';
-import { checkTrust } from '../../../pkg/fargate/trust-policy.ts';
+import { type Ownership, isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { type TrustCheck, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import { describeDifferences, foundRoles, isRecorded, ownershipOf, findProfile, findRole } from './compare.ts';
 import { findLimitBlocker } from './operator-limit-blocker.ts';
 import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
 import { findRolePathBlocker } from './role-path.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';

@@ -4,10 +4,8 @@ import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { FoundRole, Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import type { Change, PlanPart } from '../model/plan.ts';
-import { change, optional } from '../model/plan.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Change, type PlanPart, change, optional } from '../model/plan.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findRole, isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry

@@ -1,8 +1,7 @@
 import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import type { Ownership } from '../../../pkg/fargate/ownership.ts';
-import { profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { type Ownership, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { areSelectorsEqual, describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';

@@ -4,8 +4,7 @@ import { tagsAfter, tagsToCreate, tagDrift } from '../../../pkg/fargate/tags/tag
 import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired, WantedProfile } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { Change, PlanPart } from '../model/plan.ts';
-import { change, optional, settling } from '../model/plan.ts';
+import { type Change, type PlanPart, change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './change-access-entry.ts';
 import { findProfile, replacementFacts } from './compare.ts';

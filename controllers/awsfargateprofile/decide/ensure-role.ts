@@ -11,8 +11,7 @@ import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Change, PlanPart } from '../model/plan.ts';
-import { change, optional, settling } from '../model/plan.ts';
+import { type Change, type PlanPart, change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { findProfile, findRole, hasOtherPath, isRecorded } from './compare.ts';
 

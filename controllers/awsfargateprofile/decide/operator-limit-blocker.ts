@@ -1,10 +1,8 @@
-import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
-import { findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findRole } from './compare.ts';
 
 /**

@@ -4,15 +4,13 @@ import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isAdded, isRecordKey, policyAddition, boundaryAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Mutation } from '../model/mutation.ts';
-import { subjectOf } from '../model/mutation.ts';
+import { type Mutation, subjectOf } from '../model/mutation.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import { HERE, OWNER_TAG, POD_EXECUTION_POLICY, ROLE_TAGS } from '../testing/builders.ts';
 import { afterEverySimulation, atEveryMutation } from '../testing/environment-generator.ts';
 import type { RecordedMutation, SimulatedEnvironment } from '../testing/environment.ts';
 import { TRUST_POLICIES, recordTag } from '../testing/fixtures.ts';
-import type { SimulatedProfile, Snapshot } from '../testing/simulated-aws.ts';
-import { SimulatedAws, roleArnOf } from '../testing/simulated-aws.ts';
+import { type SimulatedProfile, type Snapshot, SimulatedAws, roleArnOf } from '../testing/simulated-aws.ts';
 import { describeDifferences, findProfile, findRole, ownershipOf } from './compare.ts';
 import { plan } from './plan.ts';
 

@@ -2,10 +2,8 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { Change, Health, Plan, PlanPart } from '../model/plan.ts';
-import { change } from '../model/plan.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Change, type Health, type Plan, type PlanPart, change } from '../model/plan.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
 import { ensureAccessEntry } from './change-access-entry.ts';
 import {

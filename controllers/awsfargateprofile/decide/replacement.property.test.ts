@@ -6,8 +6,7 @@ import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { OWNER_TAG, anObject } from '../testing/builders.ts';
 import type { ExternalEvent, Fault, SimulatedEnvironment, SimulationResult } from '../testing/environment.ts';
-import type { TransitionResult } from '../testing/simulated-aws.ts';
-import { roleArnOf } from '../testing/simulated-aws.ts';
+import { type TransitionResult, roleArnOf } from '../testing/simulated-aws.ts';
 import { simulate } from '../testing/simulation.ts';
 
 const anySpec: fc.Arbitrary<AWSFargateProfileSpec> = fc

@@ -4,8 +4,7 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isDerivedProfileName } from '../../../pkg/fargate/names.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed, ObservedProfile } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findProfile, ownershipOf } from './compare.ts';
 
 // EKS cannot change a Fargate profile. With `updateStrategy: Replace`, the controller makes the wanted profile beside the

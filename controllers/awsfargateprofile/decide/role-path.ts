@@ -2,8 +2,7 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findRole, wantedRoleArn } from './compare.ts';
 
 // An EKS cluster with the authentication mode CONFIG_MAP admits pods by the ConfigMap aws-auth, in which a role ARN must

@@ -9,8 +9,7 @@ import {
 } from '../../../pkg/fargate/ownership.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
 
 // Every user of the AWS account with the permission to tag can remove owner tags. The controller neither changes nor

@@ -2,8 +2,7 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { areSubnetsAsWanted, ownershipOf, replacementFacts } from './compare.ts';
 import { creatingReason, isSucceeded, oursOf } from './replacement.ts';
 

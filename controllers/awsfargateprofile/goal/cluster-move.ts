@@ -2,8 +2,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { isDeleting, isMoving } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { clusterKey } from './target-eks-cluster.ts';
 

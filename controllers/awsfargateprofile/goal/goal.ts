@@ -6,8 +6,7 @@ import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/obj
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isClusterLeaving } from './cluster-deletion.ts';
 import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
 import type { ReconcileInputs } from './inputs.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { EksClusterName } from '../../../api/names.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import type { IndexFunc } from '../../../pkg/kube/cache/store.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
+import { type IndexFunc, Store } from '../../../pkg/kube/cache/store.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import {
   BY_CONTROL_PLANE,

@@ -1,12 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { describeProblems } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
 import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/index.ts';
-import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { type LimitExcess, type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';

@@ -1,8 +1,7 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
-import type { InputCaches } from './inputs.ts';
-import { controlPlanesToCompare } from './inputs.ts';
+import { type InputCaches, controlPlanesToCompare } from './inputs.ts';
 
 /**
  * Asks AWS STS for the AWS accounts of control planes whose EKS cluster has the name and region in spec.eksCluster, but

@@ -1,5 +1,4 @@
-import type { Cluster } from '../../../api/external/index.ts';
-import { CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
+import { type Cluster, CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../../api/meta.ts';
 import type { RoleArn } from '../../../api/names.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
@@ -15,10 +14,9 @@ import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
-import type { KnownLocation } from '../model/location.ts';
+import { type KnownLocation, NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 import { isTrackedByArgoCD } from './argo-cd.ts';
 import { withMirrors } from './retain.ts';
-import { NOWHERE, locationOf, formatLocation } from '../model/location.ts';
 
 /**
  * Returns the merge patch for the metadata that an object needs before the controller changes AWS for it: the finalizer

@@ -8,10 +8,8 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
-import type { KnownLocation } from '../model/location.ts';
-import { formatLocation, locationOf } from '../model/location.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type KnownLocation, formatLocation, locationOf } from '../model/location.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
 /** The EKS cluster that the spec of an AWSFargateProfile names, with facts about this EKS cluster. */

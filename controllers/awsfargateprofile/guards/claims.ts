@@ -1,8 +1,7 @@
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { missingProfileTags, missingRoleTags } from '../../../pkg/fargate/ownership.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
-import type { Mutation } from '../model/mutation.ts';
-import { isRoleRemoval, subjectOf } from '../model/mutation.ts';
+import { type Mutation, isRoleRemoval, subjectOf } from '../model/mutation.ts';
 import type { PassState } from './pass-state.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Mutation } from '../model/mutation.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { PassState } from './pass-state.ts';
 
 /** Why a change is not sent to AWS. */

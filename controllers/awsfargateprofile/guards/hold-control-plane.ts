@@ -4,10 +4,8 @@ import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
 import type { Mutation } from '../model/mutation.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
-import type { Preparation } from './guards.ts';
-import { stop } from './guards.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { type Preparation, stop } from './guards.ts';
 
 /**
  * Adds this controller's finalizer to the AWSManagedControlPlane, so that the API server does not remove the control

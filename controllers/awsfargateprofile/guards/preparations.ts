@@ -11,17 +11,14 @@ import type { KnownLocation } from '../model/location.ts';
 import { isDestructive, isQueuedMutation, subjectOf } from '../model/mutation.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
 import type { CheckServices } from './checks/checks.ts';
 import { newDeletionChecks } from './checks/live-checks.ts';
-import type { Obstacle, Preparation } from './guards.ts';
-import { stop } from './guards.ts';
+import { type Obstacle, type Preparation, stop } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
-import type { ReadRoleSharers } from './role-sharers.ts';
-import { roleShareable } from './role-sharers.ts';
+import { type ReadRoleSharers, roleShareable } from './role-sharers.ts';
 
 export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;

@@ -1,5 +1,4 @@
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';

@@ -3,8 +3,7 @@ import { AccountId, ClusterName, RoleArn, RoleName } from '../../../api/names.ts
 import { WATCH_FILTER_LABEL } from '../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { PROFILE_KIND, newApi } from '../testing/api.ts';
-import type { ObjectParts } from '../testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE, anObject } from '../testing/builders.ts';
+import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE, anObject } from '../testing/builders.ts';
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
 import type { RoleSharers } from './pass-state.ts';

@@ -1,7 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
@@ -10,12 +9,10 @@ import { listLiveProfiles } from '../../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
 import { isInEksCluster } from '../goal/desired/role-sharing.ts';
-import type { Mutation } from '../model/mutation.ts';
-import { isRoleRemoval } from '../model/mutation.ts';
+import { type Mutation, isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
-import type { Check } from './guards.ts';
-import { stop } from './guards.ts';
+import { type Check, stop } from './guards.ts';
 import type { RoleInCluster } from './checks/other-role-users.ts';
 import type { PassState, RoleSharers } from './pass-state.ts';
 

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { ACCOUNT, EKS_CLUSTER, HERE, RECORDED, anObject } from '../testing/builders.ts';
-import type { ObjectParts } from '../testing/builders.ts';
+import { type AWSFargateProfileStatus, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type ObjectParts, ACCOUNT, EKS_CLUSTER, HERE, RECORDED, anObject } from '../testing/builders.ts';
 import { locationOf } from './location.ts';
 
 const withRecords = (value: string | undefined, status?: AWSFargateProfileStatus): ObjectParts => ({

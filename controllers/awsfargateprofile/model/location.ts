@@ -1,6 +1,5 @@
 import { AccountId, EksClusterName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 
 /** The AWS account, region and EKS cluster in which the object's Fargate profile exists or may exist. */
 export interface KnownLocation {

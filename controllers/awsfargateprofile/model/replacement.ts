@@ -1,6 +1,5 @@
 import { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
-import { REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, type ReplacementProfile, REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { cut } from '../../../api/text.ts';
 import { findProfileNameProblem, findRoleNameProblem } from '../../../pkg/fargate/names.ts';
 

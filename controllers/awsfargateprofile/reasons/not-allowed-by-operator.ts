@@ -1,6 +1,5 @@
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
-import type { AffectedConditionType } from './spec/reason-spec.ts';
-import { defineReason } from './spec/reason-spec.ts';
+import { type AffectedConditionType, defineReason } from './spec/reason-spec.ts';
 import { pollRarely } from './spec/poll-intervals.ts';
 import { CONTINUES, quoted, enumerated, listed } from './wording/phrases.ts';
 

@@ -1,6 +1,5 @@
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
-import type { Reason } from './reasons.ts';
-import { newReason } from './reasons.ts';
+import { type Reason, newReason } from './reasons.ts';
 
 /**
  * Returns the reason for which the controller changes nothing in AWS: the API server has the CRD of another provider,

@@ -5,8 +5,7 @@ import { eventsAfter, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
-import type { Reason, ReportedIssue } from '../reasons/reasons.ts';
-import { messageOf, newReason } from '../reasons/reasons.ts';
+import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
   PROFILE,
   PROFILE_TAGS,

@@ -1,16 +1,14 @@
 import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
-import type { AwsFailure } from '../../../pkg/cloud/index.ts';
-import type { ConditionType } from './conditions/condition-list.ts';
+import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
+import { type ConditionType, conditionOf } from './conditions/condition-list.ts';
 import { adviceAfter } from './conditions/advice.ts';
-import { conditionOf } from './conditions/condition-list.ts';
 import { ownershipOf, findProfile } from '../decide/compare.ts';
 import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, locationOf } from '../model/location.ts';
-import type { AwsFacts } from '../model/pass.ts';
+import { type AwsFacts, type CompletedPass, noticesOf, reasonOf } from '../model/pass.ts';
 import { recordedReplacement } from '../model/replacement.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -22,8 +20,6 @@ import {
   messageOf,
   natureOf,
 } from '../reasons/reasons.ts';
-import type { CompletedPass } from '../model/pass.ts';
-import { noticesOf, reasonOf } from '../model/pass.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
 /**

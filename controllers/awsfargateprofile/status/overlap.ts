@@ -3,8 +3,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import type { Competitor, Overlap } from '../../../pkg/fargate/overlap.ts';
-import { findOverlap, isPreferred, isShadowed } from '../../../pkg/fargate/overlap.ts';
+import { type Competitor, type Overlap, findOverlap, isPreferred, isShadowed } from '../../../pkg/fargate/overlap.ts';
 import { describeSelectors, toSelectors } from '../../../pkg/fargate/selectors.ts';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import type { TypedEntry, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
@@ -13,8 +12,7 @@ import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_LOCATION, locationsOf } from '../../shared/caches.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { currentProfileNameOf } from '../../shared/profile-names.ts';
-import type { ConditionUpdate } from './conditions/condition-list.ts';
-import { mergeConditions } from './conditions/condition-list.ts';
+import { type ConditionUpdate, mergeConditions } from './conditions/condition-list.ts';
 
 /** An object whose Fargate profile competes for the pods of an EKS cluster. */
 export interface CompetingObject extends Competitor {

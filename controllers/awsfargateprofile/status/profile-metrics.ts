@@ -1,6 +1,5 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { type Registry, Gauge, Histogram } from 'prom-client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';

@@ -3,10 +3,8 @@ import type { Random } from '../../../pkg/env/random.ts';
 import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import type { CompletedPass } from '../model/pass.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { natureOf, pollOf } from '../reasons/reasons.ts';
-import type { RetryState } from '../retry/retry-state.ts';
-import { notBeforeFor, waitedFor } from '../retry/retry-state.ts';
+import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
+import { type RetryState, notBeforeFor, waitedFor } from '../retry/retry-state.ts';
 
 export interface RequeueOptions {
   readonly clock: Clock;

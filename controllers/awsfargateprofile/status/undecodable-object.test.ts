@@ -11,8 +11,7 @@ import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import type { EventSpec } from './events.ts';
 import { ProfileWriter } from '../../shared/profile-writer.ts';
-import type { Api } from '../testing/api.ts';
-import { PROFILE_KIND, newApi } from '../testing/api.ts';
+import { type Api, PROFILE_KIND, newApi } from '../testing/api.ts';
 import { reportUndecodable } from './undecodable-object.ts';
 
 const { signal } = new AbortController();

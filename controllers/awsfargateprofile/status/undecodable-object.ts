@@ -1,6 +1,5 @@
 import { fieldAt, isRecord } from '../../../api/record.ts';
-import type { Condition, DecodeProblem } from '../../../api/v1beta2/index.ts';
-import { describeProblems } from '../../../api/v1beta2/index.ts';
+import { type Condition, type DecodeProblem, describeProblems } from '../../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';

@@ -8,12 +8,10 @@ import { findProfile } from '../decide/compare.ts';
 import { plan } from '../decide/plan.ts';
 import { creatingReason } from '../decide/replacement.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Mutation } from '../model/mutation.ts';
-import { subjectOf } from '../model/mutation.ts';
+import { type Mutation, subjectOf } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Target } from '../model/goal-kinds.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
 import { replacementAhead } from './replacement.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 

@@ -14,11 +14,9 @@ import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
-import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { type FakeKind, FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeClient, KubeObject } from '../../../pkg/kube/types.ts';
-import { anObject } from './builders.ts';
-import type { ObjectParts } from './builders.ts';
+import { type ObjectParts, anObject } from './builders.ts';
 
 export const PROFILE_KIND: FakeKind = { group: GROUP, versions: [VERSION], kind: KIND, plural: PLURAL };
 export const CLUSTER: FakeKind = {

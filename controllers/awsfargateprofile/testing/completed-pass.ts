@@ -4,10 +4,8 @@ import type { Step } from '../model/outcome.ts';
 import { plan } from '../decide/plan.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { CompletedPass, Execution, PassEnd } from '../model/pass.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { newReason } from '../reasons/reasons.ts';
-import type { ObjectParts } from './builders.ts';
-import { NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
 
 export const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
   type,

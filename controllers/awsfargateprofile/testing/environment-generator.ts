@@ -29,8 +29,7 @@ import type {
 } from './environment.ts';
 import { PRIVATE_SUBNETS } from './environment.ts';
 import { TRUST_POLICIES, recordTag } from './fixtures.ts';
-import type { TransitionResult } from './simulated-aws.ts';
-import { roleArnOf } from './simulated-aws.ts';
+import { type TransitionResult, roleArnOf } from './simulated-aws.ts';
 import { simulate } from './simulation.ts';
 
 const EXTRA_POLICIES = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];

@@ -4,8 +4,7 @@ import type { Mutation } from '../model/mutation.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import type { AwsFacts, PassEnd } from '../model/pass.ts';
-import type { Snapshot, TransitionResult } from './simulated-aws.ts';
-import { SimulatedAws, roleArnOf } from './simulated-aws.ts';
+import { type Snapshot, type TransitionResult, SimulatedAws, roleArnOf } from './simulated-aws.ts';
 
 /**
  * The input of a simulation of many reconciles: the initial state of Kubernetes and AWS, the faults of calls to AWS,

@@ -1,5 +1,4 @@
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';

@@ -3,20 +3,17 @@ import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { entriesToRead } from '../decide/further-reads.ts';
 import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
-import type { DesiredInputs } from '../goal/desired/desired.ts';
-import { roleConflictOf } from '../goal/desired/desired.ts';
+import { type DesiredInputs, roleConflictOf } from '../goal/desired/desired.ts';
 import { Claims } from '../guards/claims.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { CheckServices } from '../guards/checks/checks.ts';
-import { newChecks } from '../guards/checks/checks.ts';
+import { type CheckServices, newChecks } from '../guards/checks/checks.ts';
 import type { Guards } from '../guards/guards.ts';
 import type { PassState } from '../guards/pass-state.ts';
-import type { PreparationServices } from '../guards/preparations.ts';
-import { newPreparations } from '../guards/preparations.ts';
+import { type PreparationServices, newPreparations } from '../guards/preparations.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
@@ -34,10 +31,8 @@ import {
   desiredOf,
 } from './builders.ts';
 import { newLanes } from './lanes.ts';
-import type { SimulatedProfile, SimulatedRole } from './simulated-aws.ts';
-import { SimulatedAws } from './simulated-aws.ts';
-import type { SimulatedSession } from './simulated-session.ts';
-import { sessionOn } from './simulated-session.ts';
+import { type SimulatedProfile, type SimulatedRole, SimulatedAws } from './simulated-aws.ts';
+import { type SimulatedSession, sessionOn } from './simulated-session.ts';
 
 export const LANE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
 

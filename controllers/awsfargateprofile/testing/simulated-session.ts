@@ -9,8 +9,7 @@ import type {
   ProfileLookup,
   Call,
 } from '../../../pkg/cloud/index.ts';
-import type { Mutation } from '../model/mutation.ts';
-import { subjectOf } from '../model/mutation.ts';
+import { type Mutation, subjectOf } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
 import { ACCOUNT, EKS_CLUSTER, PLACE, aFailure } from './builders.ts';
 import type { SimulatedAws } from './simulated-aws.ts';

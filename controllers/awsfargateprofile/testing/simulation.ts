@@ -8,25 +8,21 @@ import {
   PROVISIONED_IN_ANNOTATION,
   REPLACEMENT_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
-import { isNotDispatched } from '../../../pkg/cloud/index.ts';
-import type { AwsFailure } from '../../../pkg/cloud/index.ts';
+import { type AwsFailure, isNotDispatched } from '../../../pkg/cloud/index.ts';
 import { entriesToRead } from '../decide/further-reads.ts';
 import { plan } from '../decide/plan.ts';
 import { isOfReplacement, searchFor } from '../decide/replacement.ts';
 import { canReadRolesLater, transitReason } from '../decide/wait-for-eks-change.ts';
-import type { DesiredInputs } from '../goal/desired/desired.ts';
-import { candidateProfiles, desiredFor } from '../goal/desired/desired.ts';
+import { type DesiredInputs, candidateProfiles, desiredFor } from '../goal/desired/desired.ts';
 import { withMirrors } from '../goal/retain.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import { withCreateOutcome } from '../retry/create-visibility.ts';
 import { withSuccess } from '../retry/retry-state.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Mutation } from '../model/mutation.ts';
+import { type Mutation, isDestructive, isRoleRemoval } from '../model/mutation.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
-import { isDestructive, isRoleRemoval } from '../model/mutation.ts';
-import type { Reason } from '../reasons/reasons.ts';
-import { isSilent, natureOf, newReason } from '../reasons/reasons.ts';
+import { type Reason, isSilent, natureOf, newReason } from '../reasons/reasons.ts';
 import { writeAheadStatus } from '../status/write-ahead.ts';
 import type { AwsFacts, Execution, PassEnd } from '../model/pass.ts';
 import { statusAfter } from '../status/status.ts';

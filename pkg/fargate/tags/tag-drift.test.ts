@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { policyAddition, tagAddition, tagsToCreate, tagDrift, isAdded, recordTags } from './tag-drift.ts';
-import { ADDED_TAG, foldCase, keepCase } from './tag-keys.ts';
-import type { Tagged } from './tag-drift.ts';
-import type { KeyFold, Tags } from './tag-keys.ts';
+import { type Tagged, policyAddition, tagAddition, tagsToCreate, tagDrift, isAdded, recordTags } from './tag-drift.ts';
+import { type KeyFold, type Tags, ADDED_TAG, foldCase, keepCase } from './tag-keys.ts';
 
 /** The wanted tags, all of which the user asks for. */
 const wanted = (tags: Tags, fold: KeyFold = keepCase) => ({

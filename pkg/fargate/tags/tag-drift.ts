@@ -1,6 +1,5 @@
 import { isReserved, MAX_TAGS, MAX_VALUE_CHARACTERS } from './tag-limits.ts';
-import type { KeyFold, Tags } from './tag-keys.ts';
-import { hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
+import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
 import { createHash } from 'node:crypto';
 
 export interface TagDrift {

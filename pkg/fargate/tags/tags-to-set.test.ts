@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName } from '../../../api/names.ts';
 import type { Tags } from './tag-keys.ts';
-import type { TagsInvalid } from './tags-to-set.ts';
-import { profileTags, roleTags } from './tags-to-set.ts';
+import { type TagsInvalid, profileTags, roleTags } from './tags-to-set.ts';
 
 const clusterName = ClusterName.of('prod');
 const owner = { namespace: 'team-a', name: 'web' };

@@ -13,8 +13,7 @@ import {
   keepCase,
   sortedEntries,
 } from './tag-keys.ts';
-import { MAX_TAGS, validateTag } from './tag-limits.ts';
-import type { SourcedTag } from './tag-limits.ts';
+import { type SourcedTag, MAX_TAGS, validateTag } from './tag-limits.ts';
 import type { KeyFold, Tags } from './tag-keys.ts';
 
 /** Each problem is a clause for the message of a condition. */

@@ -2,8 +2,7 @@ import type { Emulator } from '../emulator.ts';
 import { addAccessEntry, canPodsJoin, roleWithArn } from '../model/eks/access-entries.ts';
 import type { EmulatedAccount, EmulatedCluster, EmulatedRegion } from '../model/resources.ts';
 import type { AwsLocation } from './admin.ts';
-import { viewAccessEntries } from './views.ts';
-import type { AccessEntryView } from './views.ts';
+import { type AccessEntryView, viewAccessEntries } from './views.ts';
 
 /** The attributes of an EKS access entry that a test adds to a cluster without an AWS call. */
 export interface AccessEntryRequest extends AwsLocation {

@@ -1,8 +1,7 @@
 import type { LogFilter } from '../call-log.ts';
 import type { Emulator } from '../emulator.ts';
 import type { FaultRule } from '../faults.ts';
-import { withConfig } from '../model/config.ts';
-import type { Config, ConfigPatch } from '../model/config.ts';
+import { type Config, type ConfigPatch, withConfig } from '../model/config.ts';
 import type { PlannedFailure } from '../model/planned-failures.ts';
 import { admitPodExecutionRole } from '../model/eks/access-entries.ts';
 import { addRole } from '../model/iam/role-changes.ts';

@@ -15,8 +15,7 @@ import {
 } from '@aws-sdk/client-eks';
 import { expect } from 'chai';
 import { createCluster, createRole, expectRefusal, profileInput, untilGone, untilStatus } from './expect.ts';
-import { both, emulatorOnly } from './scenario.ts';
-import type { ConformanceAws, ConformanceScenario } from './scenario.ts';
+import { type ConformanceAws, type ConformanceScenario, both, emulatorOnly } from './scenario.ts';
 
 const noEntries = 'moto has no access entries';
 const lifecycle = 'moto has no lifecycle: profiles are ACTIVE at once and gone at once';

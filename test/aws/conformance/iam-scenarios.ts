@@ -23,8 +23,7 @@ import {
 import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { expect } from 'chai';
 import { createRole, expectRefusal, fargateTrust } from './expect.ts';
-import { both, emulatorOnly } from './scenario.ts';
-import type { SdkKeys, ConformanceScenario } from './scenario.ts';
+import { type SdkKeys, type ConformanceScenario, both, emulatorOnly } from './scenario.ts';
 
 const podPolicy = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 const otherAccount = '999999999999';

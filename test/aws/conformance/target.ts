@@ -3,10 +3,8 @@ import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
 import { removeAll } from './remove-all.ts';
 import { remoteAdmin } from '../admin/remote.ts';
-import { startServer } from '../transport/server.ts';
-import type { EmulatorServer } from '../transport/server.ts';
-import { moto } from './moto.ts';
-import type { Moto } from './moto.ts';
+import { type EmulatorServer, startServer } from '../transport/server.ts';
+import { type Moto, moto } from './moto.ts';
 import type { ConformanceAws, SdkClients, EmulatedAws, SdkKeys } from './scenario.ts';
 
 const account = '123456789012';

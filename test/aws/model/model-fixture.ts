@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { defaultConfig, withConfig } from './config.ts';
-import type { ConfigPatch } from './config.ts';
+import { type ConfigPatch, defaultConfig, withConfig } from './config.ts';
 import type { Output } from './context.ts';
 import { seededEnv } from './env.ts';
 import type { AwsError } from './errors.ts';

@@ -5,8 +5,7 @@ import { createInterface } from 'node:readline';
 import { STSClient, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { expect } from 'chai';
 import { remoteAdmin } from '../admin/remote.ts';
-import { startServer } from './server.ts';
-import type { EmulatorServer } from './server.ts';
+import { type EmulatorServer, startServer } from './server.ts';
 
 describe("the emulator's admin API", () => {
   let server: EmulatorServer;

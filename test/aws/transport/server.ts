@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Emulator } from '../emulator.ts';
-import type { EmulatorOptions } from '../emulator.ts';
+import { type EmulatorOptions, Emulator } from '../emulator.ts';
 import type { ClientOutcome } from '../faults.ts';
 import type { WireRequest } from '../wire/http.ts';
 

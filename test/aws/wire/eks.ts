@@ -1,7 +1,6 @@
 import type { Output } from '../model/context.ts';
 import { AwsError, eksErrors } from '../model/errors.ts';
-import { isRecord } from '../model/input.ts';
-import type { Input } from '../model/input.ts';
+import { type Input, isRecord } from '../model/input.ts';
 import { Instant } from '../model/time.ts';
 import type { WireRequest, WireResponse } from './http.ts';
 

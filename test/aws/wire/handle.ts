@@ -1,13 +1,11 @@
 import { AwsError } from '../model/errors.ts';
-import { findOperation } from '../model/model.ts';
-import type { Model } from '../model/model.ts';
+import { type Model, findOperation } from '../model/model.ts';
 import type { Input } from '../model/input.ts';
 import type { Principal, Service } from '../model/sts/principals.ts';
 import { eksAnswer, eksError, routeEks } from './eks.ts';
 import type { WireRequest, WireResponse } from './http.ts';
 import { queryAnswer, queryError, readQueryInput } from './query.ts';
-import { readScope } from './sigv4.ts';
-import type { Scope } from './sigv4.ts';
+import { type Scope, readScope } from './sigv4.ts';
 
 /**
  * An AWS call that the AWS emulator has decoded from an HTTP request. The call is authenticated unless it has a

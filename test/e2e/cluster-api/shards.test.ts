@@ -3,13 +3,11 @@ import { parseAllDocuments } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ROOT, takeBlocks } from '../../docs/blocks.ts';
-import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
+import { type Terminal, openTerminal } from '../../docs/terminal.ts';
 import { callsFromNow, profileMutations } from '../../world/aws/calls.ts';
 import { QUICK_EKS } from '../../world/cluster-api/cluster-api.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import type { World } from '../../world/world.ts';
-import { clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;

@@ -16,8 +16,7 @@ import { startInstalledManager } from '../../world/cluster-api/clusterctl/instal
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
 import { startEndlessCreation } from '../../world/aws/operations.ts';
-import type { World } from '../../world/world.ts';
-import { controlPlanePath, startWorld } from '../../world/world.ts';
+import { type World, controlPlanePath, startWorld } from '../../world/world.ts';
 
 const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const CONFIGURATION = '.config/cluster-api/clusterctl.yaml';

@@ -18,10 +18,8 @@ import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import type { PermissionAudit } from '../../world/manager/permissions.ts';
-import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
+import { type PermissionAudit, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type World, ACCOUNT, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
 const COMPONENT = fileURLToPath(new URL('../../../config/components/instance-groups/rbac.yaml', import.meta.url));

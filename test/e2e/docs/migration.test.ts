@@ -5,8 +5,7 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
-import type { Terminal } from '../../docs/terminal.ts';
-import { openTerminal } from '../../docs/terminal.ts';
+import { type Terminal, openTerminal } from '../../docs/terminal.ts';
 import { resolveBinaries } from '../../envtest/binaries/binaries.ts';
 import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
@@ -16,14 +15,11 @@ import { FINALIZER, applyCapaProfile, createCapaResources } from '../../world/aw
 import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { PROFILE_CRD, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { createCapaRepository, hasFargateGate } from '../../world/cluster-api/clusterctl/capa-repository.ts';
-import type { CapaSimulator } from '../../world/cluster-api/capa-simulator.ts';
-import { CAPA_FINALIZER, startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
+import { type CapaSimulator, CAPA_FINALIZER, startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
-import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import type { World } from '../../world/world.ts';
-import { pathOf, startWorld } from '../../world/world.ts';
+import { type ManagedCluster, createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { type World, pathOf, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

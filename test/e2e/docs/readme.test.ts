@@ -6,8 +6,7 @@ import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
-import type { World } from '../../world/world.ts';
-import { AWS_KEY, REGION, startWorld } from '../../world/world.ts';
+import { type World, AWS_KEY, REGION, startWorld } from '../../world/world.ts';
 
 interface Deployment {
   readonly spec: {

@@ -27,11 +27,9 @@ import {
   installedContainer,
   startInstalledManager,
 } from '../../world/cluster-api/clusterctl/installed-provider.ts';
-import type { Rule } from '../../world/manager/permissions.ts';
-import { permissionsOf } from '../../world/manager/permissions.ts';
+import { type Rule, permissionsOf } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/manifests.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, REGION, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, REGION, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
-import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
-import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import { type ClusterApi, QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import {
   CONTROL_PLANE_FINALIZER,
   createClusterWithProfiles,
@@ -12,10 +11,8 @@ import {
   waitUntilDeleting,
   removeFinalizers,
 } from '../../world/cluster-api/cluster-teardown.ts';
-import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import type { World } from '../../world/world.ts';
-import { fargateProfile, startWorld } from '../../world/world.ts';
+import { type ManagedCluster, createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
 /** The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API. */
 const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';

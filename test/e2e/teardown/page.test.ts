@@ -2,13 +2,10 @@ import { expect } from 'chai';
 import { REASONS } from '../../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { readPage, takeBlocks } from '../../docs/blocks.ts';
 import { openTerminal } from '../../docs/terminal.ts';
-import type { Message } from '../../docs/sequence.ts';
-import { findDeviation, parseSequence } from '../../docs/sequence.ts';
+import { type Message, findDeviation, parseSequence } from '../../docs/sequence.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { DiagramParticipants } from '../../teardown/sequence-messages.ts';
-import { messagesOfTeardown } from '../../teardown/sequence-messages.ts';
-import type { AuditEvent } from '../../world/cluster-api/audit.ts';
-import { createAuditLog } from '../../world/cluster-api/audit.ts';
+import { type DiagramParticipants, messagesOfTeardown } from '../../teardown/sequence-messages.ts';
+import { type AuditEvent, createAuditLog } from '../../world/cluster-api/audit.ts';
 import { CAPA_AGENT, capaKeyOf } from '../../world/cluster-api/capa-simulator.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import {
@@ -16,8 +13,7 @@ import {
   createClusterWithProfiles,
   finalizersOf,
 } from '../../world/cluster-api/cluster-teardown.ts';
-import type { World } from '../../world/world.ts';
-import { AWS_KEY, startWorld } from '../../world/world.ts';
+import { type World, AWS_KEY, startWorld } from '../../world/world.ts';
 
 const page = readPage('docs/teardown.md');
 const blocks = takeBlocks('docs/teardown.md', import.meta.url);

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { BinaryName } from './binaries.ts';
-import { BinariesMissing, cacheRoot } from './binaries.ts';
+import { type BinaryName, BinariesMissing, cacheRoot } from './binaries.ts';
 import { CLUSTER_API_VERSION } from './versions.ts';
 
 /** A Go module with files that tests need. */

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../support/eventually.ts';
 import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
-import type { ApiClient } from './api.ts';
-import { ApiError } from './api.ts';
+import { type ApiClient, ApiError } from './api.ts';
 
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { ProgramResult } from '../../support/run-program.ts';
-import { runProgram } from '../../support/run-program.ts';
+import { type ProgramResult, runProgram } from '../../support/run-program.ts';
 import type { ControlPlane } from '../control-plane/controlplane.ts';
 
 export interface KubectlOptions {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { resolveBinaries } from '../binaries/binaries.ts';
-import type { ModuleFiles } from '../binaries/module-files.ts';
-import { cachedFromModule } from '../binaries/module-files.ts';
+import { type ModuleFiles, cachedFromModule } from '../binaries/module-files.ts';
 import { CAPA_VERSION } from '../binaries/versions.ts';
 import type { CrdManifest } from '../clients/crds.ts';
 

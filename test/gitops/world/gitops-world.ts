@@ -1,13 +1,10 @@
 import { expect } from 'chai';
 import type { Context } from 'mocha';
 import { eventually } from '../../support/eventually.ts';
-import type { ClusterApi } from '../../world/cluster-api/cluster-api.ts';
-import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
-import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { managedCluster } from '../../world/cluster-api/managed-cluster.ts';
+import { type ClusterApi, QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
+import { type ManagedCluster, managedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { networkOf, pathOf, pathOfManifest } from '../../world/manifests.ts';
-import type { World } from '../../world/world.ts';
-import { startWorld } from '../../world/world.ts';
+import { type World, startWorld } from '../../world/world.ts';
 import { SAMPLE_CLUSTER, SAMPLE_PROFILES, SAMPLE_REGION, sampleObjects } from './sample.ts';
 
 /**

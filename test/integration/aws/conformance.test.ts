@@ -1,8 +1,7 @@
 import { eksScenarios } from '../../aws/conformance/eks-scenarios.ts';
 import { iamScenarios } from '../../aws/conformance/iam-scenarios.ts';
 import { installMoto, MotoUnavailable } from '../../aws/conformance/moto.ts';
-import { emulatorTarget, motoTarget } from '../../aws/conformance/target.ts';
-import type { ConformanceTarget } from '../../aws/conformance/target.ts';
+import { type ConformanceTarget, emulatorTarget, motoTarget } from '../../aws/conformance/target.ts';
 
 const scenarios = [...eksScenarios, ...iamScenarios];
 

@@ -21,8 +21,7 @@ import { roleArn } from '../../../pkg/fargate/arns.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import { Emulator } from '../../aws/emulator.ts';
 import type { FaultKind } from '../../aws/faults.ts';
-import { startServer } from '../../aws/transport/server.ts';
-import type { EmulatorServer } from '../../aws/transport/server.ts';
+import { type EmulatorServer, startServer } from '../../aws/transport/server.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const region = 'eu-west-1';

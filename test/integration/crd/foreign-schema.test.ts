@@ -1,12 +1,10 @@
 import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
-import type { CrdManifest } from '../../envtest/clients/crds.ts';
-import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
+import { type CrdManifest, STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { messageOf, summaryOf } from '../../world/object-state.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 import { CAPA_CRD, PROFILES } from './profiles.ts';
 
 const MESSAGE =

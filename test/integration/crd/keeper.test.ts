@@ -11,10 +11,8 @@ import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { PROFILE_CRD, PROFILE_CRD_NAME, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
-import type { PermissionAudit } from '../../world/manager/permissions.ts';
-import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
-import type { World } from '../../world/world.ts';
-import { OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
+import { type PermissionAudit, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type World, OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
 const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/rbac.yaml', import.meta.url));
 const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { Candidate } from '../../world/manager/candidate.ts';
+import { type Candidate, suspendManager, startCandidate } from '../../world/manager/candidate.ts';
 import { HELD_MS } from '../../world/aws/operations.ts';
-import { suspendManager, startCandidate } from '../../world/manager/candidate.ts';
 import type { LeaseHistory, LeaseVersion } from '../../world/manager/lease-history.ts';
 import { mutationsOutsideLease, leaseHistoryOf } from '../../world/manager/lease-history.ts';
-import type { World } from '../../world/world.ts';
-import { fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
 /** Long enough that a manager on a busy machine renews the Lease in time. */
 const LEASE_MS = 10_000;

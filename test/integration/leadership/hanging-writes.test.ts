@@ -3,8 +3,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import { leaseHistoryOf } from '../../world/manager/lease-history.ts';
-import type { World } from '../../world/world.ts';
-import { fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
 /** How many renewals after the start of the hanging writes show that they do not hinder the next one. */
 const RENEWALS = 5;

@@ -3,8 +3,7 @@ import type { RawObject } from '../../envtest/clients/api.ts';
 import { callsFromNow, withoutRepeats } from '../../world/aws/calls.ts';
 import { expectDescribed } from '../../world/expect-described.ts';
 import { summaryOf } from '../../world/object-state.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';

@@ -3,8 +3,7 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { waitForCacheSync } from '../../world/cache-sync.ts';
 import { CAPA_WEBHOOKS, createOrphanedCapaWebhooks } from '../../world/cluster-api/unreachable-webhooks.ts';
 import { messageOf } from '../../world/object-state.ts';
-import type { World } from '../../world/world.ts';
-import { clusterPath, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
+import { type World, clusterPath, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
 describe('a refusal by the API server', () => {
   let world: World;

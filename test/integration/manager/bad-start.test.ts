@@ -1,6 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import { type AddressInfo, type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,8 +9,7 @@ import { UNPRIVILEGED_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
 import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-state.ts';
-import type { World } from '../../world/world.ts';
-import { OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
 
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
 const OWN_NAMESPACE = ['--manager-namespace', 'capaf-system'];

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { World } from '../../world/world.ts';
-import { clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
 /** The depth of the nested JSON. The API server accepts JSON up to a depth of 10,000. */
 const DEPTH = 9_000;

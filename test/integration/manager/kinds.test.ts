@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import type { CrdManifest } from '../../envtest/clients/crds.ts';
-import { STAND_IN_CRDS, applyCrds, loadCrds, withOnlyVersion } from '../../envtest/clients/crds.ts';
+import { type CrdManifest, STAND_IN_CRDS, applyCrds, loadCrds, withOnlyVersion } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { messageOf } from '../../world/object-state.ts';
-import type { World } from '../../world/world.ts';
-import { OUR_CRD, clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, OUR_CRD, clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
 const CLUSTERS = 'clusters.cluster.x-k8s.io';

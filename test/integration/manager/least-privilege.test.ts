@@ -7,11 +7,9 @@ import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
-import type { PermissionAudit, Rule } from '../../world/manager/permissions.ts';
-import { auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type PermissionAudit, type Rule, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
 import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const TAG = 'kubernetes.io/cluster/prod';

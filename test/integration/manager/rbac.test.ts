@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { documentedMetrics } from '../../../hack/metrics.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
-import { selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
-import type { KeyPair } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
+import { type KeyPair, selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { openTerminal } from '../../docs/terminal.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -13,8 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { DiagnosticsRequest, DiagnosticsResponse } from '../../world/manager/diagnostics.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import type { World } from '../../world/world.ts';
-import { clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const newCertificate = (hostname: string): KeyPair => {
   const day = 24 * 3_600_000;

@@ -1,7 +1,6 @@
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CRD_KIND, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
-import type { Phase } from './phase.ts';
-import { WEB, acceptRequests, refusePatches } from './phase.ts';
+import { type Phase, WEB, acceptRequests, refusePatches } from './phase.ts';
 
 const CONFIG_MAPS = { group: '', plural: 'configmaps', kind: 'ConfigMap', versions: ['v1'], status: false };
 const CONFIGURATIONS = (['Mutating', 'Validating'] as const).map((phase) => ({

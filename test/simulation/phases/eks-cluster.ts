@@ -1,7 +1,6 @@
 import { ACCOUNT, EKS_CLUSTER } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import type { Phase } from './phase.ts';
-import { AT_ONCE, WEB, patchWeb } from './phase.ts';
+import { type Phase, AT_ONCE, WEB, patchWeb } from './phase.ts';
 import { STATIC_IDENTITY } from '../../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './identity-objects.ts';
 

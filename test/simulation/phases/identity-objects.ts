@@ -1,5 +1,4 @@
-import type { IdentityKind } from '../../../api/external/identity.ts';
-import { IDENTITY_PLURALS } from '../../../api/external/identity.ts';
+import { type IdentityKind, IDENTITY_PLURALS } from '../../../api/external/identity.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { IDENTITIES } from '../world/kinds.ts';
 import { ACCOUNT } from '../world/cluster.ts';

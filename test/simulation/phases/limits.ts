@@ -1,5 +1,4 @@
-import type { Phase } from './phase.ts';
-import { WEB, patchWeb } from './phase.ts';
+import { type Phase, WEB, patchWeb } from './phase.ts';
 
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
 const ONLY_LOGS = ['--allow-policy-arn=arn:aws:iam::aws:policy/CloudWatch*', '--allow-role-arn=none'];

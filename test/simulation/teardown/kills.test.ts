@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import type { SimulatedKillPoint } from './simulated-teardown.ts';
-import { SimulatedTeardown } from './simulated-teardown.ts';
+import { type SimulatedKillPoint, SimulatedTeardown } from './simulated-teardown.ts';
 import { SECOND } from '../world/cluster.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Condition } from '../../../api/v1beta2/index.ts';
-import { PLURAL } from '../../../api/v1beta2/index.ts';
+import { type Condition, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { sleep } from '../../../pkg/async/deadline.ts';
 import type { AwsCredentialSource, Endpoints } from '../../../pkg/cloud/index.ts';
@@ -37,8 +36,7 @@ import {
 } from './cluster.ts';
 import { isRecorded } from './write-ahead.ts';
 import { SimulatedManager } from './simulated-manager.ts';
-import type { KubeWrite } from './trace.ts';
-import { recordWrites, formatTrace } from './trace.ts';
+import { type KubeWrite, recordWrites, formatTrace } from './trace.ts';
 
 /**
  * The default configuration of the AWS emulator in a simulation. A creation or deletion takes between half and twice

@@ -1,5 +1,4 @@
-import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { FINALIZER, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfileStatus, FINALIZER, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { ACCOUNT } from './cluster.ts';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { createConnection, createServer } from 'node:net';
+import { type Socket, createConnection, createServer } from 'node:net';
 import { expect } from 'chai';
 import { listenOnLoopback } from './listen.ts';
 import { resetConnection } from './tcp-proxy.ts';

@@ -1,8 +1,6 @@
 import { expectNothingLeft } from '../../aws/admin/expect-nothing-left.ts';
-import type { ConfigPatch } from '../../aws/model/config.ts';
-import { defaultConfig, withConfig } from '../../aws/model/config.ts';
-import type { EmulatorServer } from '../../aws/transport/server.ts';
-import { startServer } from '../../aws/transport/server.ts';
+import { type ConfigPatch, defaultConfig, withConfig } from '../../aws/model/config.ts';
+import { type EmulatorServer, startServer } from '../../aws/transport/server.ts';
 
 export const AWS_KEY = 'test';
 export const ACCOUNT = '123456789012';

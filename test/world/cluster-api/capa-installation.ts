@@ -3,8 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { RawObject } from '../../envtest/clients/api.ts';
-import type { CapaConfiguration } from '../../envtest/control-plane/capa-manifests.ts';
-import { capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
+import { type CapaConfiguration, capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
 import type { World } from '../world.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';

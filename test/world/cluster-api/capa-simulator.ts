@@ -6,10 +6,8 @@ import {
   ResourceNotFoundException,
 } from '@aws-sdk/client-eks';
 import { EmulatorRequestHandler } from '../../aws/transport/request-handler.ts';
-import { ApiError } from '../../envtest/clients/api.ts';
-import type { ApiClient, RawObject } from '../../envtest/clients/api.ts';
-import type { World } from '../world.ts';
-import { ACCOUNT } from '../world.ts';
+import { type ApiClient, type RawObject, ApiError } from '../../envtest/clients/api.ts';
+import { type World, ACCOUNT } from '../world.ts';
 
 /**
  * The user agent of the simulator of Cluster API Provider AWS, by which tests find its requests in the API server's

@@ -4,8 +4,7 @@ import type { RawObject } from '../../envtest/clients/api.ts';
 import { startCoreManager } from '../../envtest/control-plane/coremanager.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { CapaSimulator } from './capa-simulator.ts';
-import { startCapaSimulatorIn } from './capa-simulator.ts';
+import { type CapaSimulator, startCapaSimulatorIn } from './capa-simulator.ts';
 import type { ManagedCluster } from './managed-cluster.ts';
 import type { World } from '../world.ts';
 

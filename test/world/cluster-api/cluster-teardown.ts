@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
 import type { ClusterApi } from './cluster-api.ts';
-import type { ManagedCluster } from './managed-cluster.ts';
-import { createManagedCluster } from './managed-cluster.ts';
-import type { World } from '../world.ts';
-import { fargateProfile } from '../world.ts';
+import { type ManagedCluster, createManagedCluster } from './managed-cluster.ts';
+import { type World, fargateProfile } from '../world.ts';
 
 /**
  * The finalizer that the manager of this project sets on an AWSManagedControlPlane, so that the Cluster stays until its

@@ -1,8 +1,7 @@
 import type { ClusterStatus } from '../../aws/model/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../manifests.ts';
-import type { World } from '../world.ts';
-import { ACCOUNT, REGION } from '../world.ts';
+import { type World, ACCOUNT, REGION } from '../world.ts';
 
 export interface ManagedClusterOptions {
   readonly namespace?: string;

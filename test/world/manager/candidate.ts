@@ -6,8 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import type { TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 import type { RunningManager } from './manager.ts';
 import { startApiTcpProxy } from './api-proxy.ts';
-import { ACCOUNT } from '../world.ts';
-import type { World } from '../world.ts';
+import { type World, ACCOUNT } from '../world.ts';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { mutationsOutsideLease } from './lease-history.ts';
-import type { LeaseVersion } from './lease-history.ts';
+import { type LeaseVersion, mutationsOutsideLease } from './lease-history.ts';
 
 const version = (holder: string, renewedAt: number, durationMs = 4_000): LeaseVersion => ({
   holder,

@@ -2,8 +2,7 @@ import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import type { Exit } from '../../envtest/control-plane/process.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { ManagerProcessOptions, RunningManager } from './manager.ts';
-import { startManager } from './manager.ts';
+import { type ManagerProcessOptions, type RunningManager, startManager } from './manager.ts';
 
 /** Texts in the manager's log that show a defect, e.g. a panic. */
 const DEFECTS = ['"Observed a panic"', '"Unhandled error"'];

@@ -4,8 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../../envtest/clients/api.ts';
 import { MANAGER_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
-import type { Manifest } from '../manifests.ts';
-import { pathOfManifest } from '../manifests.ts';
+import { type Manifest, pathOfManifest } from '../manifests.ts';
 
 /** The directory with the manifests of the manager's namespace, service account and RBAC permissions. */
 export const RBAC_DIRECTORY = fileURLToPath(new URL('../../../config/rbac', import.meta.url));

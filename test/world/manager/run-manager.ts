@@ -1,5 +1,4 @@
-import type { ProgramResult } from '../../support/run-program.ts';
-import { runProgram } from '../../support/run-program.ts';
+import { type ProgramResult, runProgram } from '../../support/run-program.ts';
 import { MANAGER } from './manager.ts';
 
 /** The folder in which Node.js caches compiled code. With it, the manager starts in two thirds of the time. */

@@ -8,8 +8,7 @@ import type {
 } from '../../../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../../pkg/fargate/arns.ts';
-import type { DesiredInputs } from './desired.ts';
-import { candidateProfiles, desiredFor, roleConflictOf } from './desired.ts';
+import { type DesiredInputs, candidateProfiles, desiredFor, roleConflictOf } from './desired.ts';
 import type { Desired, ManagedRole } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AccountId, ProfileName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
-import { parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
+import { type AwsLocation, parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
 import { findProfileNameProblem, isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { NO_LIMITS, findEksClusterExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
@@ -20,8 +19,7 @@ import { findEmptySelectorFields } from './empty-selector-fields.ts';
 import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded, withReplacement } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
 import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
-import type { ChosenName } from './wanted-name.ts';
-import { chooseName } from './wanted-name.ts';
+import { type ChosenName, chooseName } from './wanted-name.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 
 export interface DesiredInputs {

@@ -1,7 +1,6 @@
 import type { ProfileName, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
-import { clusterArn, parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import { type AwsLocation, clusterArn, parseRoleArn } from '../../../../pkg/fargate/arns.ts';
 import {
   findProfileNameProblem,
   findRoleNameProblem,
@@ -10,8 +9,7 @@ import {
   roleNameFor,
   roleNamesOfCapa,
 } from '../../../../pkg/fargate/names.ts';
-import type { AdoptableNames } from '../../../../pkg/fargate/ownership.ts';
-import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
+import { type AdoptableNames, profileOwnership } from '../../../../pkg/fargate/ownership.ts';
 import type { Desired, ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
 import type { Target, TargetSource } from '../../model/goal-kinds.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';

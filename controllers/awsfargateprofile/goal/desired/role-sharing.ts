@@ -1,16 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { foldCase, hasNoTags, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { type Tags, foldCase, hasNoTags, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { BY_ROLE, clusterIndexOf, rolesOf } from '../../../shared/caches.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
-import type { KnownLocation } from '../../model/location.ts';
-import { locationOf } from '../../model/location.ts';
-import type { Reason } from '../../reasons/reasons.ts';
-import { newReason } from '../../reasons/reasons.ts';
+import { type KnownLocation, locationOf } from '../../model/location.ts';
+import { type Reason, newReason } from '../../reasons/reasons.ts';
 
 /** The settings of an IAM role that do not come from the spec of the AWSFargateProfile alone. */
 export interface RoleSettings {

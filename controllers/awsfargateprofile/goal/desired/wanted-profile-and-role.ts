@@ -1,14 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleArn } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
-import { parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../../pkg/fargate/arns.ts';
+import { type AwsLocation, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../../pkg/fargate/arns.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../../pkg/fargate/tags/tag-drift.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { foldCase, keepCase } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { type Tags, foldCase, keepCase } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { TagsInvalid } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { profileTags, roleTags, tagAdditions, tagSources } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../../pkg/fargate/trust-policy.ts';
@@ -16,8 +14,7 @@ import { keyText } from '../../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../../model/goal-kinds.ts';
 import { splitPolicies } from './check-spec-against-operator-limits.ts';
-import type { Reason } from '../../reasons/reasons.ts';
-import { newReason } from '../../reasons/reasons.ts';
+import { type Reason, newReason } from '../../reasons/reasons.ts';
 
 /**
  * Returns the EKS Fargate profile that the spec asks for.

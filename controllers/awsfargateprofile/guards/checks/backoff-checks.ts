@@ -3,8 +3,7 @@ import { findProfile } from '../../decide/compare.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { isRetryOfFailedProfile } from '../../retry/failed-profile-backoff.ts';
 import { mutationKey, refusalFor } from '../../retry/refused-mutations.ts';
-import type { Check } from '../guards.ts';
-import { stop } from '../guards.ts';
+import { type Check, stop } from '../guards.ts';
 
 interface BackoffCheckServices {
   readonly clock: Clock;

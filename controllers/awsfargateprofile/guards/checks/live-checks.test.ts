@@ -1,14 +1,11 @@
 import { expect } from 'chai';
-import type { Either } from 'fp-ts/lib/Either.js';
-import { left, right } from 'fp-ts/lib/Either.js';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
-import type { LiveChecks } from './live-checks.ts';
-import { newLiveChecks } from './live-checks.ts';
-import type { Api } from '../../testing/api.ts';
-import { CLUSTER, PROFILE_KIND, newApi } from '../../testing/api.ts';
+import { type LiveChecks, newLiveChecks } from './live-checks.ts';
+import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../../testing/api.ts';
 
 const CLUSTERS: Resource = { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters' };
 const { signal } = new AbortController();

@@ -6,10 +6,8 @@ import { findLiveBlocker } from '../../../shared/live-profiles.ts';
 import { isDestructive } from '../../model/mutation.ts';
 import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
 import { newReason } from '../../reasons/reasons.ts';
-import type { Check } from '../guards.ts';
-import { stop } from '../guards.ts';
-import type { ReadRoleUsers, RoleUserSources } from './other-role-users.ts';
-import { newReadRoleUsers } from './other-role-users.ts';
+import { type Check, stop } from '../guards.ts';
+import { type ReadRoleUsers, type RoleUserSources, newReadRoleUsers } from './other-role-users.ts';
 
 /**
  * Checks whose answer must not be outdated, because an outdated answer could lead to a deletion that cannot be undone.

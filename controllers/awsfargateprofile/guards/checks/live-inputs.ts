@@ -6,8 +6,7 @@ import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../../pk
 import { controlPlaneReference } from '../../../shared/control-plane/joined-control-plane.ts';
 import { NAMESPACES } from '../../../shared/live-profiles.ts';
 import { isDeleting, isRetained } from '../../../shared/object-state.ts';
-import type { InputLookup, ReconcileInputs } from '../../goal/inputs.ts';
-import { toInputLookup } from '../../goal/inputs.ts';
+import { type InputLookup, type ReconcileInputs, toInputLookup } from '../../goal/inputs.ts';
 
 /**
  * The versions in which the API server serves Clusters and AWSManagedControlPlanes; `undefined` if it does not serve

@@ -8,12 +8,9 @@ import { TypedStore } from '../../../../pkg/kube/cache/typed-store.ts';
 import { PROFILES } from '../../../shared/live-profiles.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../../pkg/kube/types.ts';
-import type { Api } from '../../testing/api.ts';
-import { PROFILE_KIND, newApi } from '../../testing/api.ts';
-import type { ObjectParts } from '../../testing/builders.ts';
-import { ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE } from '../../testing/builders.ts';
-import type { ReadRoleUsers, RoleUsers } from './other-role-users.ts';
-import { newReadRoleUsers } from './other-role-users.ts';
+import { type Api, PROFILE_KIND, newApi } from '../../testing/api.ts';
+import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE } from '../../testing/builders.ts';
+import { type ReadRoleUsers, type RoleUsers, newReadRoleUsers } from './other-role-users.ts';
 
 const { signal } = new AbortController();
 const shared = RoleName.of('shared');

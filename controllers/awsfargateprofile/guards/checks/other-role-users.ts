@@ -1,7 +1,6 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleName } from '../../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { DeadlineExceeded, withDeadline, nextTurn } from '../../../../pkg/async/deadline.ts';
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
@@ -15,9 +14,8 @@ import { clusterIndexOf } from '../../../shared/caches.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { hasFinalizer } from '../../../shared/object-state.ts';
-import type { KnownLocation } from '../../model/location.ts';
+import { type KnownLocation, locationOf } from '../../model/location.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
-import { locationOf } from '../../model/location.ts';
 
 /** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
 export interface RoleInCluster {

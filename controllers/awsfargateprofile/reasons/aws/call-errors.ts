@@ -1,14 +1,10 @@
-import type { AffectedConditionType } from '../spec/reason-spec.ts';
-import { defineReason } from '../spec/reason-spec.ts';
+import { type AffectedConditionType, defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
-import type { Abandonable } from '../wording/abandonment.ts';
-import { remedyFor } from '../wording/abandonment.ts';
-import type { DeniedCall } from '../wording/denial-cure.ts';
-import { cureForDenial } from '../wording/denial-cure.ts';
+import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
+import { type DeniedCall, cureForDenial } from '../wording/denial-cure.ts';
 import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted } from '../wording/phrases.ts';
-import type { SubnetSource } from '../wording/subnet-correction.ts';
-import { describeSubnetCorrection } from '../wording/subnet-correction.ts';
+import { type SubnetSource, describeSubnetCorrection } from '../wording/subnet-correction.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 
 /**

@@ -4,8 +4,7 @@ import { formatTimestamp } from '../../../../pkg/env/timestamp.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from '../spec/poll-intervals.ts';
 import { LATE_AFTER } from '../spec/time-until-late.ts';
-import type { SpecChangeable } from '../wording/phrases.ts';
-import { quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
+import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

@@ -1,7 +1,6 @@
 import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../../pkg/fargate/arns.ts';
-import type { TrustMistake } from '../../../../pkg/fargate/trust-policy.ts';
-import { FARGATE_PODS_PRINCIPAL } from '../../../../pkg/fargate/trust-policy.ts';
+import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../../pkg/fargate/trust-policy.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import type { SpecChangeable } from '../wording/phrases.ts';

@@ -1,11 +1,8 @@
 import type { AdoptionPolicy } from '../../../../api/v1beta2/index.ts';
-import type { AffectedConditionType } from '../spec/reason-spec.ts';
-import { defineReason } from '../spec/reason-spec.ts';
+import { type AffectedConditionType, defineReason } from '../spec/reason-spec.ts';
 import { pollForUserAction } from '../spec/poll-intervals.ts';
-import type { Abandonment } from '../wording/abandonment.ts';
-import { describeAbandonment } from '../wording/abandonment.ts';
-import type { SpecChangeable } from '../wording/phrases.ts';
-import { CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
+import { type Abandonment, describeAbandonment } from '../wording/abandonment.ts';
+import { type SpecChangeable, CONTINUES, quoted, listed, REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

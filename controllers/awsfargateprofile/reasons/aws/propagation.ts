@@ -1,7 +1,6 @@
 import { defineReason } from '../spec/reason-spec.ts';
 import { pollProgress } from '../spec/poll-intervals.ts';
-import type { Description } from '../wording/phrases.ts';
-import { RETRIES } from '../wording/phrases.ts';
+import { type Description, RETRIES } from '../wording/phrases.ts';
 
 /**
  * Condition reasons for recent changes that have not reached all parts of AWS, or of which AWS has not yet told the

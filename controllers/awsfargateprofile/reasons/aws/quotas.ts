@@ -1,8 +1,7 @@
 import type { FailedCall } from './call-errors.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
-import type { Description } from '../wording/phrases.ts';
-import { RETRIES } from '../wording/phrases.ts';
+import { type Description, RETRIES } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

@@ -1,11 +1,9 @@
 import { EKS_CLUSTER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
-import type { Abandonable } from '../wording/abandonment.ts';
-import { remedyFor } from '../wording/abandonment.ts';
+import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
 import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
-import type { OfTarget } from '../wording/target-fields.ts';
-import { identityField } from '../wording/target-fields.ts';
+import { type OfTarget, identityField } from '../wording/target-fields.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 

@@ -1,16 +1,11 @@
-import type { Denial } from '../../../../pkg/cloud/index.ts';
-import { MANAGER_ITSELF } from '../../../../pkg/cloud/index.ts';
-import type { ReasonSpec } from '../spec/reason-spec.ts';
-import { defineReason } from '../spec/reason-spec.ts';
+import { type Denial, MANAGER_ITSELF } from '../../../../pkg/cloud/index.ts';
+import { type ReasonSpec, defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
-import type { Abandonable } from '../wording/abandonment.ts';
-import { remedyFor } from '../wording/abandonment.ts';
+import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
 import { cureForPolicy } from '../wording/denial-cure.ts';
-import type { Description } from '../wording/phrases.ts';
-import { RETRIES, CONTINUES } from '../wording/phrases.ts';
-import type { OfTarget } from '../wording/target-fields.ts';
-import { identityField } from '../wording/target-fields.ts';
+import { type Description, RETRIES, CONTINUES } from '../wording/phrases.ts';
+import { type OfTarget, identityField } from '../wording/target-fields.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 

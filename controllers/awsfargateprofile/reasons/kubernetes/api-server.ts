@@ -1,5 +1,4 @@
-import type { ApiRejection } from '../../../shared/api-rejections.ts';
-import { describeApiRejection } from '../../../shared/api-rejections.ts';
+import { type ApiRejection, describeApiRejection } from '../../../shared/api-rejections.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
 import { RETRIES } from '../wording/phrases.ts';

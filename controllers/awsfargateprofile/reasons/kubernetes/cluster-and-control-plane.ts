@@ -1,8 +1,7 @@
 import type { Ms } from '../../../../pkg/env/clock.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { SECOND, pollEvery, pollRarely } from '../spec/poll-intervals.ts';
-import type { Description } from '../wording/phrases.ts';
-import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
+import { type Description, RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

@@ -1,7 +1,6 @@
 import { defineReason } from '../spec/reason-spec.ts';
 import { pollRarely } from '../spec/poll-intervals.ts';
-import type { Description } from '../wording/phrases.ts';
-import { CONTINUES } from '../wording/phrases.ts';
+import { type Description, CONTINUES } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

@@ -1,8 +1,7 @@
 import { PROVISIONED_IN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { pollRarely } from '../spec/poll-intervals.ts';
-import type { Abandonment } from '../wording/abandonment.ts';
-import { describeAbandonment } from '../wording/abandonment.ts';
+import { type Abandonment, describeAbandonment } from '../wording/abandonment.ts';
 import { CONTINUES, quoted, REPLACE_OBJECT } from '../wording/phrases.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Denial, PolicyKind } from '../../../../pkg/cloud/index.ts';
-import type { SpecChangeable } from './phrases.ts';
-import { quoted } from './phrases.ts';
+import { type SpecChangeable, quoted } from './phrases.ts';
 
 /** A call that AWS denies, and what AWS says about it. */
 export type DeniedCall = SpecChangeable & {

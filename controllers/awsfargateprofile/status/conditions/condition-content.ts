@@ -1,9 +1,7 @@
 import type { Condition } from '../../../../api/v1beta2/index.ts';
-import type { ConditionType } from './condition-list.ts';
-import { conditionOf } from './condition-list.ts';
+import { type ConditionType, conditionOf } from './condition-list.ts';
 import type { CompletedPass } from '../../model/pass.ts';
-import type { Reason } from '../../reasons/reasons.ts';
-import { isKubernetesReason, messageOf } from '../../reasons/reasons.ts';
+import { type Reason, isKubernetesReason, messageOf } from '../../reasons/reasons.ts';
 
 export interface ConditionContent {
   readonly status: Condition['status'];

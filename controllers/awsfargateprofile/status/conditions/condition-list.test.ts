@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Condition } from '../../../../api/v1beta2/index.ts';
-import type { ConditionUpdate } from './condition-list.ts';
-import { mergeConditions } from './condition-list.ts';
+import { type ConditionUpdate, mergeConditions } from './condition-list.ts';
 
 const THEN = '2026-11-20T10:00:00Z';
 const NOW = '2026-11-21T03:25:00Z';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Observed } from '../../model/observed-state.ts';
 import type { CompletedPass } from '../../model/pass.ts';
-import type { AffectedConditionType, Reason } from '../../reasons/reasons.ts';
-import { newReason } from '../../reasons/reasons.ts';
+import { type AffectedConditionType, type Reason, newReason } from '../../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 import { statusAfter } from '../status.ts';
 import {

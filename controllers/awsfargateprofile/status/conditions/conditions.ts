@@ -4,8 +4,7 @@ import type { ConditionType, ConditionUpdate } from './condition-list.ts';
 import { availableValue, contentsOfAffectedConditions } from './credentials-profile-role.ts';
 import { readyValue } from './ready.ts';
 import { reportedNature, stalledUpdate } from './stalled.ts';
-import type { CompletedPass } from '../../model/pass.ts';
-import { reasonOf } from '../../model/pass.ts';
+import { type CompletedPass, reasonOf } from '../../model/pass.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 
 /** Returns all conditions that this controller sets after a reconcile. */

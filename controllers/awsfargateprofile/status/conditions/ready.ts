@@ -2,12 +2,9 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import { conditionOf } from './condition-list.ts';
 import { adviceAfter } from './advice.ts';
-import type { CompletedPass } from '../../model/pass.ts';
-import { isOfReplacement, noticesOf } from '../../model/pass.ts';
-import type { Reason } from '../../reasons/reasons.ts';
-import { keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
-import type { ConditionContent } from './condition-content.ts';
-import { DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
+import { type CompletedPass, isOfReplacement, noticesOf } from '../../model/pass.ts';
+import { type Reason, keepsReady, mayStopBeforeAwsRead, messageOf, natureOf } from '../../reasons/reasons.ts';
+import { type ConditionContent, DELETING, falseFor, trueFor, unchangedValue, unknownFor } from './condition-content.ts';
 import { noticeAfter } from './stalled.ts';
 
 /** How long `Ready` stays True while AWS or the API server cannot be read. */

@@ -1,9 +1,6 @@
-import type { ConditionUpdate } from './condition-list.ts';
-import { conditionOf } from './condition-list.ts';
-import type { CompletedPass } from '../../model/pass.ts';
-import { noticesOf } from '../../model/pass.ts';
-import type { Nature, Reason } from '../../reasons/reasons.ts';
-import { messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
+import { type ConditionUpdate, conditionOf } from './condition-list.ts';
+import { type CompletedPass, noticesOf } from '../../model/pass.ts';
+import { type Nature, type Reason, messageOf, natureOf, patienceFor } from '../../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Question } from './policy.ts';
-import { isAllowed, readIdentityPolicy } from './policy.ts';
+import { type Question, isAllowed, readIdentityPolicy } from './policy.ts';
 
 const ROLE = 'arn:aws:iam::111122223333:role/pods/web';
 

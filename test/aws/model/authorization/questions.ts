@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts';
 import { currentVersion } from '../iam/role-visibility.ts';
 import { readTags } from '../iam/tags.ts';
-import type { Input } from '../input.ts';
-import { optionalString, stringList, stringMap } from '../input.ts';
+import { type Input, optionalString, stringList, stringMap } from '../input.ts';
 import type { TagMap } from '../resources.ts';
 import type { Service } from '../sts/principals.ts';
 import type { Question } from './policy.ts';

@@ -1,8 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
-import { eksErrors } from '../errors.ts';
-import type { AwsError } from '../errors.ts';
-import { optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type AwsError, eksErrors } from '../errors.ts';
+import { type Input, optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
 import { versionVisibleAfter } from '../iam/role-visibility.ts';
 import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole, TagMap } from '../resources.ts';
 import { Instant } from '../time.ts';

@@ -1,7 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { eksErrors } from '../errors.ts';
-import { isRecord, optionalString, stringList, stringMap } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, isRecord, optionalString, stringList, stringMap } from '../input.ts';
 import { tagsFault } from './validation.ts';
 import { Instant } from '../time.ts';
 import type { AuthenticationMode, EmulatedCluster } from '../resources.ts';

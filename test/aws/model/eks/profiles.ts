@@ -1,8 +1,7 @@
 import type { ProfileCreateCheck } from '../config.ts';
 import type { Context, Operations, Output } from '../context.ts';
 import { eksErrors } from '../errors.ts';
-import { optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
 import { checkProfileName, readSelectors, tagsFault } from './validation.ts';
 import { checkPodExecutionRole } from './pod-execution-role.ts';
 import { admitPodExecutionRole } from './access-entries.ts';

@@ -1,7 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { eksErrors } from '../errors.ts';
-import { optionalString, stringList, stringMap } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString, stringList, stringMap } from '../input.ts';
 import { tagsFault } from './validation.ts';
 import type { EmulatedCluster, EmulatedProfile } from '../resources.ts';
 

@@ -1,8 +1,6 @@
 import type { Config } from '../config.ts';
-import { eksErrors } from '../errors.ts';
-import type { AwsError } from '../errors.ts';
-import { optionalString, recordList, stringMap } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type AwsError, eksErrors } from '../errors.ts';
+import { type Input, optionalString, recordList, stringMap } from '../input.ts';
 import type { ProfileSelector, TagMap } from '../resources.ts';
 
 const nameCharacters = /^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u;

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { account, ModelFixture, fargateTrust } from '../model-fixture.ts';
-import type { Input } from '../input.ts';
+import { type Input, isRecord } from '../input.ts';
 import type { Output } from '../context.ts';
-import { isRecord } from '../input.ts';
 
 const podPolicy = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 

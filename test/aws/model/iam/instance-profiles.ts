@@ -3,8 +3,7 @@ import { iamErrors } from '../errors.ts';
 import { page } from './paging.ts';
 import { roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
 import { ROLE_NAME_LIMIT, INSTANCE_PROFILE_NAME_LIMIT, optionalPath, requiredName } from './name-limits.ts';
-import { optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString } from '../input.ts';
 import type { InstanceProfile } from '../resources.ts';
 import { Instant } from '../time.ts';
 

@@ -1,6 +1,5 @@
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString } from '../input.ts';
 
 /** The maximum lengths of names in IAM, in characters. */
 export const ROLE_NAME_LIMIT = 64;

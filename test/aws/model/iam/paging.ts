@@ -1,7 +1,6 @@
 import type { Context, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { optionalInteger, optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalInteger, optionalString } from '../input.ts';
 
 /**
  * Returns the page of an IAM list that `Marker` and `MaxItems` in the input select. `paging` has the members

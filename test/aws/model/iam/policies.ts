@@ -6,8 +6,7 @@ import { roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
 import { POLICY_NAME_LIMIT, optionalPath, requiredName, requiredText } from './name-limits.ts';
 import { changeRole } from './role-changes.ts';
 import { urlEncode } from './roles.ts';
-import { optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString } from '../input.ts';
 import { currentVersion } from './role-visibility.ts';
 import { Instant } from '../time.ts';
 

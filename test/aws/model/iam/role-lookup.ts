@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import { iamErrors } from '../errors.ts';
-import { optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString } from '../input.ts';
 import type { EmulatedRole, RoleVersion } from '../resources.ts';
 import { ROLE_NAME_LIMIT, requiredName } from './name-limits.ts';
 import { currentVersion, versionVisibleAfter } from './role-visibility.ts';

@@ -1,7 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { optionalInteger, optionalString } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalInteger, optionalString } from '../input.ts';
 import { rolesForRead, noSuchRole, roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
 import { policyExists } from './managed-policies.ts';
 import { page } from './paging.ts';

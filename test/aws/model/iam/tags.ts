@@ -1,6 +1,5 @@
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { optionalString, recordList } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalString, recordList } from '../input.ts';
 import type { TagMap } from '../resources.ts';
 
 /** Reads the tags in the input of an IAM operation. IAM refuses two tag keys that differ only in case. */

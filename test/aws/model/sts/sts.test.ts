@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { account, ModelFixture } from '../model-fixture.ts';
 import type { Output } from '../context.ts';
-import type { Input } from '../input.ts';
-import { isRecord } from '../input.ts';
+import { type Input, isRecord } from '../input.ts';
 import type { Principal } from './principals.ts';
 
 const other = '999999999999';

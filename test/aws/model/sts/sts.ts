@@ -1,7 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { optionalInteger, optionalString, recordList } from '../input.ts';
-import type { Input } from '../input.ts';
+import { type Input, optionalInteger, optionalString, recordList } from '../input.ts';
 import { requiredText } from '../iam/name-limits.ts';
 import { versionVisibleAfter } from '../iam/role-visibility.ts';
 import { Instant } from '../time.ts';

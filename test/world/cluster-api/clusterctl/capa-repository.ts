@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { CAPA_VERSION, CLUSTER_API_VERSION } from '../../../envtest/binaries/versions.ts';
 import type { ApiClient, RawObject } from '../../../envtest/clients/api.ts';
-import type { CapaConfiguration } from '../../../envtest/control-plane/capa-manifests.ts';
-import { capaRelease } from '../../../envtest/control-plane/capa-manifests.ts';
+import { type CapaConfiguration, capaRelease } from '../../../envtest/control-plane/capa-manifests.ts';
 import { coreRelease } from '../../../envtest/control-plane/coremanager.ts';
 import type { CapaInstallation } from '../capa-installation.ts';
 

@@ -8,8 +8,7 @@ import { resolveBinaries } from '../../../envtest/binaries/binaries.ts';
 import { CLUSTER_API_VERSION } from '../../../envtest/binaries/versions.ts';
 import { coreRelease } from '../../../envtest/control-plane/coremanager.ts';
 import type { ControlPlane } from '../../../envtest/control-plane/controlplane.ts';
-import type { ProgramResult } from '../../../support/run-program.ts';
-import { runProgram } from '../../../support/run-program.ts';
+import { type ProgramResult, runProgram } from '../../../support/run-program.ts';
 
 const RELEASE = fileURLToPath(new URL('../../../../hack/release.ts', import.meta.url));
 /** The CRDs of cert-manager. `clusterctl init` looks for them to find out whether cert-manager is installed. */

@@ -3,8 +3,7 @@ import { CLUSTER_API_VERSION } from '../../../envtest/binaries/versions.ts';
 import type { RunningManager } from '../../manager/manager.ts';
 import type { ManagerOptions } from '../../manager/managers.ts';
 import type { World } from '../../world.ts';
-import type { ClusterctlRepository, RunOptions } from './clusterctl-repository.ts';
-import { FIRST_VERSION } from './clusterctl-repository.ts';
+import { type ClusterctlRepository, type RunOptions, FIRST_VERSION } from './clusterctl-repository.ts';
 import { disableCoreWebhooks } from './core-webhooks.ts';
 
 const NAMESPACE = 'capaf-system';
