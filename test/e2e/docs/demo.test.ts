@@ -33,7 +33,7 @@ async function startDemo(
   const folder = await mkdtemp(join(tmpdir(), 'capaf-demo-test-'));
   const child = spawn(file, args, {
     cwd: ROOT,
-    env: { ...process.env, ONCE: '', TEARDOWN: '', KEIKO: '', TMPDIR: folder, ...env },
+    env: { ...process.env, ONCE: '', TEARDOWN: '', KEIKO: '', REPLACE: '', TMPDIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
@@ -158,6 +158,21 @@ describe('the demo', () => {
       /^ +\d+\.\d s {2}AWSFargateProfile hello-world +is gone$/,
       /^ +\d+\.\d s {2}InstanceGroup hello-world +is gone$/,
       /^ {2}Fargate profiles +none$/,
+      /^The demo succeeded after \d+\.\d s\.$/,
+    ]);
+    await expectNothingLeft(demo);
+  });
+
+  it('shows that a pod always has a profile while its profile is replaced, and exits with 0', async () => {
+    demo = await startDemo({ ONCE: '1', REPLACE: '1' });
+    expect(await demo.exited, demo.text()).to.equal(0);
+    expectInOrder(demo.text(), [
+      /^\$ kubectl patch awsfp web --type=merge /,
+      /^ +a pod in namespace web starts on default_web$/,
+      /^ +\d+\.\d s .*False +Replacing/,
+      /^ +\d+\.\d s .*True +PredecessorKept/,
+      /^ +a pod in namespace web starts on default_web-[0-9a-f]{8}$/,
+      /^The pod asked \d{2,} times which profile takes it, and always found one\.$/,
       /^The demo succeeded after \d+\.\d s\.$/,
     ]);
     await expectNothingLeft(demo);
