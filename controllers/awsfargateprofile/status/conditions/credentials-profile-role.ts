@@ -89,7 +89,7 @@ export function availableValue(pass: CompletedPass): ConditionContent {
       : [],
   );
   return active.length > 0
-    ? trueFor('Active', `ACTIVE in EKS: ${active.join(', ')}`)
+    ? trueFor('Active', `ACTIVE in EKS: ${active.toSorted().join(', ')}`)
     : { status: 'False', reason: 'NoActiveProfile', message: 'EKS has no ACTIVE Fargate profile of this object' };
 }
 
