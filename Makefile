@@ -49,7 +49,7 @@ test: $(INSTALLED) ## All checks that a change must pass: lint, test-unit and te
 	@node hack/at-once.ts 'nice -n 5 $(MAKE) --no-print-directory lint test-unit' '$(MAKE) --no-print-directory test-integration'
 
 .PHONY: test-unit
-test-unit: $(INSTALLED) ## Tests without servers, about a minute
+test-unit: $(INSTALLED) ## Tests without servers, three minutes
 	SEED=$${SEED:-1} mocha --parallel --jobs 2 $(UNIT_TESTS)
 
 .PHONY: test-properties
