@@ -64,7 +64,8 @@ export const profileMutations = (calls: Calls): readonly string[] =>
     );
 
 const isNotFoundOnRead = ({ operation, errorCode, mutates }: CallRecord): boolean =>
-  (['DescribeFargateProfile', 'DescribeAccessEntry'].includes(operation) &&
+  // An EKS cluster may be deleted as soon as its last profile is gone, before the manager has listed its profiles.
+  (['DescribeFargateProfile', 'DescribeAccessEntry', 'ListFargateProfiles'].includes(operation) &&
     errorCode === 'ResourceNotFoundException') ||
   // The manager reads a role and its attached policies at the same time, so both reads fail if the role does not exist.
   (!mutates && errorCode === 'NoSuchEntity');
