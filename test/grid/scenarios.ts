@@ -66,12 +66,6 @@ const onlyRole = (subject: GridSubject) => {
 const WITH_BOUNDARY = { ...SPEC, rolePermissionsBoundary: BOUNDARY };
 const WITH_ROLE_NAME = { ...SPEC, roleName: 'shared-by-name' };
 
-const REPLACED = { ...SPEC, updateStrategy: { type: 'Replace' } };
-const isReplaced = (subject: GridSubject): boolean => {
-  const { profiles } = subject.ownResources();
-  return profiles.length === 1 && isReady(subject) && subject.object?.status?.['predecessors'] === undefined;
-};
-
 const LOST_PROFILE: Omit<GridScenario, 'name'> = {
   prepare: createReady(),
   trigger: async (subject) => {
@@ -154,13 +148,6 @@ export const SCENARIOS: readonly GridScenario[] = [
     trigger: (subject) =>
       subject.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
     hasEnded: isReady,
-  },
-  {
-    name: 'replacement',
-    prepare: createReady(REPLACED),
-    trigger: (subject) => subject.patch({ spec: { selectors: [{ namespace: 'changed' }], roleName: 'other-role' } }),
-    hasEnded: (subject) => isReplaced(subject) && subject.ownResources().roles.length === 1,
-    isWithoutGap: true,
   },
   { ...DELETION, name: 'delete' },
   {
