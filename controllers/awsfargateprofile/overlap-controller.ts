@@ -97,10 +97,12 @@ class OverlapReconciler {
     const entry = object && entryOf(object);
     await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
     if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
-    if (isLeftToOthers(await schema.checkRecently(signal))) return backOff('another CRD may drop fields of the object');
     const found: Rival[] = [];
     await this.forOthers(entry, signal, (others) => found.push(...findRivals(entry.competitor, others)));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
+    if (jsonEqual(status, object.status)) return DONE;
+    // Under another CRD, any write would drop fields of an object that no pass writes there.
+    if (isLeftToOthers(await schema.check(signal))) return backOff('another CRD may drop fields of the object');
     if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const written = await profileWriter.patchStatus(object, status, signal);
     return written === undefined ? { kind: 'conflict' } : DONE;

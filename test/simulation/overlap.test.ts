@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { serveCrd, serveForeignVersions, serveOurSchema } from './phases/foreign-crd.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 
@@ -76,6 +77,27 @@ describe('two objects whose selectors a pod can match both', () => {
     world.start();
     await world.clock.advance(MINUTE);
     expect(world.writes.slice(length).filter(({ path }) => path.includes('awsfargateprofiles'))).to.deep.equal([]);
+    await world.deleteAndFinish('shop', 'all');
+  });
+
+  it('are not told as soon as another CRD is served, under which each write loses fields', async () => {
+    const world = new SimulatedWorld();
+    serveCrd(world);
+    await world.startWithReady('shop');
+    world.applyWith('all', { selectors: [{ namespace: '*' }] });
+    await world.ready('all');
+    await world.clock.advance(MINUTE);
+    expect(reasonOf(world, 'shop')).to.equal('Shadowed');
+    // The manager has just seen its own CRD, and looks again after ten seconds.
+    world.triggerReconcile('shop');
+    await world.clock.advance(SECOND);
+    const before = world.profile('shop')?.metadata.resourceVersion;
+    serveForeignVersions(world);
+    world.patch('awsfargateprofiles', 'all', { spec: { selectors: [{ namespace: 'else' }] } });
+    await world.clock.advance(TOLD);
+    expect(world.profile('shop')?.metadata.resourceVersion).to.equal(before);
+    serveOurSchema(world);
+    await world.until('the end of the overlap', () => reasonOf(world, 'shop') === 'NoOverlapSeen', 60 * MINUTE);
     await world.deleteAndFinish('shop', 'all');
   });
 });

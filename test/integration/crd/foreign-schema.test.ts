@@ -82,6 +82,11 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
       fargateProfile('ending', { clusterName: 'ending' }),
     );
     await Promise.all(['plain', 'kept', 'living', 'ending'].map((name) => world.ready(name)));
+    // The deletions of the others end the overlap with this object, which the manager must not write then.
+    await eventually(async () => {
+      const overlap = messageOf(await object('living'), 'SelectorsOverlap');
+      return ['plain', 'kept'].every((name) => overlap.includes(`default/${name}`));
+    });
   });
   after(() => world.finish());
 

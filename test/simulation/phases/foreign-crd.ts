@@ -11,15 +11,21 @@ export const CRD_KIND = {
 };
 const CRD_NAME = `${PLURAL}.infrastructure.cluster.x-k8s.io`;
 
+const FOREIGN_VERSIONS = crd.spec.versions.map((version) => ({
+  ...version,
+  schema: { openAPIV3Schema: { type: 'object', properties: { spec: { properties: { clusterName: {} } } } } },
+}));
+
 /**
  * Installs a CRD of AWSFargateProfile without the fields that only this project defines. The CRD of Cluster API
  * Provider AWS lacks these fields too.
  */
-export function serveForeignSchema(world: SimulatedWorld): void {
-  const [version] = crd.spec.versions;
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { properties: { clusterName: {} } } } } };
-  serveCrd(world, { 'cluster.x-k8s.io/provider': 'infrastructure-aws' }, [{ ...version, schema }]);
-}
+export const serveForeignSchema = (world: SimulatedWorld): void =>
+  serveCrd(world, { 'cluster.x-k8s.io/provider': 'infrastructure-aws' }, FOREIGN_VERSIONS);
+
+/** Replaces the installed CRD. */
+export const serveForeignVersions = (world: SimulatedWorld): void =>
+  world.patch(CRD_KIND.plural, CRD_NAME, { spec: { versions: FOREIGN_VERSIONS } });
 
 /** Installs a CRD of AWSFargateProfile; default: the CRD of this project. */
 export function serveCrd(world: SimulatedWorld, labels: object = {}, versions: unknown = crd.spec.versions): void {
