@@ -40,7 +40,8 @@ export interface ExecuteServices {
 }
 
 /**
- * Makes the changes of a plan in their order. The first one that is not made ends the execution, unless it is optional.
+ * Makes the changes of a plan in their order. The execution ends at the first change that fails, unless the change is
+ * optional.
  * Each change that was sent is added to `execution`, even if this function throws.
  */
 export async function execute(
@@ -106,7 +107,7 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
   return undefined;
 }
 
-/** Goes on without the other removals of the role. Only one that needs another path ends the execution. */
+/** Leaves out the other removals of the role. A role that has to be made again with another path ends the execution. */
 function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
@@ -181,8 +182,8 @@ function contradictionReason({ retry }: PassState, resource: string, detail: str
 }
 
 /**
- * EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. So it is wrong only if
- * EKS still rejects the role two minutes after it first did.
+ * EKS sends the same error for a wrong trust policy and for a trust policy that IAM has not propagated yet. So the policy
+ * counts as wrong only if EKS still rejects the role two minutes after it first did.
  */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;

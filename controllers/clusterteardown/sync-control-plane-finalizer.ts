@@ -34,7 +34,10 @@ interface Wait {
 
 /** While another manager deletes it: EKS deletes a cluster's profiles one by one, each in about two minutes. */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
-/** For one that is not being deleted: this manager's cache may be behind, or another manager may begin the deletion. */
+/**
+ * For a control plane that is not being deleted: this manager's cache may be behind, or another manager may begin the
+ * deletion.
+ */
 const PATIENCE: Ms = 25_000;
 /** Between two events about the same AWSFargateProfile: reconciles are frequent, and Warning events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;

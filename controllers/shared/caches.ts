@@ -177,7 +177,7 @@ const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
 const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
   name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 
-/** None before AWS has shown that the EKS cluster exists. So nobody learns of other tenants by naming a cluster. */
+/** None before AWS has shown that the EKS cluster exists, so a tenant who names a cluster learns nothing of its others. */
 export function locationsOf({ status }: NamingCluster): readonly string[] {
   const parts = ['account', 'region', 'eksClusterName'].map((field) => textAt(status, field));
   return parts.includes(undefined) ? [] : [parts.join('/')];

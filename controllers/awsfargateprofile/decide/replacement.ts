@@ -60,21 +60,28 @@ function keptUntil({ wanted, recorded, keepPredecessorFor, now }: Desired): Ms {
   return since + Math.max(SHORTEST_OVERLAP, keepPredecessorFor);
 }
 
+const activePredecessors = (desired: Desired, observed: Pick<Observed, 'profiles'>): readonly FargateProfile[] =>
+  predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
+
+/** The profile that serves pods as long as the wanted one does not: the recorded one if it is ACTIVE. */
+export function servingPredecessor(desired: Desired, observed: Pick<Observed, 'profiles'>): FargateProfile | undefined {
+  const active = activePredecessors(desired, observed);
+  return active.find(({ name }) => name === desired.recorded.profileName) ?? active[0];
+}
+
 /**
  * Whether the profile serves pods as long as the wanted one does not. If EKS has no room for the wanted one, only the
  * last ACTIVE profile stays.
  */
 export function isKept(desired: Desired, observed: Pick<Observed, 'profiles'>, { name }: FargateProfile): boolean {
-  const active = predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
-  if (isSucceeded(desired, observed))
-    return keptUntil(desired) > desired.now && active.some((each) => each.name === name);
-  const last = active.find((each) => each.name === desired.recorded.profileName) ?? active[0];
-  return desired.recorded.isQuotaExceeded ? last?.name === name : active.some((each) => each.name === name);
+  const isActive = activePredecessors(desired, observed).some((each) => each.name === name);
+  if (isSucceeded(desired, observed)) return isActive && keptUntil(desired) > desired.now;
+  return desired.recorded.isQuotaExceeded ? servingPredecessor(desired, observed)?.name === name : isActive;
 }
 
 /** Returns the reason to wait while EKS creates the wanted profile. */
 export function creatingReason(desired: Desired, observed: Pick<Observed, 'profiles'>, name: string): Reason {
-  const serving = predecessorsOf(desired, observed).find(({ status }) => status === 'ACTIVE');
+  const serving = servingPredecessor(desired, observed);
   return serving === undefined
     ? newReason('Creating', { name })
     : newReason('Replacing', { name, predecessor: serving.name });

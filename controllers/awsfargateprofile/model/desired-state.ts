@@ -188,7 +188,7 @@ export interface Desired {
   /** Whether the EKS cluster is being deleted. Always `false` if `wanted` is set. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
-  /** Whether a new profile takes the place of one that differs from the spec; always false if `wanted` is undefined. */
+  /** Whether a new profile takes the place of a profile that differs from the spec; always false without `wanted`. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays beside the ACTIVE wanted profile, in ms. */
   readonly keepPredecessorFor: Ms;

@@ -5,7 +5,7 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { findProfile, findRole, ownershipOf } from '../decide/compare.ts';
-import { oursOf, predecessorsOf } from '../decide/replacement.ts';
+import { oursOf } from '../decide/replacement.ts';
 import { isOurUnwantedRole } from '../decide/unwanted-role.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
@@ -13,16 +13,6 @@ import type { AwsFacts, CompletedPass } from '../model/pass.ts';
 import { profileAfter, roleAfter } from './facts-after.ts';
 
 type Record = Pick<AWSFargateProfileStatus, 'profileName' | 'successor' | 'predecessors' | 'activeSince'>;
-
-/** The name of the profile that serves pods as long as the wanted profile does not. */
-export function servingPredecessor({ facts }: Pick<CompletedPass, 'facts'>): ProfileName | undefined {
-  if (facts === undefined) return undefined;
-  const { desired, observed } = facts;
-  const isServing = findProfile(observed.profiles, desired.wanted?.profile.name ?? '')?.status === 'ACTIVE';
-  const active = predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
-  const recorded = active.find(({ name }) => name === desired.recorded.profileName);
-  return isServing ? undefined : (recorded ?? active[0])?.name;
-}
 
 /** What status records about a replacement after a pass. */
 export function replacementAfter(
@@ -32,7 +22,7 @@ export function replacementAfter(
 ): Record {
   const { wanted, recorded } = desired;
   const steps = execution?.steps;
-  // A profile of another owner may have the name. One that has lost its owner tag is known by its ARN.
+  // A profile of another owner may have the name. The ARN proves a profile that has lost its owner tag.
   const read = ({ name, arn }: Pick<Other, 'name' | 'arn'>): FargateProfile | undefined => {
     const found = profileAfter(findProfile(observed.profiles, name), name, steps);
     return found !== undefined && (found.arn === arn || ownershipOf(desired, found).kind === 'ours')

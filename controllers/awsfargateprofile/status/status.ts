@@ -5,6 +5,7 @@ import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import { type ConditionUpdate, conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { isRecorded, isRecreated, ownershipOf, findProfile, findRole } from '../decide/compare.ts';
+import { isSucceeded, servingPredecessor } from '../decide/replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from '../decide/stripped-tags.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
@@ -12,7 +13,7 @@ import { type Step, isWithoutEffect } from '../model/outcome.ts';
 import { type AwsFacts, type CompletedPass, type PassEnd, noticesOf, reasonOf } from '../model/pass.ts';
 import { type Reason, firstIssues } from '../reasons/reasons.ts';
 import { profileAfter, roleAfter } from './facts-after.ts';
-import { replacementAfter, servingPredecessor } from './replacement.ts';
+import { replacementAfter } from './replacement.ts';
 import { tagKeysOf, withTagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
@@ -102,10 +103,11 @@ function observedStatus(
   const { wanted, recorded, identity, place } = desired;
   const reason = reasonOf(pass);
   const differing = reason?.name === 'SpecDiffers' ? reason.facts.name : undefined;
+  const serving = isSucceeded(desired, observed) ? undefined : servingPredecessor(desired, observed);
   const name =
     differing ??
     keptProfileName(reason) ??
-    servingPredecessor(pass) ??
+    serving?.name ??
     wanted?.profile.name ??
     recorded.profileName ??
     identity.profileName;
