@@ -11,10 +11,6 @@ import { enumerated } from '../reasons/wording/phrases.ts';
 import { findRolePathBlocker } from './role-path.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
-/**
- * Returns the reason to stop if the controller may not change AWS for the object, for example because its Fargate
- * profile belongs to another owner. `undefined` if changes are allowed.
- */
 export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
   const { region, account } = desired.place;
@@ -44,8 +40,8 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
 }
 
 /**
- * Returns the reason to wait for a ready control plane if the controller would adopt an existing profile or role.
- * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object.
+ * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object, so nothing is adopted
+ * before.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   if (desired.creationBlocker === undefined) return undefined;
@@ -61,10 +57,8 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 }
 
 /**
- * Returns the reason to stop if a missing EKS cluster does not prove that the object's profile is gone. EKS answers
- * "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing cluster completes
- * a deletion only if the object records the account of its cluster, or records that nothing was created
- * (docs/adr/0011). With `deletionPolicy: Retain`, no such proof is needed.
+ * EKS answers "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing
+ * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(
   { surplus, recorded, identity, place, names, broughtRole }: Desired,
@@ -73,17 +67,12 @@ function findAccountBlocker(
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  // The first name is the one that the spec asks for. The others depend on status, which this object has lost.
+  // The first name is the one that the spec asks for. The others depend on status, which is lost.
   const role = broughtRole === undefined ? names.roles[0] : undefined;
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 
-/**
- * Returns the reason to stop if the existing Fargate profile may not be changed: the profile belongs to another
- * owner, is provisioned under another name than the spec asks for, or is ACTIVE and differs from the spec in fields
- * that EKS cannot change. An unfinished profile that differs from the spec does not stop the controller, which replaces
- * it.
- */
+/** An unfinished profile that differs from the spec is no blocker: the controller replaces it. */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const former = desired.isReplaceable ? undefined : findFormerProfile(desired, observed, wanted);
   if (former !== undefined) {
@@ -122,10 +111,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     : undefined;
 }
 
-/**
- * Returns the Fargate profile whose name is recorded in status, if this profile exists, has once been ACTIVE and equal
- * to the spec, and the spec now asks for another name.
- */
+/** The provisioned profile under another name than the spec now asks for. */
 function findFormerProfile(
   { recorded }: Desired,
   { profiles }: Observed,
@@ -135,7 +121,6 @@ function findFormerProfile(
   return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
 }
 
-/** Returns the reason to stop if the IAM role that the spec asks for can be neither used nor created. */
 export function findRoleBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   if (role === undefined) return undefined;
@@ -143,9 +128,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Reason | 
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // The controller does not recreate these deleted roles: a role of another owner that spec.roleName names, and the
-    // role that Cluster API Provider AWS shares between all its profiles. But if spec.roleName is absent, the
-    // controller creates its own role under the computed name, even if a role of another owner had this name before.
+    // The controller does not recreate a deleted role of another owner that spec.roleName names, nor the role that
+    // Cluster API Provider AWS shares between all its profiles.
     const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
     if (isForeign || isSharedByCapa(role.name)) {
       return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
@@ -165,8 +149,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed): Reason | 
 }
 
 /**
- * Returns the reason to stop because a profile or role belongs to another owner. Without a ready control plane,
- * nothing proves that the EKS cluster belongs to the namespace of the object. The reason then does not name the owner.
+ * Without a ready control plane, nothing proves that the EKS cluster belongs to the namespace of the object. The reason
+ * then does not name the owner.
  */
 const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
 
@@ -176,8 +160,7 @@ function findExistingRoleBlocker(
   found: FoundRole | undefined,
 ): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
-  // IAM finds a role by its name alone. The path and the case of the letters do not matter, so IAM can return a role
-  // with another ARN than spec.roleARN.
+  // IAM finds a role by its name alone, whatever its path and the case of its letters.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired.recorded;
   return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
@@ -198,9 +181,8 @@ const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole
   });
 
 /**
- * Returns the differences from the spec that prevent the adoption of a Fargate profile without an owner tag. An empty
- * list allows the adoption. `undefined` if adoptionPolicy is not `Always`, or if a tag names another owner: the
- * controller then does not adopt the profile, whatever the differences are.
+ * The differences that prevent an adoption; `undefined` if adoptionPolicy or the tag of another owner forbids it,
+ * whatever the differences are.
  */
 function findAdoptionObstacles(
   desired: Desired,
@@ -213,9 +195,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * Returns the value of spec.adoptionPolicy with which the controller would adopt a Fargate profile that now counts as a
- * profile of another owner. `undefined` if a tag of the profile really names another owner, because then no value
- * allows the adoption.
+ * The adoptionPolicy with which the controller would adopt the profile; `undefined` if a tag really names another
+ * owner.
  */
 function adoptionPolicyFor(
   desired: Desired,
@@ -226,9 +207,5 @@ function adoptionPolicyFor(
   return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
 }
 
-/**
- * Whether the controller has sent a create request for the wanted Fargate profile, but the profile has never been both
- * ACTIVE and equal to the spec.
- */
 const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
   recorded.isCreateRequested && recorded.requestedName === wanted?.profile.name && !recorded.isProvisioned;

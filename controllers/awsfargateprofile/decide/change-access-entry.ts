@@ -13,20 +13,16 @@ import { findRole, isRecreated } from './compare.ts';
 // EKS neither corrects nor deletes an entry. So after a role was deleted and created again with the same name, new pods
 // cannot join the cluster until a client recreates the entry.
 
-/**
- * The type of the access entries that EKS makes for Fargate profiles. This controller changes no entry of another type.
- */
+/** The type of the entries that EKS makes for Fargate profiles. Others are never changed. */
 const FARGATE_TYPE = 'FARGATE_LINUX';
 /**
- * The precision of the time that IAM gives for the creation of a role: one second. An access entry that was created in
- * the same second as the role may be older than the role.
+ * IAM gives the creation time of a role in whole seconds, so an entry of the same second may be older than the role.
  */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * Plans the deletion of an access entry that belongs to an earlier role, before a Fargate profile is created, so that
- * EKS makes a new one. While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it
- * after the creation of the new profile.
+ * While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it after the creation of
+ * the new profile.
  */
 export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
   const { wanted } = desired;
@@ -38,10 +34,7 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
-/**
- * Plans the correction of the role's access entry after the Fargate profile is ACTIVE: the entry must be bound to the
- * present unique id of the role. Each role is checked once, because status records the id of the checked role.
- */
+/** Each role is checked once, because status records the id of the checked role. */
 export function* ensureAccessEntry(desired: Desired, observed: Observed): PlanPart {
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
   if (role === undefined || !isCheckDue(desired, role)) return undefined;
@@ -64,7 +57,6 @@ type EntryState = Reason<'RoleRecreated'>['facts']['entry'];
 const knownOf = ({ isUnreadable, found }: ObservedAccessEntry): EntryState =>
   isUnreadable === true ? 'unknown' : found === undefined ? 'missing' : 'outdated';
 
-/** Returns the reason to report that the access entry of a recreated role cannot be corrected by this controller. */
 export const roleRecreated = (
   { identity }: Desired,
   { name, arn, id }: FoundRole,
@@ -76,9 +68,8 @@ export const roleRecreated = (
 };
 
 /**
- * Yields the deletion of the role's access entry before this controller deletes the IAM role. While the EKS cluster is
- * being deleted, the entry stays and disappears with the cluster: Cluster API Provider AWS deletes the EKS cluster as
- * soon as its last profile is gone, so a call for the entry could fail then.
+ * While the EKS cluster is being deleted, the entry stays and goes with it: Cluster API Provider AWS deletes the
+ * cluster as soon as its last profile is gone, so a call for the entry could fail then.
  */
 export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
   const entry = findEntry(observed, role.arn);
@@ -86,11 +77,9 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 
-/** Whether this controller manages the wanted role: the role is missing or belongs to this controller. */
 export const isManagedHere = ({ wanted, identity }: Desired, found: FoundRole | undefined): boolean =>
   wanted?.role.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
-/** Whether the access entry of the role of an ACTIVE profile was not checked since the role was created. */
 export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
   isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
 
@@ -102,11 +91,7 @@ const deletionOf = (
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
-/**
- * Whether the EKS access entry was made for an earlier IAM role with the same ARN: such an entry is older than the
- * present role. `isKnownRecreated` says that the role was certainly recreated. Then an entry from the same second as
- * the role counts as older too.
- */
+/** If the role is known to be recreated, an entry from the same second counts as older too. */
 const isOutdated = (
   { type, createdAt }: NonNullable<ObservedAccessEntry['found']>,
   role: FoundRole,
@@ -120,7 +105,6 @@ const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
   recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
 
 /**
- * Whether the missing EKS access entry of a role has to be created. In authentication mode `API`, pods need the entry.
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */

@@ -10,7 +10,6 @@ import { prepareAccessEntry } from './change-access-entry.ts';
 import { findProfile, replacementFacts } from './compare.ts';
 import { creatingReason } from './replacement.ts';
 
-/** Plans the creation or the correction of the Fargate profile. */
 export function* ensureProfile(
   desired: Desired,
   observed: Observed,
@@ -45,7 +44,6 @@ export function* ensureProfile(
   }
 }
 
-/** Yields the corrections of the tags of a profile, whoever owns it. */
 export function* profileDrift(desired: Desired, wanted: WantedProfile, found: FargateProfile): Iterable<Change> {
   const { name, arn } = found;
   const { tagKeys } = desired.recorded;

@@ -15,9 +15,6 @@ import { type Change, type PlanPart, change, optional, settling } from '../model
 import { newReason } from '../reasons/reasons.ts';
 import { findProfile, findRole, hasOtherPath, isRecorded } from './compare.ts';
 
-/**
- * Plans the creation or the correction of the IAM role. The controller uses a role of another owner without changing it.
- */
 export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
   if (role.kind === 'existing') return undefined;
   const found = findRole(observed.roles, role.name);
@@ -30,8 +27,7 @@ export function* ensureRole(desired: Desired, observed: Observed, role: WantedRo
     return undefined;
   }
   if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
-  // The plan deletes a role whose path differs from `spec.rolePath`, unless another object or profile uses the role. So
-  // a role that still has another path is in use.
+  // The plan deletes a role with another path, unless another object or profile uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
     const { isProvisioned } = desired.recorded;
     return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
@@ -41,8 +37,8 @@ export function* ensureRole(desired: Desired, observed: Observed, role: WantedRo
 }
 
 /**
- * Yields the corrections of a managed role, whoever owns it. Tags come first, because only the tags prove that the role
- * belongs to this controller, and that the policies and the boundary on the role come from it.
+ * Tags come first, because only they prove that the role belongs to this controller, and that policies and boundary
+ * come from it.
  */
 export function* roleDrift(
   desired: Desired,
@@ -62,7 +58,7 @@ export function* roleDrift(
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
   const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
-  // The controller takes off later only what the tags of the role record. So the record comes before the additions.
+  // The controller takes off later only what the tags record, so the record comes before the additions.
   if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
   if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
   if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
@@ -75,7 +71,7 @@ export function* roleDrift(
     taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
-  // Only policies that this controller attached are detached. Policies that another client attached stay.
+  // Policies that another client attached stay.
   const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
   const wanted = [...role.policies, ...role.excludedPolicies];
   for (const arn of found.attached) {
@@ -93,17 +89,14 @@ export function* roleDrift(
   if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
 }
 
-/** Whether the profile is ACTIVE, so that its pods already run without missing tags and what the flags require. */
+/** Its pods already run without missing tags and what the flags require. */
 const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
   wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === 'ACTIVE';
 
 /**
- * Whether the controller has to remove the permissions boundary of an IAM role: the controller set this boundary because
- * the spec named it, and the spec does not name a boundary any more. A boundary that another client set stays.
- *
- * The boundary also stays if the Fargate profile of the object has once been ACTIVE and equal to the spec, because
- * spec.rolePermissionsBoundary is immutable from then on. If the field is missing, no user has removed the field: the
- * API server has dropped it under another CRD, which lacks the field, or the boundary came from the operator's limits.
+ * Only a boundary that the controller set for the spec is removed. After provisioning, spec.rolePermissionsBoundary is
+ * immutable: if it is missing then, the API server has dropped it under another CRD, or the boundary came from the
+ * operator's limits. So it stays.
  */
 const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

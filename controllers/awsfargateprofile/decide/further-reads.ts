@@ -9,10 +9,6 @@ import { isCreationChecked, pathOf } from './role-path.ts';
 // The plan that follows from profiles and roles alone tells what else of AWS matters. While that plan has nothing to
 // make or to remove, for example because it waits for the control plane, nothing else is read.
 
-/**
- * Returns the ARNs of the roles whose access entries the plan depends on: the role of a profile that is to be created,
- * the role of an ACTIVE profile whose id is new, and each role that is to be deleted.
- */
 export function entriesToRead(desired: Desired, observed: Observed): readonly RoleArn[] {
   const { changes, end } = plan(desired, observed);
   const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
@@ -26,10 +22,6 @@ export function entriesToRead(desired: Desired, observed: Observed): readonly Ro
   return [...new Set([...arns, checked])].filter((arn) => arn !== undefined);
 }
 
-/**
- * Tells before what the authentication mode of the EKS cluster has to be read, because the role has a path; `undefined`
- * if the mode does not matter.
- */
 export function modeNeededBefore(desired: Desired, observed: Observed): 'creation' | 'readiness' | undefined {
   const { wanted } = desired;
   if (wanted === undefined || pathOf(desired, observed) === '/') return undefined;

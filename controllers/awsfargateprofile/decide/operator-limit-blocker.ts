@@ -5,19 +5,12 @@ import type { Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findRole } from './compare.ts';
 
-/**
- * Returns the reason to stop if the spec exceeds the operator's limits, which are flags of the manager. The controller
- * then neither creates nor replaces a Fargate profile.
- */
 export function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/**
- * Returns the reason to report for an object whose profile is as wanted, but whose spec names role policies that the
- * operator's limits do not allow. These policies are not attached. `undefined` if there are none.
- */
+/** Role policies that the limits exclude are not attached, which harms no profile that works. */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -28,10 +21,7 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/**
- * If spec.roleName names a role of another owner, returns how the ARN of the role violates the operator's limits. The
- * controller uses such a role unchanged, like the role of spec.roleARN, so the same limits apply.
- */
+/** A role of another owner is used unchanged, like that of spec.roleARN, so the same limits apply. */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
   const found = findRole(observed.roles, wanted.role.name);

@@ -24,11 +24,9 @@ import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { transitReason } from './wait-for-eks-change.ts';
 
 /**
- * Plans the changes from the observed to the desired state of AWS; a pure function.
- *
- * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be replaced:
- * then a profile that serves pods is deleted after the wanted one has taken over (docs/adr/0022). Profiles are deleted before roles and created after roles, because a profile needs its
- * role as long as it exists.
+ * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
+ * replaced: then a profile that serves pods goes after the wanted one has taken over (docs/adr/0022). Profiles are
+ * deleted before roles and created after them, because a profile needs its role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
@@ -81,10 +79,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
     : yield* ensureAccessEntry(desired, observed);
 }
 
-/**
- * Plans the tag by which a profile or role without the tags of this controller becomes its own. That is the only change
- * of its plan: AWS is read again before anything else is changed.
- */
+/** An adoption tag is the only change of its plan: AWS is read again before anything else is changed. */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
@@ -136,6 +131,6 @@ function healthAfter(drift: readonly Change[], isStripped: boolean): Health {
   return drift.every(isHarmless) ? 'works' : 'broken';
 }
 
-/** Pods run without the change. A tag of a role that no profile uses yet is no optional change, but harms nobody. */
+/** A tag of a role that no profile uses yet is no optional change, but harms nobody. */
 const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>
   optional === true || kind === 'tagRole' || kind === 'untagRole';

@@ -12,10 +12,7 @@ import { isKept, isSucceeded } from './replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { isOurUnwantedRole, isUnwantedRole, userOf } from './unwanted-role.ts';
 
-/**
- * Plans the deletion of the Fargate profiles of this controller that the spec does not ask for, one in a pass, and then
- * of its IAM roles.
- */
+/** One profile in a pass, then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
   for (const { found } of observed.profiles) {
@@ -32,9 +29,8 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
 }
 
 /**
- * Whether the controller must wait because a Fargate profile may yet appear in EKS: the result of a create request is
- * not known, and this process first noticed the request less than a minute ago. The wait is necessary only if this
- * profile would be unwanted or would use an unwanted role.
+ * The result of a create request is not known yet. That matters only if its profile would be unwanted or use an
+ * unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
@@ -52,8 +48,8 @@ const waitForCreate = (next: string): Reason =>
   });
 
 /**
- * Returns the reason to stop if `deletionPolicy: Retain` keeps the object's profile although its EKS cluster is being
- * deleted. The object then waits until a user deletes the profile, because EKS deletes no cluster that has profiles.
+ * EKS deletes no cluster that has profiles, so with `deletionPolicy: Retain` the object waits until a user deletes the
+ * profile.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues');
@@ -96,8 +92,8 @@ function* removeUnwantedProfile(desired: Desired, observed: Observed, found: Far
 }
 
 /**
- * Plans the deletion of a role. The plan ends after the deletion if the spec asks for a role with the same name and
- * another path, because IAM may still show the deleted role.
+ * The plan ends after the deletion of a role that is made again with another path, because IAM may still show the
+ * deleted one.
  */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
@@ -107,8 +103,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   if (!isUnwantedRole(desired, observed, found)) return undefined;
   if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
   const ownership = roleOwnership(found, desired.identity);
-  // Under the IAM policy in the documentation, the controller may change only roles that have its tags. So the
-  // controller tags the role before it deletes the role.
+  // The documented IAM policy allows only changes of roles with the tags of this controller.
   if (ownership.kind === 'ours' && !ownership.stamped)
     yield change({ kind: 'tagRole', name, tags: roleOwnershipTags(desired.identity), retiring: true });
   for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
@@ -119,10 +114,6 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/**
- * Returns the IAM roles of this controller that the spec does not ask for, but that stay because another object or
- * profile uses them.
- */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,

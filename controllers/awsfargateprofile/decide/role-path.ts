@@ -9,8 +9,7 @@ import { findRole, wantedRoleArn } from './compare.ts';
 // not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
 /**
- * Returns the reason to stop before a Fargate profile is created with a role that the EKS cluster cannot admit. A
- * provisioned object may have its profile back after a deletion in AWS, because pods may have joined the EKS cluster
+ * A provisioned object may have its profile back after a deletion in AWS, because pods may have joined the cluster
  * before.
  */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
@@ -20,7 +19,6 @@ export const findRolePathBlocker = (desired: Desired, observed: Observed): Reaso
 export const isCreationChecked = ({ creationBlocker, recorded }: Desired): boolean =>
   creationBlocker === undefined && !recorded.isProvisioned;
 
-/** Returns why pods cannot join the EKS cluster because of the path of their role; `undefined` if they can. */
 export function findRolePathProblem(
   desired: Desired,
   observed: Observed,
@@ -36,6 +34,5 @@ export function findRolePathProblem(
   return newReason('RolePathNotMapped', { name, path, field, cluster: identity.eksCluster, isLive });
 }
 
-/** Returns the IAM path of the role of the Fargate profile. */
 export const pathOf = (desired: Desired, observed: Observed): string =>
   (desired.wanted && parseRoleArn(wantedRoleArn(desired, observed, desired.wanted.role))?.path) ?? '/';

@@ -12,20 +12,14 @@ import type { FoundRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isRecorded, ownershipOf } from './compare.ts';
 
-// Every user of the AWS account with the permission to tag can remove owner tags. The controller neither changes nor
-// deletes a profile or role without an owner tag, because a record in the Kubernetes object proves no ownership. But an
-// object that records such a profile or role must stay. Otherwise the profile or role would stay in AWS without an
-// owner, and a profile would block the deletion of its EKS cluster.
+// Any user of the account who may tag can remove owner tags. The controller neither changes nor deletes such a profile
+// or role, because a record in the Kubernetes object proves no ownership. But the object must stay, or the profile
+// would block the deletion of its EKS cluster without an owner.
 
 /**
- * Returns the reason to stop if a Fargate profile of this object lacks the owner tag; `undefined` for any other
- * profile. The profile counts as a profile of this object in these cases:
- *
- * - The object records the ARN of the profile. The ARN contains a unique id.
- * - Status was dropped, for example by `clusterctl move`. The profile has the name that the object gives its profile,
- *   in the EKS cluster that the annotation `provisioned-in` names. No tag of the profile names another owner.
- * - Cluster API Provider AWS may have created the profile for this object. Only a ready control plane could prove this,
- *   and the control plane is not ready.
+ * A profile counts as the object's own if the object records its ARN, which contains a unique id; if status was dropped
+ * and the profile has the object's name in the recorded EKS cluster, and no tag names another owner; or if only a ready
+ * control plane could prove that Cluster API Provider AWS created it.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, recorded, abandonment } = desired;
@@ -46,16 +40,7 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
     : undefined;
 }
 
-/**
- * Returns the reason to stop if a managed IAM role of this object lacks the tags of this controller; `undefined` for
- * any other role. The role counts as a role of this object in these cases:
- *
- * - The object records the unique id of the role.
- * - Status was dropped, for example by `clusterctl move`. The role has a name that is computed for this object, and no
- *   tag of the role names another owner.
- * - Cluster API Provider AWS may have created the role for this object. Only a ready control plane could prove this,
- *   and the control plane is not ready.
- */
+/** The same three cases as for a profile; a recorded role is known by its unique id. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, recorded, wanted, abandonment } = desired;
   const ownership = roleOwnership(found, identity);
@@ -76,11 +61,7 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
     : undefined;
 }
 
-/**
- * Returns the values by which the controller would recognise the AWS resources of this object if its control plane were
- * ready. Unless adoptionPolicy is `Never`, the field `adoptable` then has all names that Cluster API Provider AWS may
- * have given the profile and role of the object.
- */
+/** The identity that the object would have if its control plane were ready. */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity

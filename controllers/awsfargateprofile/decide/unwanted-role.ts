@@ -4,7 +4,6 @@ import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { hasOtherPath } from './compare.ts';
 
-/** Whether this controller has to delete the IAM role: the role is its own, unwanted and not used by a seen profile. */
 export const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
   isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
 
@@ -15,9 +14,7 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * Returns the name of the object or Fargate profile that uses the IAM role; `undefined` if the role is not in use. A
- * role is not deleted while a profile uses it, even a profile of another owner, because pods of the profile stop
- * working without the role.
+ * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role.
  */
 export function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
   const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);

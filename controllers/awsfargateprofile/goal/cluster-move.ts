@@ -7,15 +7,14 @@ import type { ReconcileInputs } from './inputs.ts';
 import { clusterKey } from './target-eks-cluster.ts';
 
 /**
- * How long the controller changes nothing in AWS for the objects of a Cluster that has vanished from the API server.
- * `clusterctl move` copies a Cluster and its objects to another management cluster, and then deletes all of them here
- * within a second or two. So after the Cluster has vanished, the move may be about to delete its objects too.
+ * How long AWS stays unchanged after a Cluster has vanished. `clusterctl move` copies a Cluster and its objects to
+ * another management cluster, and then deletes all of them here within a second or two.
  */
 const MOVE_PATIENCE: Ms = 30_000;
 
 /**
- * Returns the reason to wait if the Cluster has vanished only a short time ago. `clusterGoneFor` is the time since the
- * Cluster was first found missing; `undefined` if the Cluster exists, the cache cannot tell, or the object has none.
+ * `clusterGoneFor`: since the Cluster was first found missing; `undefined` if it exists, the cache cannot tell, or the
+ * object has none.
  */
 export function reasonForVanishedCluster(
   { object }: ReconcileInputs,
@@ -26,15 +25,12 @@ export function reasonForVanishedCluster(
 }
 
 /**
- * Returns what a reconcile does for an object that `clusterctl move` has marked for deletion in this management
- * cluster. A move pauses the Cluster first and deletes its objects before the Cluster. So if the Cluster exists and is
- * not paused, the mark is left over from a failed move.
+ * A move pauses the Cluster first and deletes its objects before it. So if the Cluster exists and is not paused, the
+ * mark on the object is left over from a failed move.
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // An object with spec.eksCluster may have no Cluster that shows whether the move is over. clusterctl deletes an
-  // object right after it has marked the object. So the mark on an object that is not being deleted counts as left over
-  // from a failed move.
+  // Without a Cluster to look at: clusterctl deletes an object right after it has marked it.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   const reason = newReason(

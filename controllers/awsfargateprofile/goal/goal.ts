@@ -24,9 +24,8 @@ import {
 } from './target-eks-cluster.ts';
 
 /**
- * Decides what a reconcile has to do for an object, from the Kubernetes objects alone. `clusterGoneFor` is the time
- * since the Cluster was first found missing. A missing Cluster may be moving to another management cluster together
- * with the object, so AWS stays unchanged for a while.
+ * A missing Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a
+ * while. `clusterGoneFor` is the time since it was first found missing.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
@@ -34,15 +33,13 @@ export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   return reason === undefined ? goal : hold(reason);
 }
 
-/** Decides what a reconcile has to do for an object, without regard to how long the Cluster has been missing. */
 function goalNow(inputs: ReconcileInputs): Goal {
   const { object } = inputs;
   if (isDeleting(object) && !hasFinalizer(object)) return { kind: 'ignore' };
   const paused = findPauses(inputs);
   if (isMoving(object)) return goalForMovedObject(inputs, paused.length > 0);
   if (paused.length > 0) return { kind: 'paused', by: paused };
-  // A paused Cluster also pauses the deletion of its objects. A Cluster that cannot be read may be paused, so the
-  // reconcile waits until the Cluster can be read.
+  // A Cluster that cannot be read may be paused.
   if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(kindOfUnreadable(inputs), inputs.cluster));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
@@ -57,8 +54,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   if (found !== undefined) {
     const { target } = found;
     // If status is empty, the annotation `provisioned-in` and the control plane (or spec.eksCluster) must name the same
-    // EKS cluster. The annotation alone never decides in which EKS cluster the controller deletes a profile
-    // (docs/adr/0011).
+    // EKS cluster (docs/adr/0011).
     const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
     return changed === undefined
       ? { kind: 'pursue', ...found, controlPlaneFacts: undefined, surplus, abandonment }
@@ -66,9 +62,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const location = locationOf(object);
-  // The location `none` means that the controller has created nothing in AWS for the object. So the controller only
-  // removes its finalizer, and needs no control plane for this. There may be no control plane any more: the deletion of
-  // a Cluster can remove the control plane right after the object got its finalizer.
+  // Nothing was created in AWS, and there may be no control plane any more: the deletion of a Cluster can remove it
+  // right after the object got its finalizer.
   if (location.kind === 'none') return { kind: 'release' };
   return hold(
     newReason('TargetUnknown', {
@@ -92,16 +87,13 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (changed !== undefined) return hold(changed);
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
-  // `creationBlocker` is a reason for which nothing may be created in the EKS cluster now. An object without AWS
-  // resources then only waits, because the controller has nothing to correct. An object without this controller's
-  // finalizer waits too: a user may have applied the object again while its cluster is being deleted, and the object
-  // must not get a new profile in this cluster.
+  // An object without AWS resources only waits, because there is nothing to correct. An object without the finalizer
+  // waits too: a user may have applied it again while its cluster is being deleted.
   const isBegun = locationOf(object).kind === 'known';
   if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };
 }
 
-/** Returns the kind of the object without which the Cluster of an object is not known. */
 const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
   object.spec.clusterName === undefined && controlPlane.kind === 'unknown' ? CONTROL_PLANE_KIND : CLUSTER_KIND;
 

@@ -18,65 +18,43 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { locationOf } from '../model/location.ts';
 
 /**
- * The result of looking up an object in a cache. `unknown` means that the object may exist: the cache has not listed
- * its kind yet, the API server does not serve the kind, or the object cannot be decoded.
+ * `unknown`: the object may exist, but the cache has not listed its kind, the API server does not serve the kind, or
+ * the object cannot be decoded.
  */
 export type InputLookup<A> =
   { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
 
-/** `isInvalid`: the object was read, but cannot be decoded. `reason` then names the object and its wrong fields. */
+/** `isInvalid`: the object cannot be decoded. `reason` then names it and its wrong fields. */
 export interface UnreadableInput {
   readonly kind: 'unknown';
   readonly reason: string;
   readonly isInvalid?: true;
 }
 
-/** An AWSFargateProfile with the Kubernetes objects that it depends on, read once at the beginning of a reconcile. */
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  /**
-   * The Cluster of the object. `none` means that the spec names no Cluster, and that no Cluster in the namespace
-   * manages the EKS cluster that spec.eksCluster names.
-   */
+  /** `none`: the spec names no Cluster, and no Cluster of the namespace manages the EKS cluster in spec.eksCluster. */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
-  /**
-   * Whether the namespace is being deleted, and the Cluster with it. Only a read from the API server sets this field.
-   */
+  /** Only a read from the API server sets this field. */
   readonly isNamespaceTerminating?: boolean;
-  /**
-   * The apiVersion in which the Cluster was read, for example `cluster.x-k8s.io/v1beta2`; empty if spec.clusterName is
-   * absent or this Cluster was not found.
-   */
+  /** For example `cluster.x-k8s.io/v1beta2`; empty without spec.clusterName or if the Cluster was not found. */
   readonly clusterApiVersion: string;
-  /**
-   * The control plane that `spec.controlPlaneRef` of the Cluster names. For an object with spec.eksCluster, it is the
-   * control plane that manages this EKS cluster.
-   */
+  /** The control plane of the Cluster, or the one that manages the EKS cluster in spec.eksCluster. */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
-  /** The EKS cluster that spec.eksCluster names; `undefined` if spec.eksCluster is absent. */
   readonly eksCluster?: NamedEksCluster;
 }
 
-/**
- * The EKS cluster that spec.eksCluster of an object names, completed with the manager's defaults and checked against
- * the operator's limits.
- */
+/** spec.eksCluster, completed with the manager's defaults and checked against the operator's limits. */
 export interface NamedEksCluster {
   readonly name: EksClusterName;
-  /**
-   * The AWS region in the spec, or else the region of the object's existing profile, or else the manager's own region.
-   * `undefined` if the manager has no region either.
-   */
+  /** The region in the spec, or else that of the existing profile, or else the manager's own. */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
-  /** How the EKS cluster violates the operator's limits; an empty list if the limits allow the EKS cluster. */
   readonly excess: readonly LimitExcess[];
   /**
-   * The control planes in the namespace of the object whose EKS clusters have the name and region in spec.eksCluster,
-   * and whose identity differs from the identity of the object; each with its AWS account. Such a control plane manages
-   * the EKS cluster in spec.eksCluster only if the credentials of the object belong to the same account. A control
-   * plane with the same identity has the same account, so it needs no comparison and is not listed. A control plane
-   * whose account is not known is not listed either.
+   * Control planes of the namespace whose EKS cluster has this name and region, with another identity than the object.
+   * Such a control plane manages this EKS cluster only if the credentials of the object belong to the same account. One
+   * whose account is not known is not listed.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -87,7 +65,6 @@ export interface ControlPlaneInAccount {
   readonly cluster: Cluster | undefined;
 }
 
-/** The caches and settings from which a reconcile reads the Kubernetes objects that it needs. */
 export interface InputCaches extends JoinFacts {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly clusters: TypedStoreReader<Cluster>;
@@ -95,7 +72,6 @@ export interface InputCaches extends JoinFacts {
   readonly limits: OperatorLimits;
 }
 
-/** Reads from the caches the Kubernetes objects that the reconcile of an AWSFargateProfile needs. */
 export function readInputs(object: AWSFargateProfile, caches: InputCaches): ReconcileInputs {
   const { metadata, spec } = object;
   if (spec.clusterName === undefined) {
@@ -111,10 +87,7 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
   };
 }
 
-/**
- * Reads the inputs for an object whose spec names no Cluster. The spec names an EKS cluster instead, or the API server
- * has dropped spec.eksCluster under another CRD, which lacks this field.
- */
+/** The spec names an EKS cluster instead, or the API server has dropped spec.eksCluster under another CRD. */
 function withoutCluster(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -130,9 +103,8 @@ function withoutCluster(
 }
 
 /**
- * Returns the AWSManagedControlPlane, in the namespace of the object, which manages the EKS cluster in spec.eksCluster.
- * `unknown` while the API server serves control planes but the cache has not listed them, and if a control plane that
- * names this EKS cluster cannot be decoded: its Cluster may be paused. `absent` without Cluster API Provider AWS.
+ * A control plane that names this EKS cluster and cannot be decoded makes the answer `unknown`: its Cluster may be
+ * paused. `absent` without Cluster API Provider AWS.
  */
 function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): InputLookup<AWSManagedControlPlane> {
   const listing = controlPlanesOf(object, caches);
@@ -143,7 +115,6 @@ function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): Inp
   return unreadable === undefined ? { kind: 'absent' } : toInputLookup({ kind: 'found', ...unreadable });
 }
 
-/** Returns the control planes in the namespace of the object whose EKS cluster has the name in spec.eksCluster. */
 function controlPlanesOf(
   object: AWSFargateProfile,
   { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
@@ -155,10 +126,9 @@ function controlPlanesOf(
 }
 
 /**
- * Returns the control planes whose EKS cluster has the name and region in spec.eksCluster, but whose identity differs
- * from the identity of the object. Only the AWS account then tells whether such a control plane manages the EKS cluster
- * in spec.eksCluster. The list is empty for an object whose EKS cluster the operator's limits do not allow, so that the
- * controller does not ask AWS for accounts, unless the object is being deleted and may have resources in AWS.
+ * Only the account tells whether such a control plane manages the EKS cluster in spec.eksCluster. For an EKS cluster
+ * that the operator's limits do not allow, AWS is not asked about accounts, unless the deleted object may have
+ * resources there.
  */
 export function controlPlanesToCompare(
   object: AWSFargateProfile,
@@ -173,7 +143,6 @@ export function controlPlanesToCompare(
       );
 }
 
-/** Returns the control planes of {@link controlPlanesToCompare} whose AWS account is known, each with this account. */
 const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches): readonly ControlPlaneInAccount[] =>
   controlPlanesToCompare(object, caches).flatMap((controlPlane) => {
     const account = caches.accounts?.accountOf(controlPlane);
@@ -183,7 +152,6 @@ const controlPlanesInAccounts = (object: AWSFargateProfile, caches: InputCaches)
       : [{ account, controlPlane, cluster: cluster.kind === 'found' ? cluster.object : undefined }];
   });
 
-/** Returns the Cluster of the control plane that an object with spec.eksCluster has joined. */
 function clusterOfJoined(
   controlPlane: InputLookup<AWSManagedControlPlane>,
   caches: Pick<InputCaches, 'clusters'>,
@@ -198,7 +166,6 @@ function clusterOfJoined(
   }
 }
 
-/** Returns the Cluster whose spec.controlPlaneRef names the control plane; `none` if there is no such Cluster. */
 function clusterNaming(
   controlPlane: AWSManagedControlPlane,
   { clusters }: Pick<InputCaches, 'clusters'>,
@@ -209,10 +176,7 @@ function clusterNaming(
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 
-/**
- * Returns the key of the Cluster whose pause is a pause of the object too; `undefined` if there is no such Cluster.
- * Returns Left with the reason while the caches do not tell whether there is one.
- */
+/** The Cluster whose pause is a pause of the object too; Left while the caches do not tell. */
 export function clusterKeyOf(object: AWSFargateProfile, caches: InputCaches): E.Either<string, ObjectKey | undefined> {
   const { metadata, spec } = object;
   if (spec.clusterName !== undefined) return E.right({ namespace: metadata.namespace, name: spec.clusterName });
@@ -233,8 +197,7 @@ function namedEksCluster(
   const { eksCluster } = object.spec;
   if (eksCluster === undefined) return undefined;
   const location = locationOf(object);
-  // The default region is the region of the manager, which may change. A Fargate profile stays in its region, so the
-  // recorded region of an existing profile comes before the default.
+  // The manager's region may change, but a Fargate profile stays in its region.
   const region = eksCluster.region ?? (location.kind === 'known' ? location.region : managerRegion);
   const { name, identityRef } = eksCluster;
   const excess = region === undefined ? [] : findEksClusterExcess(limits, object.metadata.namespace, { region, name });
@@ -250,10 +213,7 @@ function readControlPlane(
   return reference === undefined ? { kind: 'absent' } : toInputLookup(controlPlanes.lookup(reference));
 }
 
-/**
- * Converts the result of a cache lookup. An object that cannot be decoded becomes `unknown`, not `absent`, so that the
- * controller does not treat it as deleted.
- */
+/** An object that cannot be decoded must not count as deleted. */
 export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;
   const { object, decoded } = lookup;

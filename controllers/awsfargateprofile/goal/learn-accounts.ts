@@ -4,10 +4,8 @@ import type { ControlPlaneAccounts } from '../../shared/control-plane/control-pl
 import { type InputCaches, controlPlanesToCompare } from './inputs.ts';
 
 /**
- * Asks AWS STS for the AWS accounts of control planes whose EKS cluster has the name and region in spec.eksCluster, but
- * whose identity differs from the identity of the AWSFargateProfile, and caches these accounts. If the
- * AWSFargateProfile is in the same account, the control plane manages the EKS cluster in spec.eksCluster. The
- * AWSFargateProfile is then deleted together with the control plane.
+ * Asks STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster. If one is in the
+ * account of the object, the object is deleted together with it.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

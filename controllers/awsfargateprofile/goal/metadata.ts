@@ -18,15 +18,7 @@ import { type KnownLocation, NOWHERE, locationOf, formatLocation } from '../mode
 import { isTrackedByArgoCD } from './argo-cd.ts';
 import { withMirrors } from './retain.ts';
 
-/**
- * Returns the merge patch for the metadata that an object needs before the controller changes AWS for it: the finalizer
- * with the annotation `provisioned-in: nowhere`, the Cluster label, the owner reference, and the annotation that
- * repeats `deletionPolicy: Retain`. An object that `clusterctl move` brought without its deletion needs them too,
- * before the controller deletes it again.
- *
- * Returns `undefined` if nothing is missing. Returns `undefined` too while `clusterctl move` moves the object away and
- * while the object is being deleted: during a deletion the API server accepts no new finalizer.
- */
+/** What an object needs before AWS is changed for it. During a deletion the API server accepts no new finalizer. */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
   goal: Goal,
@@ -34,8 +26,8 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // A deletion that `clusterctl move` interrupted is resumed by a new delete request. The object needs the finalizer
-  // first, because the API server removes an object without finalizers at once.
+  // The resumed deletion is a new delete request, at which the API server would remove an object without finalizers at
+  // once.
   const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
   const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withMirrors(object);
@@ -54,9 +46,8 @@ export function metadataPatch(
 }
 
 /**
- * Returns the merge patch that removes this controller's finalizer. If the finalizer of another controller keeps the
- * object, the patch also adds an annotation which records that the deletion has begun. Later reconciles then know that
- * this controller, and not another client, removed the finalizer.
+ * If the finalizer of another controller keeps the object, the annotation tells later passes that this controller, and
+ * not another client, removed its own.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -66,10 +57,6 @@ export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord |
   return metadataDiff(metadata, { ...metadata, finalizers, ...(finalizers.length > 0 && { annotations }) });
 }
 
-/**
- * Returns the merge patch that records the AWS location in the annotation `provisioned-in`; `undefined` if the
- * annotation already records it.
- */
 export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocation): UnknownRecord | undefined {
   return metadataDiff(metadata, {
     ...metadata,
@@ -77,10 +64,7 @@ export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocat
   });
 }
 
-/**
- * Returns the merge patch that records the beginning of the deletion and the AWS location in annotations. `clusterctl
- * move` keeps annotations, and drops deletionTimestamp and status.
- */
+/** `clusterctl move` keeps annotations, and drops deletionTimestamp and status. */
 export function deletionRequestedPatch(
   { metadata }: AWSFargateProfile,
   where: KnownLocation,
@@ -95,10 +79,7 @@ export function deletionRequestedPatch(
   });
 }
 
-/**
- * Returns the merge patch with an annotation which records that the controller is about to delete the EKS access entry
- * of the IAM role. This annotation makes a later reconcile recreate the entry even after a crash.
- */
+/** The annotation makes a later pass recreate the entry even after a crash. */
 export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
   return metadataDiff(metadata, {
     ...metadata,
@@ -115,9 +96,8 @@ const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
 
 /**
- * Returns the owner references of the object, with a reference to the Cluster, by which `clusterctl move` finds the
- * object. An object that Argo CD tracks gets no such reference. While the Cluster is being deleted the references stay
- * unchanged, because the garbage collector may be removing them.
+ * `clusterctl move` finds the object by the reference to the Cluster. While the Cluster is being deleted the references
+ * stay, because the garbage collector may be removing them.
  */
 function withOwnerReference(
   object: AWSFargateProfile,

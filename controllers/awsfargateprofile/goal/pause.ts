@@ -2,10 +2,7 @@ import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { hasPausedAnnotation } from '../../shared/object-state.ts';
 import type { ReconcileInputs } from './inputs.ts';
 
-/**
- * Returns why the object is paused, in the words of Cluster API's `Paused` condition. The list is empty if it is not
- * paused.
- */
+/** In the words of Cluster API's `Paused` condition. */
 export function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),

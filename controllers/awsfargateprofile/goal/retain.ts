@@ -14,26 +14,18 @@ import { unreadableReason } from './target-eks-cluster.ts';
 // cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its profile is
 // gone.
 
-/**
- * Returns the goal of a reconcile for an object with `deletionPolicy: Retain` that is being deleted: the controller
- * removes its finalizer without a call to AWS. `undefined` without this policy, and while the EKS cluster is being
- * deleted.
- */
 export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
-  // While the Cluster is being deleted, only the control plane shows whether there still is an EKS cluster to delete.
-  // So the reconcile waits until the control plane can be read.
+  // Only the control plane shows whether there still is an EKS cluster to delete.
   return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
     ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
     : { kind: 'release' };
 }
 
 /**
- * Returns the goal of a reconcile for a live object with `deletionPolicy: Retain` while its EKS cluster is being
- * deleted: the controller changes nothing in AWS, and reports that the profile blocks the deletion of the EKS cluster.
- * `undefined` for other objects, and for an object without this controller's finalizer. If the object records no AWS
- * location, also `undefined` until the control plane itself is being deleted.
+ * Nothing is changed in AWS, and the profile is reported to block the deletion of the EKS cluster. An object that
+ * records no location is left alone until the control plane itself is being deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;
@@ -52,10 +44,7 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
     : undefined;
 }
 
-/**
- * Returns the annotations of the object, with those that repeat what an API server with another CRD, or `clusterctl move`,
- * drops: the policies of the spec, and the profiles of a replacement.
- */
+/** Annotations repeat what `clusterctl move`, or an API server with another CRD, drops. */
 export function withMirrors(object: AWSFargateProfile): ObjectMeta['annotations'] {
   const { spec, status } = object;
   let annotations = withRetainAnnotation(object);
@@ -84,11 +73,7 @@ function withAnnotation(
   return value === undefined ? others : { ...annotations, [key]: value };
 }
 
-/**
- * Returns the annotations of the object, with the retain annotation if `deletionPolicy` is Retain, and without it if
- * `deletionPolicy` is Delete. If deletionPolicy is absent, the retain annotation stays: a write under a CRD without the
- * field, such as the CRD of Cluster API Provider AWS, may have removed the field.
- */
+/** Without deletionPolicy the annotation stays: a write under a CRD without the field may have removed it. */
 function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
   const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
   if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };

@@ -12,16 +12,11 @@ import { type KnownLocation, formatLocation, locationOf } from '../model/locatio
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
-/** The EKS cluster that the spec of an AWSFargateProfile names, with facts about this EKS cluster. */
 export interface FoundTarget {
   readonly target: Target;
   readonly facts: ControlPlaneFacts;
 }
 
-/**
- * Returns the EKS cluster that the spec of an object names: the one of its Cluster, or the one in spec.eksCluster.
- * Returns Left with the reason to wait if none is known yet.
- */
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
   const { object, cluster, eksCluster } = inputs;
   if (eksCluster !== undefined) return targetInEks(inputs, eksCluster);
@@ -38,9 +33,8 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 }
 
 /**
- * Returns the EKS cluster in spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists and is
- * ready. Returns Left if the operator does not allow it, whatever annotations, finalizers and status of the object say:
- * the controller then asks AWS nothing until the object is deleted.
+ * Only a later call to EKS shows whether this EKS cluster exists and is ready. If the operator does not allow it, AWS
+ * is asked nothing until the object is deleted, whatever annotations, finalizers and status say.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
@@ -67,9 +61,8 @@ function targetInEks(
 }
 
 /**
- * Returns why nothing may be created for an object with spec.eksCluster if a control plane in its namespace manages
- * that EKS cluster. If the object has nothing in AWS, its spec must name the Cluster instead. If the object has
- * resources in AWS, creation is blocked only while the control plane or the Cluster is being deleted.
+ * An object without AWS resources must name the Cluster instead. With resources, creation is blocked only while control
+ * plane or Cluster is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -97,10 +90,6 @@ const useClusterName = (
 export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>
   newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });
 
-/**
- * Returns the EKS cluster of the Cluster's control plane. Returns Left with the reason to wait if there is no usable
- * control plane yet.
- */
 function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
   const reference = cluster.controlPlaneRef;
   if (reference === undefined)
@@ -144,10 +133,6 @@ const factsOf = (
   creationBlocker: findCreationBlocker(object, cluster, controlPlane),
 });
 
-/**
- * Returns the reason for which no profile and no role may be created now; `undefined` if there is none. The reason does
- * not prevent the correction and deletion of existing profiles and roles.
- */
 function findCreationBlocker(
   object: AWSFargateProfile,
   cluster: Cluster,
@@ -173,10 +158,7 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/**
- * Returns the region, EKS cluster and identity that status records. The controller writes these fields before its first
- * change in AWS.
- */
+/** The controller writes these fields before its first change in AWS. */
 export function recordedTarget(object: AWSFargateProfile): Target | undefined {
   const { region, eksClusterName, identityRef } = object.status ?? {};
   if (region === undefined || eksClusterName === undefined) return undefined;
@@ -189,10 +171,6 @@ export function recordedTarget(object: AWSFargateProfile): Target | undefined {
   };
 }
 
-/**
- * Returns the reason to stop if the control plane or spec.eksCluster names another region or EKS cluster than the
- * object records in status or in the annotation `provisioned-in`.
- */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
   const location = locationOf(object);
   const changed = location.kind === 'known' ? changedField(location, found) : undefined;
@@ -221,11 +199,8 @@ function changedField(
 }
 
 /**
- * Returns the region, EKS cluster and identity with which an object is deleted. If status is empty, they come from the
- * control plane or from spec.eksCluster; otherwise they come from status.
- *
- * A user may have corrected the identity since status was written. So the identity in the control plane or
- * spec.eksCluster has precedence over the identity in status, if both name the same region and EKS cluster.
+ * Status counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
+ * precedence if it names the same region and EKS cluster.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -235,27 +210,23 @@ export function deletionTarget(
   const named = targetNamedForDeletion(inputs);
   const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
   if (!isSame) return { target: recorded, targetSource: 'record' };
-  // While Cluster API Provider AWS deletes a control plane, `status.ready` of the control plane stays true.
+  // `status.ready` stays true while Cluster API Provider AWS deletes the control plane.
   const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
   const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
   return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
 }
 
-/** Returns the EKS cluster that the control plane, or spec.eksCluster, names for an object that is being deleted. */
 function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The operator's limits do not block the deletion of an object that records its AWS location. An object without a
-  // recorded location has nothing in this EKS cluster, because the limits have prevented all creations.
+  // The limits do not block the deletion of an object with a location. Without one, the limits have prevented all
+  // creations.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }
 
-/**
- * Describes the missing object or field without which the region and the EKS cluster of the object are not known, and
- * how a user can add it.
- */
+/** What is missing to know region and EKS cluster, and how a user can add it. */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
   readonly cure: string;
@@ -290,7 +261,6 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
   return { missing: `${named} of ${ofCluster} does not exist`, cure: `Restore ${named}` };
 }
 
-/** Returns the reason to wait until an object of this kind can be read. */
 export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>
   newReason('WaitingForAPI', { kind, reason, ...(isInvalid && { isInvalid }) });
 const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
@@ -299,7 +269,6 @@ const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
 export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
   `${metadata.namespace}/${spec.clusterName}`;
 
-/** Returns the AWS location that the object records, as text; `undefined` if it records none. */
 export function provisionedIn(object: AWSFargateProfile): string | undefined {
   const location = locationOf(object);
   return location.kind === 'known' ? formatLocation(location) : undefined;

@@ -5,23 +5,14 @@ import { type Mutation, isRoleRemoval, subjectOf } from '../model/mutation.ts';
 import type { PassState } from './pass-state.ts';
 
 /**
- * The Fargate profiles and IAM roles that running reconciles have claimed, by AWS account and name. The lock of a role
- * serves one namespace only, because a tenant may name any role. Claims keep the namespaces apart where it matters:
- *
- * - Objects of two namespaces may have computed the name of a resource of Cluster API Provider AWS that no tag of this
- *   controller assigns to one of them. One reconcile at a time relies on that name.
- * - No reconcile creates a role or a profile with a role while another reconcile removes the role of this name.
- *
- * A tenant cannot claim a resource of others, because a reconcile claims only what belongs to its object, or what its
- * object may adopt.
+ * What running passes have claimed, by AWS account and name. The lock of a role serves one namespace only, because a
+ * tenant may name any role. A claim keeps two namespaces from relying on the same computed name of Cluster API Provider
+ * AWS, and a role from being made or used while another pass removes it. A tenant cannot claim a resource of others,
+ * because a pass claims only what its object owns or may adopt.
  */
 export class Claims {
   private readonly holders = new Map<string, PassState>();
 
-  /**
-   * Whether no other reconcile has claimed the resource of the change. If the change needs a claim, the reconcile then
-   * holds the claim until {@link release}.
-   */
   tryClaim(mutation: Mutation, pass: PassState): boolean {
     const key = claimKey(mutation, pass);
     if (key === undefined) return true;
@@ -49,10 +40,7 @@ function claimKey(mutation: Mutation, pass: PassState): string | undefined {
   return isOfRole ? roleKey(name) : `${account}/${region}/${pass.target.eksCluster}/${name}`;
 }
 
-/**
- * Returns the tags of the Fargate profile or IAM role that the mutation changes, as this reconcile has read them, if
- * they lack a tag by which this controller recognizes its own resources. `undefined` if they have it.
- */
+/** The tags of the resource if they lack one by which this controller recognizes its own. */
 export function tagsWithoutOwner(mutation: Mutation, { desired, observed }: PassState): Tags | undefined {
   const { identity } = desired;
   switch (mutation.kind) {

@@ -3,24 +3,17 @@ import type { Mutation } from '../model/mutation.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { PassState } from './pass-state.ts';
 
-/** Why a change is not sent to AWS. */
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /**
-   * The IAM role or its access entry stays, because an object or Fargate profile uses it: `by` names it. The other
-   * changes follow.
-   */
+  /** The role or its access entry stays, because `by` uses it. The other changes follow. */
   | { readonly kind: 'keep'; readonly by: string };
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 
-/** A check before a change in AWS. A check reads AWS or Kubernetes and writes nothing. */
+/** Reads AWS or Kubernetes, and writes nothing. */
 export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
-/**
- * A preparation before a change in AWS. A preparation writes to the API server, or takes a place in the queue of
- * profile changes of the EKS cluster.
- */
+/** Writes to the API server, or takes a turn in the lane. */
 export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
 
 export interface Guards {
@@ -28,10 +21,7 @@ export interface Guards {
   readonly preparations: readonly Preparation[];
 }
 
-/**
- * Runs all checks before a change in AWS, then all preparations, and returns the first obstacle. A request that the API
- * server rejects is an obstacle too. Other errors are thrown.
- */
+/** A request that the API server rejects is an obstacle too. Other errors are thrown. */
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,
@@ -46,7 +36,6 @@ export async function findObstacle(
   }
 }
 
-/** Runs the checks or preparations in their order until one of them returns an obstacle, and returns this obstacle. */
 export async function firstObstacle(
   guards: readonly (Check | Preparation)[],
   mutation: Mutation,

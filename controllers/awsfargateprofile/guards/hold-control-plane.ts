@@ -7,12 +7,7 @@ import type { Mutation } from '../model/mutation.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { type Preparation, stop } from './guards.ts';
 
-/**
- * Adds this controller's finalizer to the AWSManagedControlPlane, so that the API server does not remove the control
- * plane before its Fargate profiles are deleted. If the finalizer cannot be added, `creationBlocker` in the returned
- * facts is the reason for which nothing may be created. Existing profiles and roles are reconciled all the same. If
- * `facts` already has a `creationBlocker`, this function does nothing.
- */
+/** The finalizer keeps the control plane until its profiles are deleted. Without it, nothing may be created. */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
   facts: ControlPlaneFacts,
@@ -25,10 +20,8 @@ export async function holdControlPlane(
 }
 
 /**
- * Returns a preparation for the creation of a role or profile: it confirms with the API server that the control plane
- * has this controller's finalizer, or adds the finalizer. The cache may be outdated: it may show the finalizer although
- * the control plane has lost the finalizer and is being deleted. A profile that is created then would make EKS refuse
- * to delete the cluster.
+ * The cache may still show the finalizer although the control plane has lost it and is being deleted. A profile that is
+ * created then would make EKS refuse to delete the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,
@@ -44,7 +37,6 @@ export function confirmFinalizer({
 
 const isCreation = ({ kind }: Mutation): boolean => kind === 'createRole' || kind === 'createProfile';
 
-/** Returns the reason for which nothing may be created; `undefined` if the control plane has the finalizer. */
 function blockerFor(result: FinalizerResult, controlPlane: ObjectKey): Reason | undefined {
   const name = keyText(controlPlane);
   switch (result.kind) {

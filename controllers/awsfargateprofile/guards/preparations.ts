@@ -24,35 +24,28 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
-  /** Records how long an object has waited for its turn, for the metrics. */
+  /** For the metrics. */
   readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;
 }
 
-/**
- * Returns all preparations for a change in AWS, in their order. The preparation `writeAhead`, which writes status, is
- * the last. So the controller does not write the status of an object that waits in the queue of profile changes of its
- * EKS cluster, and an object at the head of the queue keeps its place during the write.
- */
+/** `writeAhead` is the last, so status is not written for an object that waits in the lane. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
     // A `clusterctl move` may come while the object waits for its turn.
     markDeletion(services),
     takeTurn(services),
-    // The preparations `confirmFinalizer` and `roleShareable` ask the API server. They come after `takeTurn`, which
-    // stops the reconcile while the object waits in the queue of its EKS cluster. So a waiting object sends no such
-    // requests, and the answers are still new when the change is sent.
+    // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
+    // answers are still new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
-    // The checks for a pause and for another CRD come after all slow reads.
     ...newDeletionChecks(services),
     recordEntryDeletion(services),
     writeAhead(services),
   ];
 }
 
-/** Returns a preparation that marks a deletion before it changes AWS or waits for its turn. */
 export function markDeletion(services: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
     if (!isDestructive(mutation)) return undefined;
@@ -62,8 +55,8 @@ export function markDeletion(services: Pick<PreparationServices, 'profileWriter'
 }
 
 /**
- * Records in an annotation of an object that is being deleted that its deletion has begun, because `clusterctl move` drops
- * deletionTimestamp and status. Returns the written object; `undefined` if another client wrote or deleted it first.
+ * `clusterctl move` drops deletionTimestamp and status, and keeps annotations. Returns `undefined` if another client
+ * wrote or deleted the object first.
  */
 export async function markDeletionBegun(
   { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
@@ -77,9 +70,8 @@ export async function markDeletionBegun(
 }
 
 /**
- * Returns a preparation for the deletion of an access entry whose IAM role stays: it records in an annotation that the
- * controller has to recreate the entry. Otherwise a crash or a `clusterctl move` between the deletion and the creation
- * of the entry would leave a profile whose pods cannot start.
+ * Otherwise a crash or a `clusterctl move` between deletion and creation of the entry would leave a profile whose pods
+ * cannot start.
  */
 export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
@@ -90,9 +82,8 @@ export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices,
 }
 
 /**
- * Returns a preparation that writes status before a change in AWS. If this process crashes right after the change, the
- * next process finds the changed AWS resource by this status. If the API server drops fields of this status, the change
- * is not sent. Another provider's CRD is then installed, and the last check of the CRD was before its installation.
+ * After a crash right after the change, the next process finds the AWS resource by this status. If the API server drops
+ * fields of it, another provider's CRD was just installed.
  */
 export function writeAhead({
   profileWriter,
@@ -110,20 +101,13 @@ export function writeAhead({
   };
 }
 
-/**
- * Replaces the object in the state of this reconcile by the written object. `written` is `undefined` if another client
- * wrote or deleted the object first.
- */
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return stop(newReason('Conflict', {}));
   pass.object = written;
   return undefined;
 }
 
-/**
- * Returns a preparation for the creation or deletion of a Fargate profile: it takes the turn in the lane of the EKS
- * cluster. If the profile of a stranger is in the way, EKS is asked first whether that change has ended.
- */
+/** If the profile of a stranger is in the way, EKS is asked first whether that change has ended. */
 export function takeTurn({
   lanes,
   recordTurnWait,
@@ -145,13 +129,11 @@ export function takeTurn({
   };
 }
 
-/** Returns the reason to wait for a turn. */
 export const reasonForWait = (wait: LaneWait, cluster: string): Reason =>
   wait.kind === 'closed'
     ? newReason('ClusterUpdating', { cluster, said: wait.because, remaining: wait.remaining })
     : newReason('WaitingForSibling', { ahead: wait.ahead, doing: wait.doing, isUnverified: wait.isOfStranger });
 
-/** Asks EKS whether the change of a profile, which no pass of this process watches, has ended. */
 async function askAgain(lanes: Lanes, { session, target, lane, object }: PassState, profile: string): Promise<void> {
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile))();
   if (E.isLeft(lookup)) return;

@@ -9,11 +9,8 @@ import type { AwsFacts } from '../model/pass.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 
 /**
- * Whether the pass has to record the AWS location of the object in the annotation `provisioned-in`. The annotation
- * keeps the value `nowhere` while AWS has nothing of the object and the pass creates nothing.
- *
- * A location that is recorded too early does harm after `clusterctl move` has dropped status. A profile with the same
- * name and without tags then looks like a profile of this object whose tags a user has removed.
+ * A location that is recorded too early does harm after `clusterctl move` has dropped status: a profile with the same
+ * name and without tags then looks like one of this object whose tags a user has removed.
  */
 function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }: AwsFacts): boolean {
   if (object.metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== NOWHERE) return true;
@@ -26,11 +23,8 @@ function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }
 }
 
 /**
- * Records account, region and EKS cluster in the annotation `provisioned-in` once EKS has shown that the cluster
- * exists. After `clusterctl move` only this annotation tells where the profile is. For an object that is being deleted,
- * the preparation `markDeletion` records the location together with the beginning of the deletion.
- *
- * Returns the written object, or `undefined` if another client wrote or deleted it first.
+ * After `clusterctl move` only this annotation tells where the profile is. In a deletion, `markDeletion` records it.
+ * Returns `undefined` if another client wrote or deleted the object first.
  */
 export async function recordLocation(
   { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },

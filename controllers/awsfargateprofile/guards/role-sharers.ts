@@ -23,9 +23,8 @@ export type ReadRoleSharers = (
 ) => Promise<RoleSharers>;
 
 /**
- * Returns a function that reads from the API server the AWSFargateProfiles of other managers that share an IAM role.
- * `watchFilter` is the watch filter of this manager. A manager without a watch filter reads nothing: its cache has all
- * objects of the namespace, and its own locks keep two reconciles from changing one role at the same time.
+ * A manager without a watch filter reads nothing: its cache has all objects of the namespace, and its locks keep two
+ * passes from changing one role.
  */
 export function newReadRoleSharers(client: KubeClient, watchFilter: string | undefined): ReadRoleSharers {
   if (watchFilter === undefined) return async () => ({ possibleDeleter: undefined, sharers: [] });
@@ -48,10 +47,7 @@ export function newReadRoleSharers(client: KubeClient, watchFilter: string | und
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
-/**
- * Whether the manager of the AWSFargateProfile `other` may be deleting the IAM role. This is so if that manager manages
- * the role for `other`, and `other` does not ask for the role any more.
- */
+/** Another manager may delete a role that it manages for `other` and that `other` does not ask for any more. */
 function mayBeDeletingRole(
   other: AWSFargateProfile,
   object: AWSFargateProfile,
@@ -68,12 +64,9 @@ function mayBeDeletingRole(
 }
 
 /**
- * Returns a check that stops the reconcile if another manager may be deleting the IAM role, or if an older object of
- * another manager asks for other settings of the role. The locks of this process do not protect against other managers.
- *
- * Both managers list the objects that use the role. This manager lists them after its object has got the finalizer, and
- * the other manager after the deletion of its object has begun. So at least one manager sees the object of the other
- * manager, and either the role stays or the object of this manager waits.
+ * Both managers list the users of the role: this one after its object has got the finalizer, the other after the
+ * deletion of its object has begun. So at least one sees the other's object, and either the role stays or the object of
+ * this manager waits.
  */
 export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: ReadRoleSharers }): Check {
   return async (mutation, pass) => {
@@ -92,10 +85,6 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
   };
 }
 
-/**
- * Returns the IAM role that the spec asks for, if the change creates or changes this role or its access entry, or
- * creates a profile with this role. `undefined` if spec.roleName names a role of another owner.
- */
 function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
   const role = desired.wanted?.role;
   if (role === undefined || isRoleRemoval(mutation)) return undefined;
@@ -107,9 +96,6 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): Ro
   return isForeign ? undefined : role.name;
 }
 
-/**
- * Whether EKS has the Fargate profile that the spec asks for. Every manager asks EKS for the profiles that use a role
- * before it deletes the role, so the role of an existing profile stays.
- */
+/** Every manager asks EKS for the users of a role before it deletes the role, so that of an existing profile stays. */
 const hasProfile = ({ desired, observed }: PassState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;

@@ -5,88 +5,54 @@ import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import type { Reason } from '../reasons/reasons.ts';
 
-/**
- * The EKS cluster to which an AWSFargateProfile belongs, and the identity for the calls to AWS. The AWS account is left
- * out, because the account follows from the credentials of the identity.
- */
+/** The account is left out, because the credentials of the identity determine it. */
 export interface Target {
-  /** The name of the Cluster; undefined if spec.eksCluster names the EKS cluster instead. */
+  /** Undefined if spec.eksCluster names the EKS cluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The UID of the AWSManagedControlPlane that names the EKS cluster, if it does. */
   readonly controlPlaneUid?: string;
 }
 
 /**
- * Where the controller finds the EKS cluster and the AWS identity (credentials) for an AWSFargateProfile.
- *
- * - `controlPlane`: the AWSManagedControlPlane, or spec.eksCluster.
- * - `unreadyControlPlane`, only for a deletion: an AWSManagedControlPlane that is not ready, or a spec.eksCluster that
- *   the operator's limits (flags of the manager) do not allow.
- * - `record`, only for a deletion: the status of the object.
- *
- * `unreadyControlPlane` and `record` prove nothing about the EKS cluster: a client that may write these Kubernetes
- * objects can name any EKS cluster there.
+ * Where the EKS cluster and the identity come from. The last two occur in deletions only: a control plane that is not
+ * ready or a spec.eksCluster that the operator's limits do not allow, and the status of the object. These prove
+ * nothing: a client that may write these Kubernetes objects can name any EKS cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
-/**
- * Facts about the EKS cluster on which the desired state of an object depends. They come from the
- * AWSManagedControlPlane, or from spec.eksCluster and EKS.
- */
 export interface ControlPlaneFacts {
-  /** The tags of the control plane. An object with spec.eksCluster does not get them. */
+  /** An object with spec.eksCluster does not get these tags. */
   readonly controlPlaneTags: Tags;
-  /**
-   * The AWS ids of the control plane's private subnets. `undefined` if the object has spec.eksCluster: EKS then chooses
-   * the subnets if the spec names none.
-   */
+  /** AWS ids. `undefined` for an object with spec.eksCluster: EKS then chooses the subnets if the spec names none. */
   readonly privateSubnets: readonly string[] | undefined;
-  /**
-   * The control plane to which the controller adds its finalizer; undefined if the object belongs to no control plane.
-   */
+  /** The control plane that gets the finalizer of this controller. */
   readonly controlPlane: ObjectKey | undefined;
-  /** The reason for which no profile and no role may be created now. */
   readonly creationBlocker: Reason | undefined;
-  /**
-   * Set if the object has spec.eksCluster. Then EKS, and not an AWSManagedControlPlane, tells whether the EKS cluster
-   * is ready.
-   */
+  /** EKS, and not a control plane, tells whether the EKS cluster is ready: the object has spec.eksCluster. */
   readonly isReadinessOfEks?: true;
   /**
-   * AWS accounts in which nothing may be created for the object as long as it has nothing in AWS, each with the reason.
-   * An account is listed if a control plane may manage the object's EKS cluster in that account.
+   * Accounts in which nothing may be created for an object without AWS resources, because a control plane there may
+   * manage its EKS cluster.
    */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
-/** The task of a reconcile for an object. It depends on Kubernetes objects alone, not on the state of AWS. */
 export type Goal =
-  /**
-   * The controller leaves the object unchanged: it is being deleted and lacks this controller's finalizer, or
-   * `clusterctl move` is moving it away.
-   */
+  /** The object is being deleted and lacks the finalizer, or `clusterctl move` is moving it away. */
   | { readonly kind: 'ignore' }
-  /** The object is paused. `by` lists the causes, in the words of Cluster API's `Paused` condition. */
+  /** `by` lists the causes in the words of Cluster API's `Paused` condition. */
   | { readonly kind: 'paused'; readonly by: readonly string[] }
-  /** The reconcile reads and changes nothing in AWS, and reports `reason`. */
+  /** Nothing in AWS is read or changed. */
   | { readonly kind: 'hold'; readonly reason: Reason }
-  /**
-   * The controller removes its finalizer without a call to AWS: nothing was created in AWS, or deletionPolicy is
-   * Retain.
-   */
+  /** The finalizer goes without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
-  /**
-   * The controller deletes the AWSFargateProfile through the API server. The object was already being deleted before a
-   * `clusterctl move`, which drops the deletionTimestamp.
-   */
+  /** The object was already being deleted before a `clusterctl move`, which drops the deletionTimestamp. */
   | { readonly kind: 'resumeDeletion' }
   /**
-   * The controller brings AWS to the desired state. `controlPlaneFacts` is `undefined` if the object is being deleted,
-   * or if its EKS cluster is being deleted and deletionPolicy is Retain. `abandonment` is how a user can end the
-   * deletion if the controller cannot delete the profile.
+   * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
+   * deleted and deletionPolicy is Retain.
    */
   | {
       readonly kind: 'pursue';
@@ -97,8 +63,5 @@ export type Goal =
       readonly abandonment?: Abandonment;
     };
 
-/**
- * What a reconcile does with profiles and roles of this controller that the spec does not ask for. With `retain` it
- * deletes nothing, and only reports that a retained profile blocks the deletion of its EKS cluster.
- */
+/** What becomes of profiles and roles of this controller that the spec does not ask for. */
 export type Surplus = 'delete' | 'retain';

@@ -2,7 +2,6 @@ import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { NewRole, NewFargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
-/** One call that changes AWS, with its values. */
 export type Mutation =
   | { readonly kind: 'createProfile'; readonly profile: NewFargateProfile }
   | {
@@ -23,10 +22,7 @@ export type Mutation =
   | { readonly kind: 'setBoundary'; readonly name: RoleName; readonly policyArn: string }
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
-  /**
-   * `retiring` tells whether the controller detaches the policy because it deletes the role next. The controller
-   * deletes a role only if no other object or Fargate profile uses the role.
-   */
+  /** `retiring`: the role is deleted next. */
   | {
       readonly kind: 'detachPolicy';
       readonly name: RoleName;
@@ -34,21 +30,16 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring` is set if the controller deletes the role next. The controller first sets its tags on the role, because
-   * the documented IAM policy lets the controller delete only roles with these tags.
+   * `retiring`: the role is deleted next. The documented IAM policy allows to delete only roles with the tags of this
+   * controller, so they are set first.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
-  /** `principal` is the ARN of the IAM role `name`. */
+  /** `principal` is the ARN of the role `name`. */
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
-   * `because` is the reason for the deletion of the EKS access entry.
-   *
-   * - `roleDeletion`: the controller deletes the role next.
-   * - `profileCreation`: the entry belongs to an earlier role with the same ARN, and the controller creates a profile
-   *   next.
-   * - `roleRecreated`: the entry belongs to an earlier role with the same ARN, and a live profile uses the present
-   *   role.
+   * `profileCreation` and `roleRecreated`: the entry belongs to an earlier role with the same ARN. In the second case,
+   * a live profile uses the present role.
    */
   | {
       readonly kind: 'deleteAccessEntry';
@@ -57,7 +48,6 @@ export type Mutation =
       readonly because: 'roleDeletion' | 'profileCreation' | 'roleRecreated';
     };
 
-/** Returns the name of the Fargate profile or IAM role that an AWS call changes. */
 export function subjectOf(mutation: Mutation): ProfileName | RoleName {
   switch (mutation.kind) {
     case 'createProfile':
@@ -69,38 +59,30 @@ export function subjectOf(mutation: Mutation): ProfileName | RoleName {
   }
 }
 
-/** Returns the kind and name of the AWS resource that a call changes, as messages name it. */
 export function resourceOf(mutation: Mutation): string {
   if (isAccessEntryMutation(mutation)) return `the access entry of ${mutation.principal}`;
   const isOfProfile = isQueuedMutation(mutation) || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile';
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/**
- * Whether the call creates or deletes a Fargate profile, and so has to wait in the queue of its EKS cluster: EKS
- * creates or deletes one profile of a cluster at a time.
- */
+/** EKS creates or deletes one profile of a cluster at a time, so these calls wait in its lane. */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
-/** Whether the call creates the resource that it names. */
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
 
-/**
- * Whether the call changes an EKS access entry. AWS may refuse this call, because the controller's permission for it is
- * optional.
- */
+/** The permission for these calls is optional. */
 export function isAccessEntryMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
   return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
 }
 
-/** Whether the call deletes an IAM role, or changes a role or its access entry before the role is deleted. */
+/** Whether the call deletes a role, or prepares its deletion. */
 export function isRoleRemoval(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {
@@ -111,12 +93,10 @@ export function isRoleRemoval(
   );
 }
 
-/** Whether the call deletes an AWS resource, or prepares the deletion of an IAM role. */
 export function isDestructive(mutation: Mutation): boolean {
   return mutation.kind === 'deleteProfile' || mutation.kind === 'deleteAccessEntry' || isRoleRemoval(mutation);
 }
 
-/** Whether the call changes a Fargate profile, an IAM role or an access entry. */
 export function isAbout({ kind }: Mutation): 'profile' | 'role' | 'entry' {
   switch (kind) {
     case 'createProfile':

@@ -1,14 +1,13 @@
 import type { Reason } from '../reasons/reasons.ts';
 import type { Mutation } from './mutation.ts';
 
-/** A change in AWS that a plan makes. */
 export interface Change {
   readonly mutation: Mutation;
-  /** AWS may refuse the change without harm: the refusal is reported, and the changes after it are made all the same. */
+  /** AWS may refuse the change without harm: the refusal is reported, and the next changes are made all the same. */
   readonly optional?: true;
   /**
-   * The change removes what a replacement leaves. The object is Ready whether it is made or not, so a reason to stop there
-   * is only reported.
+   * The change removes what a replacement leaves. The object is Ready all the same, so a reason to stop there is only
+   * reported.
    */
   readonly trailing?: true;
   /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
@@ -16,26 +15,20 @@ export interface Change {
 }
 
 /**
- * The state of the Fargate profile or the role, as it was observed before the changes.
- *
- * - `inOrder`: as the spec asks for.
- * - `works`: it serves pods, but a tag is missing, or AWS may refuse what is missing without harm.
- * - `broken`: it is missing, or new pods may not start.
- * - `notRead`: this pass had no reason to read it.
+ * As observed before the changes. `works`: it serves pods, but a tag is missing, or something that AWS may refuse
+ * without harm. `broken`: it is missing, or new pods may not start. `notRead`: this pass had no reason to read it.
  */
 export type Health = 'inOrder' | 'works' | 'broken' | 'notRead';
 
-/** What a pass would do now: the changes in their order, and why it ends after them. */
 export interface Plan {
   readonly changes: readonly Change[];
   readonly end: 'inOrder' | Reason;
   readonly profile: Health;
   readonly role: Health;
-  /** Problems that leave profile and role usable. */
   readonly notices: readonly Reason[];
 }
 
-/** A part of a plan: it yields changes in their order, and returns the reason for which the plan ends after them. */
+/** Yields changes in their order, and returns the reason for which the plan ends after them. */
 export type PlanPart = Generator<Change, Reason | undefined>;
 
 export const change = (mutation: Mutation): Change => ({ mutation });

@@ -3,10 +3,6 @@ import { type AffectedConditionType, defineReason } from './spec/reason-spec.ts'
 import { pollRarely } from './spec/poll-intervals.ts';
 import { CONTINUES, quoted, enumerated, listed } from './wording/phrases.ts';
 
-/**
- * Returns one sentence for each field in `excess`, with the values that the operator allows in this field. Equal
- * sentences appear only once.
- */
 function describeAllowed(excess: readonly LimitExcess[]): string {
   const sentences = excess.map(({ field, allowed }) => {
     const name = field.replace(/\[\d+\]$/, '');
@@ -20,10 +16,6 @@ function describeAllowed(excess: readonly LimitExcess[]): string {
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
 
-/**
- * Returns the flags of the manager with which the operator can allow the values in `excess`. spec.eksCluster has a
- * message of its own.
- */
 function flagsFor(excess: readonly LimitExcess[]): string {
   const flags = excess.map(({ field }) => flagFor(field));
   return [...new Set(flags)].join(' and ');
@@ -34,17 +26,11 @@ function flagFor(field: string): string {
   return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
 }
 
-/**
- * Returns the value of --allow-eks-cluster for an EKS cluster, with placeholders for the unknown parts. `value` is
- * account/region/name of the EKS cluster, or region/name while its account is unknown.
- */
+/** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
 const flagValueFor = (value: string): string =>
   `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
 
-/**
- * Returns a sentence about the EKS clusters that the operator allows. The API server refuses a change of
- * spec.eksCluster, so the user needs the operator's permission or another AWSFargateProfile.
- */
+/** The API server refuses a change of spec.eksCluster. */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
@@ -54,11 +40,7 @@ function describeAllowedClusters(excess: readonly LimitExcess[]): string {
     : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
 }
 
-/** Condition reasons for values in the spec that the flags of the manager do not allow. */
 export const OPERATOR_LIMIT_REASONS = {
-  /**
-   * The spec has values that the flags of the manager do not allow. This prevents the creation of a profile.
-   */
   NotAllowedByOperator: defineReason<{
     readonly excess: readonly LimitExcess[];
     readonly about: AffectedConditionType;

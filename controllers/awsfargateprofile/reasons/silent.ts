@@ -3,18 +3,18 @@ import { defineReason } from './spec/reason-spec.ts';
 import { pollEvery } from './spec/poll-intervals.ts';
 
 /**
- * The delay after a pass that ended without a result. Within this time the rate limiter usually admits a request again,
- * the manager renews its leader lease, or another pass releases the lock of a shared role.
+ * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another pass
+ * releases the lock of a role.
  */
 const MOMENT: Ms = 1_000;
 const silent = { nature: 'wait', silent: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 
-/** Reasons to end a pass of which nothing is reported: the object has no problem, and the next pass comes soon. */
+/** Nothing is reported: the object has no problem, and the next pass comes soon. */
 export const SILENT_REASONS = {
-  /** Another client wrote or deleted the object during the pass. The next pass comes after a backoff. */
+  /** Another client wrote or deleted the object. */
   Conflict: defineReason<object>(silent),
-  /** The facts of the pass are outdated, for example by its own change. The next pass comes after a backoff. */
+  /** For example by a change of the pass itself. */
   Outdated: defineReason<{ readonly because: string }>(silent),
-  /** The manager must not go on now, for example without its lease or during a pause. */
+  /** For example without the lease or during a pause. */
   NotNow: defineReason<{ readonly because: string }>(silent),
 } as const;

@@ -22,21 +22,13 @@ import {
 } from '../reasons/reasons.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 
-/**
- * A Kubernetes event about an AWSFargateProfile. If Cluster API Provider AWS also records an event in the same case,
- * this controller uses the same reason and text.
- */
+/** Where Cluster API Provider AWS records an event too, reason and text are the same. */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/**
- * Returns the Kubernetes events of a reconcile: first operations that EKS has finished, then the changes that the
- * controller made in AWS, then a new problem for the user. Access entries, kept roles and health issues have events
- * too.
- */
 export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
     ...eventsOfProfile(pass),
@@ -48,10 +40,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   ];
 }
 
-/**
- * Returns the AWS changes that have events of their own. A refused change of an access entry has none if the reconcile
- * ends with `RoleRecreated`, because the event of that reason contains the error message.
- */
+/** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
 function stepsToReport(pass: CompletedPass): readonly Step[] {
   const steps = pass.execution?.steps ?? [];
   const isTold = reasonOf(pass)?.name === 'RoleRecreated';
@@ -60,17 +49,11 @@ function stepsToReport(pass: CompletedPass): readonly Step[] {
     : steps;
 }
 
-/** Returns the Kubernetes events about the changes in AWS that a reconcile made or failed to make. */
 export const eventsForSteps = (steps: readonly Step[]): readonly EventSpec[] => steps.flatMap(eventOfStep);
 
-/** Returns the Kubernetes event about a deleted object with `deletionPolicy: Retain`, whose AWS resources stay. */
 export const retainedEvent = (object: AWSFargateProfile): EventSpec =>
   normal('RetainedEKSFargateProfile', `${describeRetained(object)}, because spec.deletionPolicy is Retain`);
 
-/**
- * Returns the Kubernetes event about a deletion that ends without credentials, because the controller has created
- * nothing in AWS for the object.
- */
 export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
   normal(
     'ReleasedWithoutCredentials',
@@ -78,11 +61,8 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * Returns the Kubernetes event about an object that is being deleted without this controller's finalizer, although AWS
- * may have its Fargate profile.
- *
- * There is no event if the user wants the profile to stay, or if the controller has begun the deletion in AWS. In the
- * second case the controller has removed the finalizer, or a user has done so as a condition advised.
+ * There is no event if the user wants the profile to stay, or if the deletion in AWS had begun: then the controller has
+ * removed the finalizer, or a user did so as a condition advised.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const location = locationOf(object);
@@ -95,9 +75,6 @@ export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[]
   return [warning('AbandonedEKSFargateProfile', message)];
 }
 
-/**
- * The Kubernetes event about an object that `clusterctl move` has moved to this management cluster during its deletion.
- */
 export const RESUMED_DELETION: EventSpec = {
   type: 'Normal',
   reason: 'ResumedDeletion',
@@ -109,8 +86,7 @@ function describeRetained(object: AWSFargateProfile): string {
   const { profileName, profileStatus } = object.status ?? {};
   if (profileName === undefined) return 'The controller changes nothing in AWS';
   const others = recordedReplacement(object).flatMap(({ name }) => (name === profileName ? [] : [` and ${name}`]));
-  // If a user sets `deletionPolicy: Retain` after the deletion has begun, EKS may already be deleting the profile. The
-  // message then says that only the rest of the profile and of its role stays in AWS.
+  // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
   return profileStatus === undefined || profileStatus === 'DELETING'
     ? `The controller leaves the rest of EKS fargate profile ${profileName}${others.join('')} and of its IAM role in AWS`
     : `The controller leaves EKS fargate profile ${profileName}${others.join('')} and its IAM role in AWS`;
@@ -119,7 +95,7 @@ function describeRetained(object: AWSFargateProfile): string {
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
-    // A request that was not sent is no failure of AWS, so it has no event. The next reconcile sends the request.
+    // A request that was not sent is no failure of AWS.
     return isNotDispatched(outcome.failure) ? [] : failureOf(mutation, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
@@ -153,8 +129,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
         ),
       ];
     case 'deleteAccessEntry':
-      // The controller deletes the role next, and that deletion has an event. So the deletion of the access entry needs
-      // none.
+      // The deletion of the role follows, and has an event.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -167,15 +142,11 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // Most of these changes belong to the creation or deletion of a role, which has an event. So they have none.
+      // Most of these belong to the creation or deletion of a role, which has an event.
       return [];
   }
 }
 
-/**
- * The end of the message of the event about the deletion of a Fargate profile. If the controller creates the profile
- * again, this text says why the controller deletes it; otherwise the text is empty.
- */
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',
   failed: ', because EKS reports it as failed. The controller then creates it again.',
@@ -211,8 +182,6 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   const detail = describeFailure(failure);
   const isAnswer = failure.statusCode !== undefined && failure.code !== 'Undecodable';
   const said = isAnswer ? `. AWS says: ${detail}` : `: ${detail}`;
-  // The controller also works without permission for access entries, so the reconcile goes on after AWS
-  // refuses the change of an entry.
   const outlook =
     isAccessEntryMutation(mutation) && isRefused(failure)
       ? 'The controller continues without this change.'
@@ -220,10 +189,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
-/**
- * Returns the Kubernetes events about EKS access entries that AWS refuses to show. If the reconcile ends with
- * `RoleRecreated`, the event of that reason already says the same.
- */
+/** The event of `RoleRecreated` already says the same. */
 function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
   if (reasonOf(pass)?.name === 'RoleRecreated') return [];
   return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
@@ -238,10 +204,6 @@ function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
   );
 }
 
-/**
- * Returns the Kubernetes events about IAM roles of this controller that stay in AWS because another object or profile
- * uses them.
- */
 function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {
   if (end !== 'inOrder' || facts === undefined) return [];
   return [...keptRoles(facts.desired, facts.observed), ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
@@ -249,7 +211,6 @@ function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly E
   );
 }
 
-/** Returns the Kubernetes event about a creation or deletion that EKS has finished since the last reconcile. */
 function eventsOfProfile({ object, facts }: CompletedPass): readonly EventSpec[] {
   const { profileName, profileStatus } = object.status ?? {};
   const isPredecessor = recordedReplacement(object).some(({ name }) => name === profileName);
@@ -271,7 +232,7 @@ function eventsOfOneProfile(
   const found = findProfile(observed.profiles, profileName);
   if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
   const now = found?.status;
-  // EKS may have finished the creation before the controller saw the status CREATING. So `profileStatus` may be missing.
+  // EKS may have finished before the controller saw the status CREATING, so `profileStatus` may be missing.
   const isRequested = object.status?.createRequestedAt !== undefined;
   if (now === 'ACTIVE' && isRequested && (profileStatus === 'CREATING' || profileStatus === undefined)) {
     return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
@@ -281,10 +242,7 @@ function eventsOfOneProfile(
     : [];
 }
 
-/**
- * Returns the Kubernetes event about a problem for the user. It is recorded only when the problem begins, because the
- * conditions show the problem as long as it lasts.
- */
+/** Recorded when the problem begins; the conditions show it as long as it lasts. */
 function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   const { object, end } = pass;
   const reason = reasonOf(pass) ?? noticesOf(pass)[0];
@@ -299,10 +257,7 @@ function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
   return [isProblem ? warningFor(reason) : normal(reason.name, message)];
 }
 
-/**
- * Returns the Kubernetes events about problems of a Fargate profile which is as the spec asks for. An event is recorded
- * only when its problem begins or changes.
- */
+/** Recorded when a problem begins or changes. */
 function eventsOfAdvice(pass: CompletedPass): readonly EventSpec[] {
   const shown = conditionOf(pass.object.status?.conditions, 'Ready')?.message ?? '';
   return adviceAfter(pass)
@@ -310,14 +265,12 @@ function eventsOfAdvice(pass: CompletedPass): readonly EventSpec[] {
     .map(({ event, message }) => warning(event, message));
 }
 
-/** Returns the types of the conditions that show this reason as long as its problem lasts. */
 function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
   // A reason that leaves Ready unchanged is shown in Reconciling or in Stalled.
   return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 
-/** Returns the Warning event about the problem that this reason stands for. */
 export const warningFor = (reason: Reason): EventSpec => warning(reason.name, messageOf(reason));
 
 const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });

@@ -4,7 +4,6 @@ import type { Step } from '../model/outcome.ts';
 
 // Status tells what AWS has answered to the changes of the pass itself, so that it is not one pass late.
 
-/** Returns the profile with this name after the changes of the pass. */
 export function profileAfter(
   found: FargateProfile | undefined,
   name: string,
@@ -26,7 +25,6 @@ export function profileAfter(
   return after;
 }
 
-/** Returns the role with this name after the changes of the pass. */
 export function roleAfter(found: FoundRole | undefined, name: string, steps: readonly Step[]): FoundRole | undefined {
   let after = found;
   for (const { mutation, outcome } of steps) {

@@ -26,25 +26,18 @@ export interface FinishOptions extends RequeueOptions {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
-  /**
-   * Reads the object and its Cluster from the API server. Returns why nothing may now be deleted for the object in
-   * Kubernetes or AWS, for example because of a pause; `undefined` if deletions are allowed.
-   */
+  /** Reads from the API server why nothing may now be deleted for the object in Kubernetes or AWS. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/**
- * Facts of a reconcile that are needed if its write to the API server fails: AWS changes to report, and a retry state
- * to restore.
- */
+/** What is needed if the write of the result fails. */
 interface Unwritten {
   readonly steps: readonly Step[];
   readonly before: RetryState;
   readonly context: ReconcileContext;
 }
 
-/** Ends a reconcile: writes status or removes the finalizer, records events, and schedules the next reconcile. */
 export class PassFinisher {
   private readonly options: FinishOptions;
   private readonly requeues: Requeues;
@@ -79,10 +72,7 @@ export class PassFinisher {
     return this.requeues.after(pass, state, isInTransit({ status }));
   }
 
-  /**
-   * Ends the reconcile of a paused object, whose changes in EKS no pass watches until the end of the pause.
-   * `by` lists the causes of the pause.
-   */
+  /** No pass watches the changes in EKS of a paused object. */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;
     lanes.abandon(keyOf(object));
@@ -90,10 +80,6 @@ export class PassFinisher {
     return written === undefined ? CONFLICT : DONE;
   }
 
-  /**
-   * Ends a reconcile in which the API server rejected a request. The rejection is written into status. If the object is
-   * paused or status cannot be written, the rejection is recorded as an event.
-   */
   async finishRejected(
     object: AWSFargateProfile,
     reason: Reason<'APIServerRefused'>,
@@ -108,8 +94,8 @@ export class PassFinisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // No condition can show that the API server has rejected a request: the API server has rejected the status too, or
-    // the object is paused and gets no status. So this Warning event is the only way to tell users.
+    // The API server has rejected the status too, or the object is paused and gets none. So only an event can tell
+    // users.
     this.recordEvents(object, [warningFor(reason)]);
     const state = this.updateRetryState({ object, end: reason });
     this.options.lanes.refresh(object);
@@ -117,7 +103,7 @@ export class PassFinisher {
     return this.requeues.after({ end: reason, waited }, state);
   }
 
-  /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */
+  /** `clusterctl move` has recreated the object without its deletionTimestamp. */
   async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const { findLiveBlocker, profileWriter, recordEvent } = this.options;
     const because = await findLiveBlocker(object, context.signal);
@@ -128,16 +114,14 @@ export class PassFinisher {
     return DONE;
   }
 
-  /** Removes the finalizer of an object whose AWS resources stay as they are. */
   async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const events = isRetained(object) ? [retainedEvent(object)] : [];
     return this.removeFinalizer(object, events, { steps: [], before: this.options.retryStore.get(object), context });
   }
 
   /**
-   * Ends the deletion of an object for which the controller has created nothing in AWS, although it cannot call AWS to
-   * verify this. Otherwise credentials that never worked would block the deletion for ever. If only the EKS cluster of
-   * the object is being deleted, this method deletes the object. `reason` says why the controller cannot call AWS.
+   * Nothing was created in AWS, so credentials that never worked must not block the deletion for ever. `reason` says
+   * why AWS cannot be asked.
    */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
@@ -150,14 +134,12 @@ export class PassFinisher {
       : this.deleteObject(object, unwritten);
   }
 
-  /** Records events for the AWS changes of a reconcile, even if the reconcile cannot write its result. */
   recordStepEvents(
     object: AWSFargateProfile,
     steps: readonly Step[] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
-    // If the manager is stopping, its calls to AWS are interrupted. An interrupted call is no failure of AWS, so it
-    // gets no event.
+    // A stopping manager interrupts its calls, which is no failure of AWS.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
     this.recordEvents(object, eventsForSteps(reported));
   }
@@ -182,9 +164,8 @@ export class PassFinisher {
   }
 
   /**
-   * Runs `write`, a write to the API server. Returns `false` if another client wrote first or the object is gone, and
-   * throws other errors. After a failed write, status still shows the wait before this reconcile, so the retry state of
-   * that wait is restored. The AWS changes of this reconcile are then recorded as events nevertheless.
+   * Returns `false` if another client wrote first or the object is gone. Status then still shows the wait before this
+   * pass, so the retry state of that wait is restored, and the changes in AWS are recorded as events.
    */
   private async write(
     object: AWSFargateProfile,
@@ -216,10 +197,7 @@ export class PassFinisher {
     return DONE;
   }
 
-  /**
-   * Deletes the AWSFargateProfile from Kubernetes, because its EKS cluster is being deleted and AWS has no Fargate
-   * profile of the object. If the API server shows that deletions are not allowed now, the next reconcile tries again.
-   */
+  /** The EKS cluster is being deleted, and has no Fargate profile of the object. */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);

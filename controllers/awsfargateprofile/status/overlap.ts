@@ -14,20 +14,17 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { currentProfileNameOf } from '../../shared/profile-names.ts';
 import { type ConditionUpdate, mergeConditions } from './conditions/condition-list.ts';
 
-/** An object whose Fargate profile competes for the pods of an EKS cluster. */
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;
 }
 
-/** Another object that can take the same pods, with the first two selectors that a pod can match both. */
+/** `overlap` has the first two selectors that a pod can match both. */
 export interface Rival extends CompetingObject {
   readonly overlap: Overlap;
 }
 
-/** The reasons of the condition `SelectorsOverlap` while it is True. */
 export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
 
-/** The message names at most this many other objects. */
 const MOST_NAMED = 3;
 
 /**
@@ -46,8 +43,8 @@ const isComparable = ({ namespace, labels }: FargateSelector): boolean =>
 const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
 
 /**
- * Each version of an object is converted once, because all objects of a cluster are compared with each other. Returns
- * `undefined` for an object that is being deleted, because its profile does not take new pods for long.
+ * Each version of an object is converted once, because all objects of a cluster are compared with each other. The profile of a deleted
+ * object does not take new pods for long.
  */
 export function competitorOf(object: AWSFargateProfile): CompetingObject | undefined {
   if (isDeleting(object)) return undefined;
@@ -73,7 +70,7 @@ export const MOST_PAIRS_AT_ONCE = 500;
 export const pairsOf = (me: CompetingObject, others: readonly CompetingObject[]): number =>
   others.reduce((sum, { selectors }) => sum + selectors.length * me.selectors.length, 0);
 
-/** Returns the status of an object with the condition `SelectorsOverlap`, if few objects are in its EKS cluster. */
+/** With many objects in the EKS cluster, the overlap controller sets the condition. */
 export function withFewRivals(
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus,
@@ -90,7 +87,6 @@ export function withFewRivals(
     : withOverlap(status, object, me, findRivals(me, others), now);
 }
 
-/** Returns what competes with `me` among the objects of an EKS cluster. */
 export const competitorsIn = (
   entries: readonly TypedEntry<AWSFargateProfile>[],
   me: CompetingObject,
@@ -100,7 +96,6 @@ export const competitorsIn = (
     return other === undefined || keyText(other.object) === keyText(me.object) ? [] : [other];
   });
 
-/** Returns the status with the condition `SelectorsOverlap`. It equals the given status if nothing has changed. */
 export function withOverlap(
   status: AWSFargateProfileStatus,
   { metadata }: AWSFargateProfile,

@@ -12,7 +12,7 @@ import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './conditions/condition-list.ts';
 import { OVERLAP_REASONS } from './overlap.ts';
 
-/** The phases of an AWSFargateProfile, for metrics. If several phases apply to an object, the first of them counts. */
+/** If several apply to an object, the first counts. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
 export type ProfilePhase = (typeof PROFILE_PHASES)[number];
 
@@ -22,8 +22,8 @@ interface PhaseLabels {
 }
 
 /**
- * The upper bounds of the buckets for the time until an AWSFargateProfile is Ready: from half a minute, which one
- * Fargate profile needs, to eight hours. An object that waits for its cluster can need that long.
+ * From half a minute, which one Fargate profile needs, to eight hours, which an object that waits for its cluster can
+ * need.
  */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
@@ -33,19 +33,14 @@ const REPLACEMENT_STEPS = ['creating', 'keeping', 'removing'];
 export interface ProfileMetricsSource {
   readonly store: Pick<Store, 'onChange'>;
   readonly profiles: Pick<TypedStore<AWSFargateProfile>, 'list'>;
-  /**
-   * The leader election of this replica. A replica exports the metrics of AWSFargateProfiles only while it is the
-   * leader, so that a sum over all replicas counts each object once.
-   */
+  /** Only the leader exports, so that a sum over all replicas counts each object once. */
   readonly leadership: Leadership;
 }
 
 export interface ProfileMetrics {
-  /** Starts to export metrics about the AWSFargateProfiles in the cache of `source`. */
   watch(source: ProfileMetricsSource): void;
 }
 
-/** Registers the metrics of the AWSFargateProfiles. */
 export function profileMetrics(registry: Registry): ProfileMetrics {
   const sources: ProfileMetricsSource[] = [];
   const profiles = new Gauge({
@@ -144,7 +139,6 @@ function replacementsIn({ profiles, leadership }: ProfileMetricsSource): readonl
   });
 }
 
-/** Returns the phase of an object, with the reason of the condition that shows the phase. */
 export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   const conditions = object.status?.conditions;
   const [paused, stalled, deleting, ready, reconciling] = (
@@ -162,19 +156,13 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   return labels('Unknown', ready?.reason);
 }
 
-/**
- * Returns the reason if this controller uses it, and `Other` otherwise. Another client can write any reason into the
- * status, and each label value needs memory.
- */
+/** Another client can write any reason into status, and each label value needs memory. */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason
     : 'Other';
 
-/**
- * Returns how long the object took to become Ready, in ms. `undefined` unless this change in the cache makes the
- * object Ready for the first time.
- */
+/** In ms; `undefined` unless this change makes the object Ready for the first time. */
 function timeToFirstReady(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
     return undefined;
@@ -183,7 +171,7 @@ function timeToFirstReady(change: Change): number | undefined {
   return readySince === undefined || createdAt === undefined ? undefined : Math.max(0, readySince - createdAt);
 }
 
-/** Returns the result of a replacement, and how long it took, in ms, if this change in the cache ends it. */
+/** `took` is in ms. */
 function endOfReplacement({
   type,
   object,

@@ -14,7 +14,6 @@ import { profileAfter, roleAfter } from './facts-after.ts';
 
 type Record = Pick<AWSFargateProfileStatus, 'profileName' | 'successor' | 'predecessors' | 'activeSince'>;
 
-/** What status records about a replacement after a pass. */
 export function replacementAfter(
   { execution }: Pick<CompletedPass, 'execution'>,
   { desired, observed }: Pick<AwsFacts, 'desired' | 'observed'>,
@@ -50,7 +49,6 @@ export function replacementAfter(
   return { ...replaced, ...successorOf(desired, predecessors, found), ...(activeSince && { activeSince }) };
 }
 
-/** What status has to record before a change of a replacement; nothing if the change belongs to no replacement. */
 export function replacementAhead(desired: Desired, observed: Observed): Pick<Record, 'successor' | 'predecessors'> {
   const others = othersOf(desired, observed);
   const predecessors = others.length > 0 && { predecessors: others };
@@ -61,10 +59,7 @@ export function replacementAhead(desired: Desired, observed: Observed): Pick<Rec
 
 type Other = ReplacementProfile & { readonly name: ProfileName };
 
-/**
- * The profiles of a replacement, on record or in EKS, but the wanted one. A profile that has the wanted name and another
- * role is one of them because of that role.
- */
+/** A profile with the wanted name and another role is one of them because of that role. */
 function othersOf(desired: Desired, observed: Observed): readonly Other[] {
   const { wanted, isReplaceable, recorded } = desired;
   const ours = isReplaceable ? oursOf(desired, observed.profiles) : [];
@@ -84,13 +79,12 @@ function othersOf(desired: Desired, observed: Observed): readonly Other[] {
     );
 }
 
-/** The role of a predecessor is recorded because it has to be deleted, so a role that stays is not recorded. */
+/** A role is recorded because it has to be deleted. */
 function isRoleOfOthers(desired: Desired, { roles }: Observed, name: RoleName): boolean {
   const role = findRole(roles, name);
   return role !== undefined && !isOurUnwantedRole(desired, role);
 }
 
-/** An entry of the record, with what EKS now says about the profile. */
 function entryOf({ name, arn, role }: ReplacementProfile, found: FargateProfile | undefined): ReplacementProfile {
   const seen = found === undefined || found.arn === '' ? arn : found.arn;
   return {
@@ -101,7 +95,6 @@ function entryOf({ name, arn, role }: ReplacementProfile, found: FargateProfile 
   };
 }
 
-/** The wanted profile, if status names another profile that it replaces or has replaced. */
 function successorOf(
   { wanted, isReplaceable, recorded }: Desired,
   predecessors: readonly ReplacementProfile[],

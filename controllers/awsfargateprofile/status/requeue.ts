@@ -9,21 +9,15 @@ import { type RetryState, notBeforeFor, waitedFor } from '../retry/retry-state.t
 export interface RequeueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
 
-/**
- * The largest random deviation of a delay, as a share of the delay. It spreads the resyncs of objects that were created
- * at the same time.
- */
+/** A share of the delay, which spreads the resyncs of objects that were created at the same time. */
 const JITTER = 0.1;
 export const DONE: Requeue = { kind: 'done' };
-/** The requeue after another client has written the object first, so that the reconcile has no result. */
 export const CONFLICT: Requeue = { kind: 'conflict' };
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
-/** Decides when the next reconcile of an object follows. */
 export class Requeues {
   private readonly options: RequeueOptions;
 
@@ -31,7 +25,6 @@ export class Requeues {
     this.options = options;
   }
 
-  /** Returns when the next pass follows. `state` is the retry state after the pass that ended now. */
   after(
     { end, waited, execution, facts }: Pick<CompletedPass, 'end' | 'waited' | 'execution' | 'facts'>,
     state: RetryState,
@@ -50,7 +43,6 @@ export class Requeues {
     return priority === undefined ? next : { ...next, priority };
   }
 
-  /** Returns the requeue of an object for which the controller has nothing to do until the next comparison with AWS. */
   resyncLater(): Requeue {
     return { kind: 'after', delay: this.jittered(this.options.resync), reason: 'resync', priority: 'low' };
   }
@@ -59,7 +51,7 @@ export class Requeues {
     const { clock, random, resync } = this.options;
     const now = clock.monotonic();
     const remaining = (notBeforeFor(state, reason) ?? now) - now;
-    // Before the end of the backoff, a reconcile would change nothing in AWS, so the delay lasts until then.
+    // Before the end of the backoff, a pass would change nothing in AWS.
     if (remaining > 0) return Math.min(remaining * (1 + JITTER * random.next()), resync);
     return this.jittered(Math.min(pollOf(reason, waited), resync));
   }
@@ -70,8 +62,8 @@ export class Requeues {
 }
 
 /**
- * Other AWSFargateProfiles of the cluster wait for a pass that sees the end of a change in EKS. Retries in an outage may
- * go on for long, so they let the objects go first that AWS was not asked about yet.
+ * Others of the cluster wait for a pass that sees the end of a change in EKS. Retries in an outage may go on for long,
+ * so they let the objects go first that AWS was not asked about yet.
  */
 function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
   if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;

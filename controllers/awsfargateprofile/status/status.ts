@@ -17,7 +17,7 @@ import { replacementAfter } from './replacement.ts';
 import { tagKeysOf, withTagKeysOf } from './write-ahead.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
-/** Derives the new status of an object from a completed reconcile. It equals the old status if nothing has changed. */
+/** The new status equals the old one if nothing has changed. */
 export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
   const { object, facts } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
@@ -40,10 +40,7 @@ export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
 const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
   isRetained(object) ? 'Retain' : 'Delete';
 
-/**
- * Whether EKS refused to create the Fargate profile, and no earlier create request is unconfirmed. A deletion then need
- * not wait for a profile to appear.
- */
+/** EKS refused the creation, so a deletion need not wait for a profile to appear. */
 function isCreateRefused({ facts, execution }: CompletedPass): boolean {
   const create = execution?.steps.findLast(({ mutation }) => mutation.kind === 'createProfile');
   return (
@@ -51,10 +48,7 @@ function isCreateRefused({ facts, execution }: CompletedPass): boolean {
   );
 }
 
-/**
- * Returns the status of a paused object: it has the `Paused` condition, and the `Deleting` condition if the object is
- * being deleted. `by` lists the causes of the pause in the words of Cluster API.
- */
+/** `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
   const paused: ConditionUpdate = {
@@ -76,16 +70,8 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
   return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }
 
-/**
- * Whether AWS now matches this generation of the spec. Once AWS has matched the spec, the API server refuses changes of
- * the fields that EKS cannot change.
- */
 const isProvisioned = ({ object, end }: CompletedPass): boolean => end === 'inOrder' && !isDeleting(object);
 
-/**
- * Returns the status with its AWS fields replaced by the observed state. If EKS does not report a profile of this
- * object, ARN, status, role ARN and health of the profile are removed.
- */
 function observedStatus(
   pass: CompletedPass,
   {
@@ -116,14 +102,12 @@ function observedStatus(
     found !== undefined &&
     (ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined);
   const profile = isOurs ? found : undefined;
-  // The record of a create request is dropped when its Fargate profile has disappeared, or when the profile with this
-  // name belongs to another owner.
+  // The profile has disappeared, or another owner has its name.
   const { createRequestedAt, ...withoutRequest } = before;
   const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
   const isSuccessor = desired.isReplaceable && recorded.profileName !== name;
-  // The subnets of a provisioned profile stay in status, because they are the wanted subnets if spec.subnetIDs is
-  // empty.
+  // The recorded subnets are the wanted ones if spec.subnetIDs is empty.
   const keepsSubnets =
     differing !== undefined ||
     (before.initialization?.provisioned === true && !isSuccessor && (before.subnets ?? []).length > 0);
@@ -131,7 +115,7 @@ function observedStatus(
   return {
     ...withoutRequest,
     ...request,
-    // If EKS has no cluster of this name, the account or region may be wrong, so status does not record them.
+    // If EKS has no such cluster, the account or region may be wrong.
     ...(observed.cluster === 'there' && {
       account: place.account,
       region: place.region,
@@ -144,8 +128,8 @@ function observedStatus(
       ...(!keepsSubnets && { subnets: profile.subnets }),
     }),
     ...(profile && profile.health.length > 0 && { health: { issues: firstIssues(profile.health) } }),
-    // Once AWS matches the spec, the recorded tags that the spec does not ask for are gone from AWS. So status then
-    // records only the keys of the wanted tags, unless AWS has refused a change.
+    // Once AWS matches the spec, recorded tags that the spec does not ask for are gone, unless AWS has refused a
+    // change.
     ...(wanted &&
       end === 'inOrder' && {
         profileName: wanted.profile.name,
@@ -157,10 +141,8 @@ function observedStatus(
 }
 
 /**
- * If the reconcile stopped because a Fargate profile lacks its ownership tags, or because the object retains a profile
- * that blocks the deletion of its EKS cluster, returns the name of the profile. Status keeps the ARN of this profile
- * even after a change of spec.profileName. Without the tags, no other record tells that the profile belongs to this
- * object.
+ * Status keeps the ARN of a profile that stops the pass, even after a change of spec.profileName: without the tags,
+ * nothing else tells that the profile belongs to this object.
  */
 function keptProfileName(reason: Reason | undefined): string | undefined {
   if (reason?.name === 'RetainBlocksClusterDeletion') return reason.facts.name;
@@ -170,8 +152,8 @@ function keptProfileName(reason: Reason | undefined): string | undefined {
 }
 
 /**
- * Returns the IAM role for `status.role`. If an earlier role of this controller still exists, status keeps that role
- * until AWS is as the spec asks for, because no other record tells that the controller has to delete it.
+ * An earlier role of this controller stays in status while it exists, because nothing else tells that it has to be
+ * deleted.
  */
 function roleStatus(
   before: StatusRole | undefined,
@@ -199,9 +181,8 @@ function roleStatus(
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
     name: role.name,
-    // If the role was recreated, status keeps the id of the deleted role until AWS is as the spec asks for, because
-    // only then the access entry belongs to the new role. If a user confirms that the access entry was recreated,
-    // status gets the new id earlier.
+    // The id of a deleted role stays until the access entry belongs to the new role, or until a user confirms that it
+    // was recreated.
     id: (end !== 'inOrder' && isRecreated(desired, role) ? before?.id : undefined) ?? role.id,
     managed,
     ...(managed && withCheckedEntry(before, end, role)),
@@ -210,10 +191,7 @@ function roleStatus(
   };
 }
 
-/**
- * Whether IAM refused to create the role. Then the role has none of the policies that status recorded before the create
- * request.
- */
+/** The role then has none of the policies that status recorded before the request. */
 const isRoleRefused = (steps: readonly Step[]): boolean =>
   steps.some(({ mutation, outcome }) => mutation.kind === 'createRole' && isWithoutEffect(outcome));
 
@@ -221,10 +199,6 @@ function withoutPolicies({ attachedPolicies: _attached, ...role }: StatusRole): 
   return role;
 }
 
-/**
- * Returns the permissions boundary of a managed IAM role if this controller has set it, or if the spec or the
- * operator's limits ask for it.
- */
 function boundaryOfThisController(desired: Desired, role: FoundRole): string | undefined {
   const { wanted, recorded } = desired;
   const inSpec = wanted?.role.kind === 'managed' ? wanted.role.permissionsBoundary : undefined;
@@ -233,8 +207,8 @@ function boundaryOfThisController(desired: Desired, role: FoundRole): string | u
 }
 
 /**
- * Returns the policies that this controller attached to a managed IAM role. If the spec no longer has a policy, the
- * policy stays in status until it is detached, because no other record tells that this controller attached it.
+ * A policy that the spec no longer has stays in status until it is detached: nothing else tells that this controller
+ * attached it.
  */
 function policiesOfThisController(
   before: StatusRole | undefined,
@@ -248,10 +222,7 @@ function policiesOfThisController(
   return [...new Set([...wanted.role.policies, ...attached])].filter((arn) => role.attached.includes(arn));
 }
 
-/**
- * Returns the id of the IAM role whose EKS access entry was checked. If the reconcile found AWS as desired, this is the
- * present role, because the check comes before that result.
- */
+/** The check of the access entry comes before the end `inOrder`. */
 function withCheckedEntry(
   before: StatusRole | undefined,
   end: PassEnd,

@@ -16,18 +16,12 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/**
- * The interval between reconciles of an object that cannot be decoded. It can be long, because only a change of the
- * object helps, and the watch reports that change at once.
- */
+/** The interval can be long: only a change of the object helps, and the watch reports that at once. */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
- * Reports in conditions and in a Kubernetes event that an object cannot be decoded. The controller does nothing else
- * for the object. Of the status only the conditions are decoded, because other fields may be wrong too.
- *
- * If a field has a wrong type, the API server may reject every write of the object and of its status. Then the user
- * sees only the event.
+ * Of status only the conditions are decoded, because other fields may be wrong too. If the API server rejects every
+ * write of the object, the user sees only the event.
  */
 export async function reportUndecodable(
   { clock, profileWriter, recordEvent }: UndecodableOptions,
@@ -57,8 +51,7 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // The event is recorded when the problem begins. If the conditions cannot be written, each reconcile records the
-  // event again.
+  // If the conditions cannot be written, each pass records the event again.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {

@@ -15,11 +15,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { replacementAhead } from './replacement.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 
-/**
- * Returns the status that must be written before a change in AWS. It has the AWS account, region and EKS cluster, and
- * the names and tag keys of the AWS resources. If the manager crashes right after the change, the next process finds
- * the changed AWS resource by this status.
- */
+/** If the manager crashes right after the change, the next process finds the changed AWS resource by this status. */
 export function writeAheadStatus(
   object: AWSFargateProfile,
   target: Target,
@@ -45,8 +41,7 @@ export function writeAheadStatus(
   };
   switch (mutation.kind) {
     case 'createRole':
-      // The policies of a new IAM role are recorded together with its name, because the controller attaches them right
-      // after the creation.
+      // The policies are attached right after the creation, so they are recorded with it.
       return withPolicies(
         withBoundary(withRole(withProfile(record, desired), desired), mutation.role.permissionsBoundary),
         desired,
@@ -67,13 +62,8 @@ export function writeAheadStatus(
 }
 
 /**
- * Sets `Ready` to False before a change in AWS that ends or interrupts the work of the Fargate profile:
- *
- * - the deletion of the profile;
- * - any change while the profile is not ACTIVE, for example the creation of a profile that has disappeared;
- * - a change that restores the role of an ACTIVE profile.
- *
- * Otherwise `Ready` would be wrong until AWS answers, and after a crash until the next resync.
+ * Sets `Ready` to False before a change that ends or interrupts the work of the profile. Otherwise `Ready` would be
+ * wrong until AWS answers, and after a crash until the next resync.
  */
 export function withReadyOnlyIfActive(
   record: AWSFargateProfileStatus,
@@ -94,7 +84,6 @@ export function withReadyOnlyIfActive(
   };
 }
 
-/** Returns the reason for which the object is not Ready after this change in AWS; `undefined` if it stays Ready. */
 function endOfReady(
   object: AWSFargateProfile,
   desired: Desired,
@@ -112,16 +101,10 @@ function endOfReady(
     : undefined;
 }
 
-/**
- * The changes that restore a deleted IAM role of an ACTIVE profile, or its access entry. Until they are complete, new
- * pods cannot start on the profile.
- */
+/** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
-/**
- * Returns the status with the name of the wanted Fargate profile. The record of a profile with another name is removed,
- * unless that profile is being replaced.
- */
+/** The record of a profile with another name goes, unless that profile is being replaced. */
 function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted === undefined || record.profileName === wanted.profile.name || record.successor !== undefined)
     return record;
@@ -130,9 +113,8 @@ function withProfile(record: AWSFargateProfileStatus, { wanted }: Desired): AWSF
 }
 
 /**
- * Returns the status with the name of the wanted IAM role, if the controller manages this role. The record of a role
- * with another name or another owner is dropped. If a role of this name belonged to another owner, its id stays,
- * because the access entry of a live profile is bound to this id.
+ * If a role of this name belonged to another owner, its id stays, because the access entry of a live profile is bound
+ * to it.
  */
 function withRole(record: AWSFargateProfileStatus, { wanted }: Desired): AWSFargateProfileStatus {
   if (wanted?.role.kind !== 'managed') return record;
@@ -151,40 +133,29 @@ function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWS
 const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: string): AWSFargateProfileStatus =>
   permissionsBoundary === undefined ? record : { ...record, role: { ...record.role, permissionsBoundary } };
 
-/**
- * Returns the status with a record of the create request for the Fargate profile. The record of an earlier profile with
- * the same name is removed.
- */
 function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
   const { profileARN: _arn, profileStatus: _status, health: _health, ...withoutProfile } = record;
   const { role, ...others } = record.successor === undefined ? withoutProfile : record;
   return { ...others, ...(role && { role: withoutId(role) }), createRequestedAt: formatTimestamp(now) };
 }
 
-/**
- * Returns the record of the IAM role without the unique ids in `id` and `accessEntryCheckedFor`. EKS binds the access
- * entry of a new profile to the id that the role has at the creation of the profile, so recorded ids of an earlier role
- * are outdated.
- */
+/** EKS binds the access entry of a new profile to the id that the role has at its creation. */
 function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
   return role;
 }
 
-/**
- * Returns the tag keys to record: those already recorded and, if this change sets tags, those of all wanted tags. The
- * controller removes only tags with recorded keys from AWS.
- */
+/** Only tags with recorded keys are removed from AWS. */
 function recordedTagKeys(before: AWSFargateProfileStatus, { wanted }: Desired, mutation: Mutation): readonly string[] {
   return withTagKeysOf(SETTING_TAGS.includes(mutation.kind) ? wanted : undefined, before.tagKeys);
 }
 
 /**
- * The maximum number of tag keys or policies that status records. AWS allows a resource 50 tags and 20 policies. Each
- * change that AWS refuses may add as many to the record, which must not grow until the API server refuses the object.
+ * Tag keys or policies. AWS allows a resource 50 tags and 20 policies. Each refused change may add as many to the
+ * record, which must not grow until the API server refuses the object.
  */
 const MAX_RECORDED = 500;
 
-/** Returns the values recorded before and the wanted values. If they are too many, some recorded before are left out. */
+/** Of too many values, some that were recorded before are left out. */
 function recordOf(wanted: readonly string[], before: readonly string[] = []): readonly string[] {
   const all = new Set([...before, ...wanted]);
   return all.size <= MAX_RECORDED ? [...all] : [...new Set([...wanted, ...all])].slice(0, MAX_RECORDED);
@@ -195,7 +166,6 @@ export const withTagKeysOf = (wanted: Desired['wanted'], before: readonly string
 
 const SETTING_TAGS: readonly Mutation['kind'][] = ['createProfile', 'createRole', 'tagProfile', 'tagRole'];
 
-/** Returns the keys of all tags that this controller sets on the Fargate profile and the IAM role. */
 export function tagKeysOf({ profile, role }: NonNullable<Desired['wanted']>): readonly string[] {
   const roleTags = role.kind === 'managed' ? role.tags : {};
   return [...new Set([...Object.keys(profile.tags), ...Object.keys(roleTags)])].toSorted();

@@ -3,7 +3,6 @@ import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
 import { findPolicyExcess, findRoleExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 
-/** Returns the values of a spec that the operator's limits, which are flags of the manager, do not allow. */
 export function findExcess(
   { roleARN, rolePermissionsBoundary, roleAdditionalPolicies = [] }: AWSFargateProfileSpec,
   limits: OperatorLimits,
@@ -23,7 +22,6 @@ export function findExcess(
   ];
 }
 
-/** Separates the IAM policies that the operator's limits allow from the others. */
 export function splitPolicies(
   policies: readonly string[],
   limits: OperatorLimits,

@@ -25,33 +25,21 @@ import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
 export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
-  /**
-   * Facts about the EKS cluster, which the controller needs only to create or correct a profile or role. `undefined` if
-   * the AWSFargateProfile is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
-   */
+  /** `undefined` if nothing is to be created or corrected. */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly surplus: Surplus;
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
-  /** See {@link roleConflictOf}. */
   readonly roleConflict?: Reason | undefined;
-  /**
-   * Whether the result of a create request for the Fargate profile is not known, and this process first noticed the
-   * request less than a minute ago.
-   */
   readonly isCreateUnconfirmed: boolean;
-  /** The wall-clock time, in ms since 1970. */
+  /** Wall clock, ms since 1970. */
   readonly now: Ms;
 }
 
 /**
- * Returns the state of AWS that the spec of an AWSFargateProfile asks for. If `controlPlaneFacts` is `undefined`, for
- * example because the object is being deleted, the desired state has no profile and no role. `profiles` are those that
- * EKS has under the names of {@link candidateProfiles}; before EKS was read, it is `undefined`.
- *
- * Returns Left if AWS cannot fulfil the spec, for example because of invalid names or tags, or without a private
- * subnet.
+ * Without `controlPlaneFacts` nothing is wanted. `profiles` are those under the names of {@link candidateProfiles};
+ * `undefined` before EKS was read. Left if AWS cannot fulfil the spec.
  */
 export function desiredFor(
   object: AWSFargateProfile,
@@ -62,17 +50,12 @@ export function desiredFor(
   return profiles === undefined ? desired : E.map((each: Desired) => withRoleInUse(each, profiles))(desired);
 }
 
-/** Returns the names under which a Fargate profile of the object may exist; EKS is asked for all of them. */
 export function candidateProfiles(object: AWSFargateProfile, { names, wanted }: Desired): readonly ProfileName[] {
   const computed = profileNameOf(object);
   const isAsked = wanted !== undefined && findProfileNameProblem(computed) === undefined;
   return isAsked ? [...new Set([...names.profiles, computed])] : names.profiles;
 }
 
-/**
- * Returns why an AWSFargateProfile cannot share its role with the given objects of its namespace that name the same role;
- * `undefined` if it can.
- */
 export function roleConflictOf(
   object: AWSFargateProfile,
   inputs: Omit<DesiredInputs, 'roleConflict'>,
@@ -92,7 +75,6 @@ export function roleConflictOf(
   );
 }
 
-/** Returns the names under which the object has, or is to have, its profile. `profiles`: see {@link desiredFor}. */
 function namesFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
@@ -129,7 +111,7 @@ function desiredUnderName(
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     recorded: recordedStateOf(object, identity, { ...inputs, isRefused }),
     creationBlocker: controlPlaneFacts?.creationBlocker,
-    // The operator's limits (flags of the manager) do not block the deletion of an object.
+    // The operator's limits do not block a deletion.
     limits: controlPlaneFacts === undefined ? NO_LIMITS : inputs.limits,
     excess: controlPlaneFacts === undefined ? [] : findExcess(object.spec, inputs.limits, place),
     emptySelectorFields: controlPlaneFacts === undefined ? [] : findEmptySelectorFields(object),
@@ -159,13 +141,9 @@ function desiredUnderName(
 }
 
 /**
- * Replaces the computed role name by the name of the IAM role that the existing Fargate profile uses, because EKS
- * cannot change the role of a profile. The name is replaced in two cases:
- *
- * - Cluster API Provider AWS (CAPA) computed the name in use. Before v2.7.0, CAPA derived role names from the name of
- *   the EKS cluster.
- * - The status of a provisioned object records the name in use. The name comes from spec.roleName, which a client has
- *   removed since.
+ * EKS cannot change the role of a profile. So the name of the role in use replaces the computed one if CAPA computed it
+ * (before v2.7.0 from the name of the EKS cluster), or if the status of a provisioned object records it, from a
+ * spec.roleName that a client has removed since.
  */
 function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): Desired {
   const { wanted, identity, place, recorded } = desired;
@@ -180,10 +158,7 @@ function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): 
   return { ...desired, wanted: { ...wanted, role }, names: { ...desired.names, roles } };
 }
 
-/**
- * The AWS partition follows from the region, as it does for the endpoints of EKS and IAM. The AWSManagedControlPlane
- * names a partition too, but the controller does not use it.
- */
+/** The partition follows from the region, as for the endpoints of EKS and IAM. */
 const placeOf = ({ target: { region }, account }: DesiredInputs): AwsLocation => ({
   partition: partitionOf(region),
   region,

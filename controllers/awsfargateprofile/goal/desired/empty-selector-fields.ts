@@ -3,9 +3,8 @@ import { isRecord } from '../../../../api/record.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 
 /**
- * Returns the fields of spec.selectors that have no value in the manifest which `kubectl apply` has recorded in its
- * annotation. The API server refuses a label without a value when it sees the label. But a client-side apply over an
- * existing object drops it before.
+ * The API server refuses a label without a value when it sees it, but a client-side apply over an existing object drops
+ * the label before. So the annotation of `kubectl apply` is read.
  */
 export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
   withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>

@@ -16,13 +16,6 @@ import type { ObservedProfile } from '../../model/observed-state.ts';
 import { isReplaceable } from '../../../shared/object-state.ts';
 import { profileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 
-// The functions of this file compute the names under which the controller looks in AWS for the Fargate profile and the
-// IAM role of an object, and under which it may adopt them.
-
-/**
- * Returns the values from which the controller makes the ownership tags and the AWS names of an object, and the names
- * of existing profiles and roles that the controller may adopt for the object.
- */
 export function identityOf(
   object: AWSFargateProfile,
   { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
@@ -50,33 +43,27 @@ export function identityOf(
 }
 
 /**
- * Returns the profile name and role name that Cluster API Provider AWS computes from namespace and name of the object.
- * Each name contains the namespace, or is a hash of a text with the namespace. So a client that may write only the
- * status of objects in one namespace cannot make the controller adopt resources of another namespace.
+ * Each name contains the namespace, or a hash of it. So a client that may write only the status of objects in one
+ * namespace cannot make the controller adopt resources of another.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
   return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
 }
 
-/** Returns the names of the wanted profile and role, and those that status records. */
 export const namesWithRecorded = (profile: ProfileName, role: RoleName, recorded: RecordedState): Desired['names'] => ({
   profiles: distinct([profile, recorded.profileName]),
   roles: distinctRoles([role, recordedManagedRole(recorded)]),
 });
 
-/**
- * Returns the names under which the Fargate profile and the IAM role to delete may exist in AWS. Names that AWS would
- * reject as invalid are left out: no resource can have them, and the call would fail.
- */
+/** Names that AWS would reject are left out: no resource can have them, and the call would fail. */
 export function namesOnDeletion(
   object: AWSFargateProfile,
   { identity, recorded }: Pick<Desired, 'identity' | 'recorded'>,
 ): Desired['names'] {
   const recordedRole = recordedManagedRole(recorded);
   const { roleName, roleARN } = object.spec;
-  // If no role is recorded in status, Cluster API Provider AWS may have created the role under any of the names that it
-  // computes.
+  // Without a recorded role, Cluster API Provider AWS may have created it under any of these names.
   const capaRoles: readonly RoleName[] =
     recordedRole === undefined && roleName === undefined && roleARN === undefined ? identity.capaRoleNames : [];
   // If a client removed spec.profileName, the name of the role may derive from the computed profile name.
@@ -94,9 +81,6 @@ export function namesOnDeletion(
   };
 }
 
-/**
- * Adds the names of the profiles of a replacement, and of the roles of those profiles that the spec does not ask for.
- */
 export function withReplacement(
   { profiles, roles }: Desired['names'],
   object: AWSFargateProfile,
@@ -117,14 +101,11 @@ export function withReplacement(
   };
 }
 
-/**
- * Returns the name of the IAM role that status records; `undefined` if status says that the role belongs to another
- * owner.
- */
+/** `undefined` if status says that the role belongs to another owner. */
 const recordedManagedRole = ({ isRoleManaged, roleName }: RecordedState): RoleName | undefined =>
   isRoleManaged === false ? undefined : roleName;
 
-/** Returns the role names without repetitions. IAM does not distinguish upper and lower case in names. */
+/** IAM does not distinguish upper and lower case in names. */
 export const distinctRoles = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   distinct(names).filter((name, index, all) => all.findIndex((each) => isSameRoleName(each, name)) === index);
 

@@ -6,10 +6,7 @@ import type { TargetSource } from '../../model/goal-kinds.ts';
 import { locationOf } from '../../model/location.ts';
 import { recordedReplacement } from '../../model/replacement.ts';
 
-/**
- * Returns what status and annotations of an object record about its profile and role. `isRefused`: the operator's limits
- * do not allow the EKS cluster that the object names.
- */
+/** `isRefused`: the operator's limits do not allow the EKS cluster that the object names. */
 export function recordedStateOf(
   object: AWSFargateProfile,
   identity: ObjectIdentity,
@@ -20,9 +17,7 @@ export function recordedStateOf(
   }: { readonly targetSource: TargetSource; readonly isCreateUnconfirmed: boolean; readonly isRefused: boolean },
 ): RecordedState {
   const { metadata, status = {} } = object;
-  // While an IAM role belongs to another owner, this controller changes neither its policies nor its permissions
-  // boundary. So this controller did not set the policies and the boundary that `status.role` records for such a role,
-  // and they are left out.
+  // The controller changes nothing of a role of another owner, so it did not set what status records for such a role.
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,
@@ -31,8 +26,7 @@ export function recordedStateOf(
     activeSince: activeSinceOf(status),
     isQuotaExceeded: status.conditions?.find(({ type }) => type === 'Ready')?.reason === 'QuotaExceeded',
     profileARN: status.profileARN,
-    // An annotation must not make the controller tell whether a profile or role without tags exists in an EKS cluster
-    // that the namespace may not use.
+    // No annotation must make the controller tell what exists in an EKS cluster that the namespace may not use.
     lostNames: isRefused ? { profiles: [], roles: [] } : lostNamesOf(object, identity),
     isUnproven: targetSource === 'unreadyControlPlane' && locationOf(object).kind !== 'none',
     roleName: status.role?.name,

@@ -9,18 +9,14 @@ import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.
 import { type KnownLocation, locationOf } from '../../model/location.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 
-/** The settings of an IAM role that do not come from the spec of the AWSFargateProfile alone. */
 export interface RoleSettings {
-  /** The `spec.additionalTags` of the control plane, which all objects with spec.clusterName ask for too. */
+  /** All objects with spec.clusterName ask for these tags too. */
   readonly controlPlaneTags: Tags;
-  /** Returns the permissions boundary of an object's role, which may come from the operator's limits. */
+  /** The boundary may come from the operator's limits. */
   readonly boundaryOf: (roleSharer: AWSFargateProfile) => string | undefined;
 }
 
-/**
- * Returns the other AWSFargateProfiles of the namespace that name the same IAM role and are not being deleted. Their EKS
- * clusters may be others.
- */
+/** The other objects of the namespace that name the role. Their EKS clusters may be others. */
 export function findRoleSharers(
   object: AWSFargateProfile,
   profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
@@ -36,10 +32,8 @@ export function findRoleSharers(
 }
 
 /**
- * Returns the reason to stop for an object that shares a managed IAM role with an older object but asks for other
- * settings of the role. Without this rule each of the two objects would undo the changes of the other.
- *
- * If the two objects also have the same profile name, the reason says that the profile belongs to the older object.
+ * Of two objects that share a managed role but ask for other settings, the older one wins. Otherwise each would undo
+ * the changes of the other.
  */
 export function roleSettingsConflict(
   object: AWSFargateProfile,
@@ -49,7 +43,6 @@ export function roleSettingsConflict(
   const name = roleNameOf(object);
   if (name === undefined) return undefined;
   const tags = tagsByFoldedKey(object, controlPlaneTags);
-  // Many objects may share the role, so this is one pass over them.
   let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
   for (const other of roleSharers) {
     if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
@@ -68,10 +61,8 @@ export function roleSettingsConflict(
 }
 
 /**
- * Whether an AWSFargateProfile of the namespace is in the given EKS cluster, which is that of `object`. One of the two
- * may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations are compared. An
- * AWSFargateProfile without a recorded location has nothing in AWS yet. It counts only if it names the EKS cluster in
- * the same way as `object`.
+ * One may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations count. An object
+ * without location has nothing in AWS yet, and counts if it names the EKS cluster in the same way.
  */
 export function isInEksCluster(
   other: AWSFargateProfile,
@@ -111,10 +102,7 @@ function differingSettings(
 
 type Tag = readonly [key: string, value: string];
 
-/**
- * Returns the tags that an object asks for on its role, by their keys in lower case: IAM ignores upper and lower case in
- * tag keys. The first of equal keys counts, and the tags of the object count before those of the control plane.
- */
+/** IAM ignores upper and lower case in tag keys. The tags of the object come before those of the control plane. */
 function tagsByFoldedKey({ spec }: AWSFargateProfile, controlPlaneTags: Tags): ReadonlyMap<string, Tag> {
   const inherited = spec.clusterName === undefined || hasNoTags(controlPlaneTags) ? NO_TAGS : controlPlaneTags;
   const known = foldedTags.get(spec);
@@ -127,7 +115,7 @@ function tagsByFoldedKey({ spec }: AWSFargateProfile, controlPlaneTags: Tags): R
 }
 
 const NO_TAGS: Tags = {};
-/** By the spec of an object, because each pass of an object that shares a role asks for the tags of all of them. */
+/** By spec: each pass of an object that shares a role asks for the tags of all of them. */
 const foldedTags = new WeakMap<object, { readonly inherited: Tags; readonly tags: ReadonlyMap<string, Tag> }>();
 
 const differingTags = (mine: ReadonlyMap<string, Tag>, theirs: ReadonlyMap<string, Tag>): readonly string[] =>

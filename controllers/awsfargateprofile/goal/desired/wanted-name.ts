@@ -17,18 +17,14 @@ import type { ObjectIdentity } from '../../model/desired-state.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
 
 export interface ChosenName {
-  /** The name of the wanted profile. */
   readonly name: ProfileName;
   /** The name from which the names of the role and of replacements derive. */
   readonly base: ProfileName;
 }
 
 /**
- * Chooses the name of the wanted profile among those that EKS has. `identityFor` returns the identity of the object under
- * a base name.
- *
- * A profile of the object that the spec asks for keeps its name. If there is none, the profile is made under the base
- * name, or, if another profile of the object has that name and may be replaced, under a name that derives from it.
+ * An own profile that fits the spec keeps its name. If there is none, the profile is made under the base name, or under
+ * a derived one if another profile of the object has that name and may be replaced.
  */
 export function chooseName(
   object: AWSFargateProfile,
@@ -60,7 +56,6 @@ export function chooseName(
   }
 }
 
-/** The profile of this name, if it is the object's own. */
 function oursUnder(
   identity: ObjectIdentity,
   profiles: readonly ObservedProfile[],
@@ -79,10 +74,7 @@ const isGoing = ({ status }: FargateProfile): boolean => status === 'DELETING' |
 const rank = ({ name, status }: FargateProfile, base: ProfileName): number =>
   (status === 'ACTIVE' ? 0 : 2) + (name === base ? 0 : 1);
 
-/**
- * Whether the profile has what the spec asks for and EKS cannot change. Of the role only the name is compared, because
- * IAM was not read yet.
- */
+/** Of the role only the name is compared, because IAM was not read yet. */
 function fits(
   { spec }: AWSFargateProfile,
   { clusterName, eksCluster, profileName, capaRoleNames }: ObjectIdentity,
@@ -99,7 +91,7 @@ function fits(
   return role !== undefined && names.some((name) => isSameRoleName(name, role));
 }
 
-/** What the name of a replacement depends on, so that the same spec gives the same name. */
+/** The same spec gives the same name of a replacement. */
 const contentOf = ({ spec }: AWSFargateProfile): unknown => [
   canonicalSelectors(spec.selectors ?? []),
   (spec.subnetIDs ?? []).toSorted(),

@@ -16,12 +16,6 @@ import type { ControlPlaneFacts } from '../../model/goal-kinds.ts';
 import { splitPolicies } from './check-spec-against-operator-limits.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 
-/**
- * Returns the EKS Fargate profile that the spec asks for.
- *
- * Returns Left if EKS would reject its name or tags, or if the spec has no selector. Also Left if the profile needs the
- * private subnets of the control plane, and the control plane lists none.
- */
 export function wantedProfile(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
@@ -57,13 +51,6 @@ export function wantedProfile(
   }))(profileTags(identity, sources));
 }
 
-/**
- * Returns the pod execution role that the spec asks for: the existing role of `spec.roleARN`, or a role that this
- * controller manages.
- *
- * Returns Left if `spec.roleARN` is no ARN of a role in the account of the EKS cluster, or if IAM would reject the
- * role's name or tags.
- */
 export function wantedRole(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
@@ -120,18 +107,14 @@ function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, 
 const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
-/**
- * Returns the subnets of the wanted profile: those of the spec, or those that status has for a provisioned object, or
- * the private subnets of the control plane. `undefined` if the control plane is asked and lists none. For an object
- * with spec.eksCluster, EKS chooses the subnets instead of the control plane.
- */
+/** `undefined` if the private subnets of the control plane are needed and it lists none. */
 function wantedSubnets(
   { spec, status }: AWSFargateProfile,
   { privateSubnets }: ControlPlaneFacts,
   isReplacement: boolean,
 ): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
-  // EKS cannot change the subnets of a profile. So the subnets in status stay the wanted ones, even if a private subnet
-  // is added to the control plane later. A new profile that replaces another one gets the present subnets.
+  // EKS cannot change the subnets of a profile, so those in status stay the wanted ones even if the control plane gets
+  // another private subnet. A replacement gets the present subnets.
   const recorded = !isReplacement && status?.initialization?.provisioned === true ? status.subnets : undefined;
   if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
   if (isFilled(recorded)) return { subnets: recorded, subnetSource: 'status' };

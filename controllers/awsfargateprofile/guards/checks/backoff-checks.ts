@@ -9,10 +9,7 @@ interface BackoffCheckServices {
   readonly clock: Clock;
 }
 
-/**
- * Returns a check that holds back a change that AWS refused recently. The change is not sent again before its backoff
- * ends or the spec changes.
- */
+/** A refused change is not sent again before its backoff ends or the spec changes. */
 export function refusalExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
@@ -21,10 +18,6 @@ export function refusalExpired({ clock }: BackoffCheckServices): Check {
   };
 }
 
-/**
- * Returns a check that holds back the retry of a failed Fargate profile until the backoff ends. The retry is the
- * deletion of a profile in status DELETE_FAILED, or of a wanted profile in status CREATE_FAILED that equals the spec.
- */
 export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { observed, retry }) => {
     if (!isRetryOfFailedProfile(mutation, observed)) return undefined;

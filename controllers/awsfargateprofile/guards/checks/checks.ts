@@ -17,18 +17,11 @@ import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
 
 export interface CheckServices extends DeletionCheckServices {
   readonly clock: Clock;
-  /**
-   * How long a change in AWS may take from now, in ms. The value is 0 or less if this process may have lost its leader
-   * lease.
-   */
+  /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
 }
 
-/**
- * Returns all checks that run before a change in AWS, in their order: the cheapest first. The checks for a pause and
- * for another CRD are last, because a pause may begin while the check of an IAM role reads all Fargate profiles of the
- * EKS cluster.
- */
+/** The cheapest checks come first. */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
     refusalExpired(services),
@@ -40,16 +33,12 @@ export function newChecks(services: CheckServices): readonly Check[] {
   ];
 }
 
-/** Returns a check that holds back every change in AWS if this process may have lost its leader lease. */
 export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
     mutationTimeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
 }
 
-/**
- * Returns a check for a profile or role without this controller's tags, before the controller adopts or deletes it. The
- * check reads the tags again, because an object of another namespace may have adopted the resource meanwhile.
- */
+/** An object of another namespace may meanwhile have adopted a resource that lacks the tags of this controller. */
 export function tagsUnchanged(): Check {
   return async (mutation, pass) => {
     const known = tagsWithoutOwner(mutation, pass);
@@ -71,10 +60,7 @@ function readTags(mutation: Mutation, { session, target }: PassState): Promise<E
   return TE.map((lookup: ProfileLookup) => (lookup.kind === 'found' ? lookup.profile.tags : undefined))(profile)();
 }
 
-/**
- * Returns a check that prevents the deletion of an IAM role that another AWSFargateProfile or another Fargate profile
- * uses. A reconcile checks a role once, because this process lets no other reconcile change the same role meanwhile.
- */
+/** A pass checks a role once, because the lock of the role keeps other passes of this process from changing it. */
 export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
   return async (mutation, pass) => {
     if (!isRoleRemoval(mutation)) return undefined;
@@ -85,9 +71,8 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 }
 
 /**
- * Returns a check for the deletion of an EKS access entry that is older than its IAM role, before a profile is created.
- * The check prevents the deletion while another live profile of the EKS cluster uses the role. The controller replaces
- * such an entry later, when the created profile is ACTIVE.
+ * While another live profile uses the role, its old entry stays. The controller replaces it when the new profile is
+ * ACTIVE.
  */
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {

@@ -8,25 +8,16 @@ import { NAMESPACES } from '../../../shared/live-profiles.ts';
 import { isDeleting, isRetained } from '../../../shared/object-state.ts';
 import { type InputLookup, type ReconcileInputs, toInputLookup } from '../../goal/inputs.ts';
 
-/**
- * The versions in which the API server serves Clusters and AWSManagedControlPlanes; `undefined` if it does not serve
- * the kind.
- */
 export interface InputResources {
   readonly clusters: () => Resource | undefined;
   readonly controlPlanes: () => Resource | undefined;
 }
 
-/**
- * Reads the Cluster and the control plane of an object again, from the API server instead of the caches. For an object
- * with `deletionPolicy: Retain`, reads the namespace too.
- */
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * Makes a function that reads the Cluster and the control plane from the API server. The caches may not show yet that
- * one of them is paused or is being deleted. If the API server does not serve control planes, the control plane from
- * the cache is used. If the API server serves no Clusters, both come from the caches.
+ * The caches may not show yet that Cluster or control plane is paused or being deleted. A kind that the API server does
+ * not serve comes from the cache.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>
@@ -48,7 +39,7 @@ async function isTerminating(
   return namespace !== undefined && isDeleting(namespace);
 }
 
-/** Reads the Cluster that the spec names, or the Cluster of the control plane that manages spec.eksCluster. */
+/** The Cluster that the spec names, or that of the control plane that manages spec.eksCluster. */
 async function getCluster(
   client: KubeClient,
   resource: Resource,
@@ -62,7 +53,6 @@ async function getCluster(
   return found.kind === 'absent' ? { kind: 'none' } : found;
 }
 
-/** Reads the control plane that the Cluster names. Without a Cluster, reads the control plane of spec.eksCluster. */
 async function getControlPlane(
   client: KubeClient,
   resource: Resource | undefined,

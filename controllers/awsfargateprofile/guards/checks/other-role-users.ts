@@ -17,44 +17,33 @@ import { hasFinalizer } from '../../../shared/object-state.ts';
 import { type KnownLocation, locationOf } from '../../model/location.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
-/** The name of an IAM role, and the EKS cluster for whose Fargate profiles the role was created. */
+/** The EKS cluster is the one for whose profiles the role was created. */
 export interface RoleInCluster {
   readonly name: RoleName;
   readonly location: KnownLocation;
 }
 
-/** The other users of an IAM role, besides the AWSFargateProfile for which the controller wants to delete the role. */
 export interface RoleUsers {
-  /**
-   * The key (`namespace/name`) of another AWSFargateProfile that has this controller's finalizer and uses the role;
-   * `undefined` if there is none.
-   */
+  /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
-  /**
-   * The names of Fargate profiles in the EKS cluster that certainly use another role, according to the status of their
-   * AWSFargateProfiles in the same namespace.
-   */
+  /** Profiles in the EKS cluster that certainly use another role, according to status in the same namespace. */
   readonly profilesWithOtherRole: ReadonlySet<string>;
 }
 
-/** Reads who uses an IAM role besides the AWSFargateProfile for which the controller wants to delete the role. */
+/** Reads who else uses a role that is to be deleted for the object. */
 export type ReadRoleUsers = (object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal) => Promise<RoleUsers>;
 
 export interface RoleUserSources {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /**
-   * The cache of the AWSFargateProfiles of all namespaces and all watch filters; `undefined` if the manager caches only
-   * a part of them.
-   */
+  /** The objects of all namespaces and watch filters; `undefined` if the manager caches only a part. */
   readonly profiles?: Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'version' | 'whenIncludes'> | undefined;
   readonly schema: Pick<ServedSchema, 'isSettled'>;
 }
 
 /**
- * The longest time that a read of the users of an IAM role waits for the watch to bring the cache up to date. While 200
- * AWSFargateProfiles were deleted, the median wait was 29 ms. A quarter of the waits was longer than 100 ms, because no
- * AWSFargateProfile changed and the watch therefore reported no newer resourceVersion.
+ * How long the cache may lag. While 200 objects were deleted, the median wait was 29 ms; a quarter exceeded 100 ms,
+ * because nothing changed and the watch reported no newer resourceVersion.
  */
 const MAX_WATCH_LAG: Ms = 200;
 
@@ -62,12 +51,8 @@ const MAX_WATCH_LAG: Ms = 200;
 const USERS_PER_TURN = 200;
 
 /**
- * Returns a function that reads the other users of an IAM role. Its answer is never older than the call of the
- * function: it comes from a list of the API server, or from a cache that has caught up with the API server since the
- * call.
- *
- * When many objects are deleted, many reconciles call the function at the same time. Calls that arrive while the users
- * are being read share the next read.
+ * The answer is never older than the call: it comes from a list, or from a cache that has caught up with the API server
+ * since. Calls that arrive during a read share the next one.
  */
 export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
   const readings = new SingleFlight<readonly RoleUser[]>();
@@ -88,17 +73,9 @@ export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
 }
 
 /**
- * Returns a function that reads the users of IAM roles from the cache, once the cache has every change that the API
- * server had made when the function was called. A list request for one object returns the resourceVersion that the
- * cache has to reach.
- *
- * The function returns `undefined` in these cases:
- *
- * - There is no cache of all AWSFargateProfiles, or the cache is not filled yet.
- * - The cache does not reach this resourceVersion in time.
- * - All objects fit on one page, so that a list of all objects also takes only one request.
- * - Another CRD was installed. The cache may then have objects without the fields that this CRD lacks.
- * - etcd was restored from a backup, so that the API server has an older resourceVersion than the cache.
+ * A list request for one object returns the resourceVersion that the cache has to reach. `undefined` if the cache is
+ * missing, unfilled, late, from before an etcd restore, or filled under another CRD, which may lack fields; and if a
+ * list of all objects is one page anyway.
  */
 function newCacheReader({
   client,
@@ -113,8 +90,7 @@ function newCacheReader({
     if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
     const known = profiles.version;
     const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
-    // If the resourceVersion of the API server is older than the version of the cache, etcd was restored from a backup,
-    // and the cache has not noticed the restore yet.
+    // An older resourceVersion than that of the cache: etcd was restored from a backup.
     if (known === undefined || !isAtLeast(resourceVersion, known)) return undefined;
     try {
       await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
@@ -142,8 +118,7 @@ function newApiServerReader({
   client,
   schema,
 }: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
-  // The result of the last list of all AWSFargateProfiles. An object with the same resourceVersion as in this list is
-  // not decoded again.
+  // By uid and resourceVersion, so that an unchanged object is not decoded again.
   let known: ReadonlyMap<string, RoleUser> = new Map();
   return async (signal) => {
     known = await listRoleUsers(client, schema.isSettled() ? known : new Map(), signal);
@@ -151,30 +126,16 @@ function newApiServerReader({
   };
 }
 
-/**
- * An AWSFargateProfile that has this controller's finalizer and so may use IAM roles. Only the fields for a comparison
- * of roles are kept in memory, because the list may be long.
- */
+/** Only what a comparison of roles needs is kept, because the list may be long. */
 interface RoleUser {
-  /** The key `namespace/name` of the AWSFargateProfile. */
   readonly key: string;
   readonly uid: string | undefined;
-  /**
-   * Whether this AWSFargateProfile may use an IAM role that the controller is about to delete for the AWSFargateProfile
-   * `deleted`.
-   */
+  /** `deleted` is the object for which the role is to be deleted. */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
-  /**
-   * Returns the name of this AWSFargateProfile's profile in EKS if that profile is in the EKS cluster of the given role
-   * and uses another role. The result is empty otherwise.
-   */
+  /** Empty unless its profile is in the EKS cluster of the role and uses another role. */
   readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
 
-/**
- * Lists the AWSFargateProfiles that may use an IAM role, with uid and resourceVersion as key. `known` is the result of
- * the last list. An object whose resourceVersion is in `known` is not decoded again.
- */
 async function listRoleUsers(
   client: KubeClient,
   known: ReadonlyMap<string, RoleUser>,
@@ -197,10 +158,7 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
 }
 
-/**
- * An object that cannot be decoded counts as a user of each IAM role whose name occurs anywhere in the object, if it is
- * in the same namespace as the object `deleted` or its status names the EKS cluster of the role.
- */
+/** An object that cannot be decoded may use each role whose name occurs anywhere in it. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -210,12 +168,9 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * Whether the status of an AWSFargateProfile names the EKS cluster for whose profiles an IAM role was created.
- *
- * An object of another namespace counts as a user of the role only if its status names this EKS cluster. Without this
- * status, its spec and annotations do not count, because another team could name any role there and so prevent the
- * deletion of the role for ever. No user is missed: the trust policy of a managed role admits only profiles of its own
- * EKS cluster, and the controller asks EKS about these profiles.
+ * In another namespace only status counts: in spec and annotations another team could name any role and so prevent its
+ * deletion for ever. No user is missed, because the trust policy of a managed role admits only profiles of its own EKS
+ * cluster, and EKS is asked about these.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -244,9 +199,8 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 }
 
 /**
- * Returns a function that returns the name of an object's Fargate profile if the profile certainly uses another role
- * than the given role. EKS cannot change the role of a profile, so the role in status is correct as long as status has
- * the ARN of the profile. The status of an object in another namespace is not used, because another team writes it.
+ * EKS cannot change the role of a profile, so the role in status is right as long as status has the ARN of the profile.
+ * Another team writes the status in another namespace, so it is not used.
  */
 function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
   const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
@@ -259,10 +213,8 @@ function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['prof
 }
 
 /**
- * Returns the AWS account of the object's IAM role, from status, the annotation `provisioned-in` or `spec.roleARN`.
- * `undefined` if the object has nothing in AWS yet. An object without account counts as a user of a role only if the
- * controller deletes the role for an object that names the cluster in the same way. Otherwise an object that waits for
- * credentials of another account would keep a role of the same name in this account for ever.
+ * An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
+ * waits for credentials of another account would keep a role of the same name here for ever.
  */
 function accountOf(object: AWSFargateProfile): string | undefined {
   const { spec, status } = object;
@@ -272,10 +224,9 @@ function accountOf(object: AWSFargateProfile): string | undefined {
   return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
 }
 
-/** Whether the name of the IAM role occurs anywhere in the value, as a whole string or at the end of an ARN. */
+/** Whether the name occurs as a whole string or at the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {
-  // This function uses a loop instead of recursion, because an object that cannot be decoded may be nested too deeply
-  // for the stack.
+  // A loop, because an object that cannot be decoded may be nested too deeply for the stack.
   const unvisited = [object];
   while (unvisited.length > 0) {
     const value = unvisited.pop();

@@ -8,11 +8,7 @@ import type { PassState, RoleUsage } from '../pass-state.ts';
 
 type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
 
-/**
- * Reads whether another AWSFargateProfile names the IAM role, or another Fargate profile of the EKS cluster uses it.
- * EKS is asked even about a role with a computed name: a user may have chosen this role for a profile in the AWS
- * console or in another management cluster.
- */
+/** EKS is asked even about a computed name: a user may have chosen the role for a profile in the AWS console. */
 export async function readRoleUsage(live: LiveChecks, question: Question, name: RoleName): Promise<RoleUsage> {
   const { object, target, desired, observed, signal } = question;
   const { account, region } = desired.place;
@@ -23,7 +19,6 @@ export async function readRoleUsage(live: LiveChecks, question: Question, name: 
   return readUsageByProfiles(question, findRole(observed.roles, name)?.arn, profilesWithOtherRole);
 }
 
-/** Reads from EKS whether another Fargate profile of the cluster than those of this object uses the role with this ARN. */
 export async function readUsageByProfiles(
   { session, target, desired }: Question,
   arn: RoleArn | undefined,

@@ -7,13 +7,9 @@ import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted } from '../wording/p
 import { type SubnetSource, describeSubnetCorrection } from '../wording/subnet-correction.ts';
 import type { OfTarget } from '../wording/target-fields.ts';
 
-/**
- * Facts about a failed call to AWS. `detail` has the error message of AWS and the name of the call. `about` is the
- * condition that becomes False because of the failure.
- */
+/** `detail` has the error message of AWS and the name of the call, `about` the condition that becomes False. */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
 
-/** The tags of one Fargate profile or IAM role that a call sets or removes. */
 export interface TagChange {
   readonly change: 'set' | 'remove';
   readonly keys: readonly string[];
@@ -23,10 +19,7 @@ export interface TagChange {
 const describeTagChange = ({ change, keys, resource }: TagChange): string =>
   `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
 
-/**
- * Why a call has no usable answer: AWS throttles the manager, rejects the time in the signature, has an error of its
- * own, or gives no answer at all.
- */
+/** `signatureTime`: AWS rejects the time in the signature. `serviceError`: AWS has an error of its own. */
 type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer';
 
 const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
@@ -50,10 +43,7 @@ type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violatio
 
 const SELECTORS = 'spec.selectors';
 const SUBNETS = /\bsubnets?\b/i;
-/**
- * For each pattern: the field of the spec that a user must correct if the error message of AWS matches the pattern. The
- * first match counts.
- */
+/** The field to correct, by what the error message of AWS names. The first match counts. */
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
   [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
@@ -69,9 +59,7 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
     : `Correct ${field ?? 'the spec'}, or the AWS resource that it names`;
 }
 
-/** Condition reasons for errors that any call to AWS can have. */
 export const AWS_CALL_REASONS = {
-  /** `tags` is set if the denied call changes only tags. */
   AccessDenied: defineReason<FailedCall & DeniedCall & { readonly tags?: TagChange }>({
     nature: 'human',
     patience: MISSING_PATIENCE,
@@ -83,17 +71,16 @@ export const AWS_CALL_REASONS = {
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
     nature: 'outage',
-    // The delay is short for throttled requests, because the rate limiter of the AWS client delays them already. With a
-    // longer delay, one of 200 Fargate profiles that were created at once came half a minute after all others.
+    // The rate limiter delays throttled requests already. With a longer delay, one of 200 profiles that were created at
+    // once came half a minute after all others.
     poll: (waited, facts) => (facts.why === 'throttled' ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,
     remedy: ({ why = 'noAnswer' }) => [...UNAVAILABILITY_CURES[why], RETRIES].join('. '),
   }),
-  /** `missing` is the resource that does not exist, if AWS says that the resource of the call does not. */
   AWSError: defineReason<FailedCall & { readonly missing?: string }>({
     nature: 'retry',
     poll: pollDoubling(5 * SECOND, 5 * MINUTE),
-    // The time until `Stalled` becomes True. In this time the controller makes about five attempts.
+    // The controller makes about five attempts in this time.
     patience: 2 * MINUTE,
     describe: ({ detail, missing }) =>
       missing === undefined

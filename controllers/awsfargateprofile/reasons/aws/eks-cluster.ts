@@ -9,7 +9,6 @@ import type { OfTarget } from '../wording/target-fields.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons about the EKS cluster. The controller finds these problems in answers of AWS. */
 export const EKS_CLUSTER_REASONS = {
   EKSClusterNotFound: defineReason<
     OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
@@ -25,7 +24,6 @@ export const EKS_CLUSTER_REASONS = {
         ? `Create the EKS cluster, or correct spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes its role too. If you need the profile in another EKS cluster, create another AWSFargateProfile. ${RETRIES}`
         : `The provider of the control plane creates the EKS cluster: look at the conditions of the control plane. Or, if the EKS cluster exists elsewhere, correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
   }),
-  /** `status` is the status of the EKS cluster in EKS. */
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',
     ...eks,
@@ -36,8 +34,8 @@ export const EKS_CLUSTER_REASONS = {
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
   }),
   /**
-   * `said` is EKS's answer to a change of a Fargate profile of this cluster, which may be the profile of another object.
-   * `remaining` is the rest of the time in which the controller sends EKS no such change.
+   * `said` is EKS's answer to a change of a profile of this cluster, which may be that of another object. `remaining`
+   * is the rest of the time in which no such change is sent.
    */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
@@ -48,7 +46,6 @@ export const EKS_CLUSTER_REASONS = {
     remedy: () =>
       `DescribeCluster may show the status ACTIVE nevertheless. If it shows FAILED, repair the cluster. ${RETRIES}`,
   }),
-  /** `detail` is the error message of AWS, and `denial` what it says. */
   SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({
     nature: 'human',
     ...eks,

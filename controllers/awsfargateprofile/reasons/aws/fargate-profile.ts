@@ -10,20 +10,16 @@ const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 type Named = { readonly name: string };
 
-/** A health issue of a Fargate profile, as EKS reports it. */
 export type ReportedIssue = {
   readonly code: string;
   readonly message: string;
   readonly resourceIds: readonly string[];
 };
 
-/** How many health issues of a Fargate profile, and how many resources of an issue, are shown. */
+/** The most health issues, and resources of an issue, that are shown. */
 const MAX_SHOWN = 10;
 
-/**
- * Returns the first health issues of a Fargate profile, with shortened texts, for the status of its object: the API
- * server refuses an object that is too large.
- */
+/** The API server refuses an object that is too large. */
 export const firstIssues = (issues: readonly ReportedIssue[]): readonly ReportedIssue[] =>
   issues.slice(0, MAX_SHOWN).map(({ code, message, resourceIds }) => ({
     code: cut(code, MAX_FACT),
@@ -31,10 +27,7 @@ export const firstIssues = (issues: readonly ReportedIssue[]): readonly Reported
     resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
   }));
 
-/**
- * Returns the messages of EKS about the first health issues of a Fargate profile, and the number of the other issues. A
- * caller adds the full stop.
- */
+/** The caller adds the full stop. */
 export function describeIssues(issues: readonly ReportedIssue[]): string {
   if (issues.length === 0) return 'EKS gives no reason';
   const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
@@ -50,10 +43,7 @@ const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
 
-/**
- * `successor` is the name of the Fargate profile that the controller creates after the deletion. The new profile may
- * have the name of the deleted one.
- */
+/** `successor` is created after the deletion. It may have the name of the deleted profile. */
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
@@ -64,7 +54,6 @@ const late = <F>(describe: (facts: F) => string) => ({
   remedy: () => 'Only EKS can end this: ask AWS Support for the cause. The controller waits',
 });
 
-/** Condition reasons about the Fargate profile in EKS. */
 export const PROFILE_REASONS = {
   SpecDiffers: defineReason<Named & SpecChangeable & { readonly fields: readonly string[] }>({
     nature: 'human',

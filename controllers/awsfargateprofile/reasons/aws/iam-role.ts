@@ -8,7 +8,6 @@ import { RETRIES, CONTINUES, IF_UNREACHABLE, quoted, listed, OR_REPLACE_OBJECT }
 
 const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
-/** What a pod execution role must have so that EKS Fargate can run pods with it. */
 const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
 
 const ROLE_OF_CAPA =
@@ -35,12 +34,10 @@ const ENTRY_STATES = {
     'The access entry of the role in the EKS cluster may still belong to the deleted role; then new pods of this Fargate profile cannot join the cluster',
 } as const;
 
-/** Condition reasons about the pod execution role and its access entry. */
 export const ROLE_REASONS = {
   /**
-   * `other` is set if the role with this name in IAM has another ARN than spec.roleARN. In `other`, `arn` is the ARN in
-   * IAM, and `wanted` is spec.roleARN. `isOfCapa` tells whether the name is that of the role that Cluster API Provider
-   * AWS shares between profiles.
+   * `other`: the role with this name has another ARN in IAM than spec.roleARN, which is `wanted`. `isOfCapa`: Cluster
+   * API Provider AWS shares this role between profiles.
    */
   RoleNotFound: defineReason<
     Named &
@@ -65,10 +62,7 @@ export const ROLE_REASONS = {
             : `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /**
-   * `mistake` is the mistake that the controller finds in the trust policy; undefined if only EKS rejects the role.
-   * `ours` tells whether the controller manages the trust policy of the role.
-   */
+  /** `mistake` is undefined if only EKS rejects the role. `ours`: the controller manages the trust policy. */
   RoleTrustInvalid: defineReason<
     Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
   >({
@@ -83,10 +77,7 @@ export const ROLE_REASONS = {
         : `The controller finds no mistake in the trust policy of the role. Look at conditions in it that only AWS can evaluate, for example on an organization, and at other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
     },
   }),
-  /**
-   * `other` is the object or profile that also uses the role, if it is known. `settings` are the fields below `spec`
-   * whose values differ between the two users of the role.
-   */
+  /** `settings` are fields below `spec`. */
   RoleSettingsConflict: defineReason<
     Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
   >({
@@ -101,10 +92,7 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
-  /**
-   * `other` is an AWSFargateProfile of another manager that uses the role. That object is being deleted or gets another
-   * role, so its manager may be deleting the role.
-   */
+  /** `other` is an object of another manager that is being deleted or gets another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,
@@ -114,10 +102,7 @@ export const ROLE_REASONS = {
     remedy: () =>
       `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
   }),
-  /**
-   * `entry` is what the controller knows of the access entry of the role: it is older than the role, it is missing, or
-   * AWS does not show it. `refusal` is the error message of AWS if AWS refuses a request about the entry.
-   */
+  /** `refusal` is the error message of AWS about the access entry. */
   RoleRecreated: defineReason<
     Named & {
       readonly arn: string;
@@ -141,7 +126,7 @@ export const ROLE_REASONS = {
         ? ''
         : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
   }),
-  /** `detail` is the error of the AWS call that has failed; undefined if no call has failed. */
+  /** `detail` is the error of the AWS call that has failed, if one has. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,
@@ -152,8 +137,7 @@ export const ROLE_REASONS = {
     remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
   }),
   /**
-   * `field` is the field of the spec that names the role or its path. `isLive` tells whether the Fargate profile exists:
-   * then it stays, because a user may have entered the role into aws-auth without its path.
+   * `isLive`: the profile exists and stays, because a user may have entered the role into aws-auth without its path.
    */
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }

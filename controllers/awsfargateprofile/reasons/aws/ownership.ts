@@ -10,13 +10,10 @@ const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
 type Named = { readonly name: string };
 
-/**
- * Condition reasons for profiles and roles in AWS that belong to another owner, and for missing tags about the owner.
- */
 export const OWNERSHIP_REASONS = {
   /**
-   * `adoption` is the value of spec.adoptionPolicy with which the controller would adopt the profile. `obstacles` says
-   * why the controller does not adopt the profile although spec.adoptionPolicy is `Always`.
+   * `adoption` is the adoptionPolicy with which the controller would adopt the profile, `obstacles` why it does not
+   * although that is `Always`.
    */
   ProfileNotOwned: defineReason<
     Named &
@@ -46,7 +43,7 @@ export const OWNERSHIP_REASONS = {
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
     },
   }),
-  /** `isTrusted` tells whether the trust policy of the role lets Fargate use the role for profiles of the EKS cluster. */
+  /** The trust policy lets Fargate use the role for profiles of the EKS cluster. */
   RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
     nature: 'human',
     ...iam,
@@ -59,10 +56,6 @@ export const OWNERSHIP_REASONS = {
       return `${isProvisioned ? REPLACE_OBJECT : evade}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`;
     },
   }),
-  /**
-   * `abandonment` is how a user can end the deletion of the object while the tag is still missing; undefined if the
-   * object is not being deleted.
-   */
   OwnershipTagMissing: defineReason<{
     readonly resource: 'Fargate profile' | 'IAM role';
     readonly name: string;

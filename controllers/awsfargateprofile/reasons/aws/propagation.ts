@@ -2,10 +2,6 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { pollProgress } from '../spec/poll-intervals.ts';
 import { type Description, RETRIES } from '../wording/phrases.ts';
 
-/**
- * Condition reasons for recent changes that have not reached all parts of AWS, or of which AWS has not yet told the
- * result.
- */
 export const PROPAGATION_REASONS = {
   Propagating: defineReason<Description & { readonly remedy?: string }>({
     nature: 'wait',

@@ -5,7 +5,6 @@ import { type Description, RETRIES } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons for quotas of AWS: Fargate profiles per EKS cluster, and quotas of the AWS account. */
 export const QUOTA_REASONS = {
   QuotaExceeded: defineReason<Description>({
     nature: 'wait',

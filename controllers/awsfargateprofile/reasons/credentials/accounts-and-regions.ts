@@ -7,10 +7,6 @@ import { type OfTarget, identityField } from '../wording/target-fields.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
-/**
- * Condition reasons for credentials of a wrong account or region. Each of them makes the condition `CredentialsReady`
- * False.
- */
 export const ACCOUNT_REASONS = {
   RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
@@ -27,7 +23,7 @@ export const ACCOUNT_REASONS = {
         abandonment,
       ),
   }),
-  /** `acceptedIn` is a region in which AWS accepts the credentials that it rejects in `region`. */
+  /** AWS accepts the credentials in `acceptedIn`. */
   RegionNotEnabled: defineReason<
     Abandonable &
       OfTarget & {
@@ -66,7 +62,6 @@ export const ACCOUNT_REASONS = {
         abandonment,
       ),
   }),
-  /** `role` is the name of the IAM role that the controller may have created for the object. */
   AccountUncertain: defineReason<
     OfTarget & {
       readonly cluster: string;

@@ -9,13 +9,9 @@ import { type OfTarget, identityField } from '../wording/target-fields.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
-/**
- * The poll of unusable credentials. The first retry follows after a second, because AWS may have rejected an expired
- * session that is renewed by then.
- */
+/** The first retry comes soon: an expired session may be renewed by then. */
 const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
 
-/** Returns the definition of a condition reason for unusable credentials. */
 const noCredentials = (
   action: string | ((target: OfTarget) => string),
   outlook = RETRIES,
@@ -28,17 +24,13 @@ const noCredentials = (
     remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
 });
 
-/**
- * Returns the definition of a condition reason for missing credentials, identities, Secrets or permissions. The
- * definition differs from that of {@link noCredentials} in one point: `Stalled` becomes True only after a delay,
- * because a user may be about to create the missing object.
- */
+/** A user may be about to create what is missing, so `Stalled` becomes True only after a delay. */
 const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
   ...noCredentials(...args),
   patience: MISSING_PATIENCE,
 });
 
-/** Returns the definition of a condition reason for a missing object. `missing` has its kind and name. */
+/** `missing` has kind and name. */
 const absent = (
   action: (missing: string) => string,
 ): ReasonSpec<Description & Abandonable & { readonly missing: string }> => ({
@@ -50,12 +42,10 @@ const absent = (
   remedy: ({ missing: object, abandonment }) => remedyFor(action(object), CONTINUES, abandonment),
 });
 
-/** Condition reasons about credentials. Each of them makes the condition `CredentialsReady` False. */
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing(
     (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
   ),
-  /** `whose` is the owner of the credentials that AWS rejects: the manager itself or an identity. */
   CredentialsInvalid: defineReason<Description & Abandonable & { readonly whose: string | undefined }>({
     nature: 'human',
     ...credentials,
@@ -104,7 +94,7 @@ export const CREDENTIAL_REASONS = {
     'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
     CONTINUES,
   ),
-  /** `denial` is what AWS says. AWS often names no policy if the role is in another account. */
+  /** AWS often names no policy if the role is in another account. */
   AssumeRoleDenied: defineReason<Description & Abandonable & { readonly denial: Denial }>({
     nature: 'human',
     ...credentials,

@@ -3,15 +3,11 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
 import { RETRIES } from '../wording/phrases.ts';
 
-/** Condition reasons for problems with requests to the API server. */
 export const API_SERVER_REASONS = {
-  /**
-   * `isInvalid` is set if the API server has answered, but the object that `reason` names has fields with wrong types.
-   */
+  /** `isInvalid`: the object that `reason` names has fields with wrong types. */
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
     nature: 'outage',
-    // The controller has to retry, because no watch event follows a request that was rejected or got no answer. A cache
-    // that is not filled yet needs no retry: it triggers a reconcile once it has listed its objects.
+    // No watch event follows a request that was rejected or got no answer.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason, isInvalid = false }) =>
       `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
@@ -24,8 +20,7 @@ export const API_SERVER_REASONS = {
     nature: 'retry',
     mayStopBeforeAwsRead: true,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    // `Stalled` becomes True after this time. This time is longer than the rollout of a webhook, which may reject
-    // requests until it is complete.
+    // Longer than the rollout of a webhook, which may reject requests until it is complete.
     patience: 2 * MINUTE,
     describe: describeApiRejection,
     remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,

@@ -5,10 +5,6 @@ import { type Description, RETRIES, CONTINUES, quoted } from '../wording/phrases
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
-/**
- * Condition reasons about the Cluster of an object and its control plane, found in Kubernetes objects or in answers of
- * the API server.
- */
 export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
@@ -17,17 +13,14 @@ export const CLUSTER_REASONS = {
     remedy: () =>
       `The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name`,
   }),
-  /** `what` has kind and key of the Cluster or control plane that is being deleted. */
+  /** `what` has kind and key. */
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
     poll: pollRarely,
     describe: ({ what }) => `${what} is being deleted, so the controller creates no Fargate profile for it`,
   }),
-  /**
-   * `remaining` is the rest of the time in which the controller changes nothing in AWS, because clusterctl may be
-   * moving the Cluster.
-   */
+  /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the time that remains. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
@@ -63,7 +56,6 @@ export const CLUSTER_REASONS = {
     remedy: () =>
       'Delete this object, because spec.clusterName cannot be changed. Then create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
   }),
-  /** `named` is the namespace of the control plane that the Cluster names. */
   ControlPlaneElsewhere: defineReason<{
     readonly cluster: string;
     readonly namespace: string;

@@ -4,15 +4,8 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { SECOND, pollEvery } from '../spec/poll-intervals.ts';
 import { CONTINUES, enumerated } from '../wording/phrases.ts';
 
-/**
- * The condition reasons for two cases: the API server has the CRD of another provider instead of this provider's CRD,
- * or Cluster API Provider AWS itself serves AWSFargateProfiles.
- */
 export const FOREIGN_CRD_REASONS = {
-  /**
-   * `keeper` tells whether the manager is restoring this provider's CRD (`restoring`) or has given up (`stopped`). It
-   * is set only if the manager has the flag --manage-crd.
-   */
+  /** `keeper` is set with --manage-crd. */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;
     readonly missing: readonly string[];
@@ -34,7 +27,6 @@ export const FOREIGN_CRD_REASONS = {
       }
     },
   }),
-  /** `webhook` is the name of the webhook for AWSFargateProfiles that Cluster API Provider AWS serves. */
   CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
     nature: 'human',
     keepsReady: true,

@@ -4,7 +4,6 @@ import { type Description, CONTINUES } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
-/** Condition reasons for a spec that cannot work in AWS, found before the controller sends the spec to AWS. */
 export const SPEC_REASONS = {
   InvalidSpec: defineReason<Description>({
     nature: 'human',

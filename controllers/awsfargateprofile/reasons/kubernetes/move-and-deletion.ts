@@ -3,9 +3,7 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
 import { quoted } from '../wording/phrases.ts';
 
-/** Condition reasons for an unfinished `clusterctl move`, and for the deletion of a whole cluster. */
 export const MOVE_AND_DELETION_REASONS = {
-  /** `cluster` is the Cluster of the object; undefined if the object has no Cluster. */
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
     nature: 'human',
     poll: pollRarely,
@@ -16,8 +14,7 @@ export const MOVE_AND_DELETION_REASONS = {
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
-    // The controller reconciles the object often, so that the deletion of the EKS cluster continues soon after the user
-    // has acted.
+    // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,

@@ -4,12 +4,8 @@ import { pollRarely } from '../spec/poll-intervals.ts';
 import { type Abandonment, describeAbandonment } from '../wording/abandonment.ts';
 import { CONTINUES, quoted, REPLACE_OBJECT } from '../wording/phrases.ts';
 
-/**
- * Condition reasons for an object whose EKS cluster, AWS account or region is unknown or has changed. They are found in
- * Kubernetes objects. Only for UseClusterName, the controller may have to ask AWS for accounts.
- */
 export const TARGET_REASONS = {
-  /** `provisionedIn` is the AWS account, region and EKS cluster that the object records, as text. */
+  /** `provisionedIn`: account, region and EKS cluster, as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
@@ -20,7 +16,6 @@ export const TARGET_REASONS = {
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
         : `Set name and region in spec.eksCluster again, and identityRef if it was set. This object records ${provisionedIn} (account/region/name) as the place of its Fargate profile. ${CONTINUES}`,
   }),
-  /** `cluster` is the name of the Cluster whose spec names the control plane. */
   UseClusterName: defineReason<{
     readonly eksCluster: string;
     readonly controlPlane: string;
@@ -46,7 +41,7 @@ export const TARGET_REASONS = {
     readonly recorded: string;
     readonly found: string;
     readonly saidBy: 'status' | 'annotation';
-    /** Whether the changed field is in the AWSFargateProfile, and not in the control plane. */
+    /** The field is in the AWSFargateProfile, and not in the control plane. */
     readonly isOfObject?: true;
   }>({
     nature: 'human',
@@ -62,19 +57,13 @@ export const TARGET_REASONS = {
           ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile where it was created`
           : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
   }),
-  /**
-   * `missing` is a clause that names the missing object or field. `provisionedIn` is the value of the annotation
-   * `provisioned-in`; `undefined` if the object has no such annotation with an AWS location. `role` is the name of the
-   * IAM role that the controller may have created for the object.
-   */
+  /** `missing` is a clause. `role` is the role that the controller may have created. */
   TargetUnknown: defineReason<{
     readonly missing: string;
     readonly provisionedIn: string | undefined;
     readonly profile: string;
     readonly role: string | undefined;
-    /** The action of a user after which the controller knows which credentials to use. */
     readonly cure: string;
-    /** How a user can end the deletion of the object although its EKS cluster stays unknown. */
     readonly abandonment: Abandonment;
   }>({
     nature: 'human',

@@ -1,8 +1,6 @@
 import type { Ms } from '../../../../pkg/env/clock.ts';
 
-/**
- * A function that returns the time until the next reconcile of an object that has already waited for the time `waited`.
- */
+/** The delay of the next pass of an object that has already waited for `waited`. */
 export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 
 export const SECOND: Ms = 1_000;
@@ -14,18 +12,17 @@ export const MINUTE: Ms = 60 * SECOND;
  */
 export const pollProgress: Poll = (waited) => clamp(SECOND / 2, waited / 8, 5 * SECOND);
 
-/** Returns `span`, but at least `least` and at most `most`. */
 export const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
 export const pollEvery =
   (interval: Ms): Poll =>
   () =>
     interval;
-/** The delay for waits that end with a watch event of the API server. It only matters if that event is missed. */
+/** For waits that end with a watch event. The delay only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
-/** The delay for waits that end with a user's action in AWS. AWS sends no event about such an action. */
+/** AWS sends no event about a user's action. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
-/** A delay that equals the time already waited, but is at least `first` and at most `cap`. So the delays double. */
+/** The delay equals the time already waited, so the delays double. */
 export const pollDoubling =
   (first: Ms, cap: Ms): Poll =>
   (waited) =>

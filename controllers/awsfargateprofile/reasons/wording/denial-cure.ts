@@ -1,10 +1,9 @@
 import type { Denial, PolicyKind } from '../../../../pkg/cloud/index.ts';
 import { type SpecChangeable, quoted } from './phrases.ts';
 
-/** A call that AWS denies, and what AWS says about it. */
 export type DeniedCall = SpecChangeable & {
   readonly denial: Denial;
-  /** The action of the call, such as `eks:CreateFargateProfile`. AWS may have denied another action. */
+  /** The action of the call. AWS may have denied another action. */
   readonly called: string;
   readonly region: string;
   readonly account?: string | undefined;
@@ -12,7 +11,6 @@ export type DeniedCall = SpecChangeable & {
 
 const OWN_CREDENTIALS = 'for the credentials that the controller uses';
 
-/** Where a user finds the policies of each kind. */
 const PLACES: Readonly<Record<PolicyKind, string>> = {
   'identity-based policy': 'the IAM policies of the credentials that the controller uses',
   'resource-based policy': 'the policy of the resource, which for a role is its trust policy',
@@ -24,7 +22,7 @@ const PLACES: Readonly<Record<PolicyKind, string>> = {
     'the session policy of these credentials, which for an AWSClusterRoleIdentity is in spec.inlinePolicy and spec.policyARNs',
 };
 
-/** Returns what a user has to change so that AWS allows an action, in a sentence without its full stop. */
+/** The caller adds the full stop. */
 export function cureForPolicy(action: string, policy: Denial['policy']): string {
   if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
   return policy === undefined || policy.kind === 'identity-based policy'
@@ -32,10 +30,7 @@ export function cureForPolicy(action: string, policy: Denial['policy']): string 
     : `Allow ${action} in ${PLACES[policy.kind]}`;
 }
 
-/**
- * Returns what a user can do about a denied call. If AWS names no action, the credentials may lack no permission: AWS
- * answers like this where it does not offer the service.
- */
+/** AWS names no action where it does not offer the service. */
 export function cureForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {

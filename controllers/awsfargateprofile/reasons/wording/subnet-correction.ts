@@ -1,12 +1,8 @@
 import { OR_REPLACE_OBJECT } from './phrases.ts';
 
-/**
- * The field that names the subnets of a Fargate profile: spec.subnetIDs, status.subnets of a provisioned object, or
- * spec.network.subnets of the control plane. `eks`: EKS chooses the subnets.
- */
+/** Where the subnets of a profile come from. `status`: of a provisioned object. `eks`: EKS chooses them. */
 export type SubnetSource = 'spec' | 'status' | 'controlPlane' | 'eks';
 
-/** Returns what a user can do about subnets that AWS rejects, as one or two sentences without the last full stop. */
 export function describeSubnetCorrection(source: SubnetSource): string {
   switch (source) {
     case 'spec':

@@ -4,14 +4,12 @@ import { findRolePathProblem } from '../../decide/role-path.ts';
 import type { AwsFacts, CompletedPass } from '../../model/pass.ts';
 import { describeIssues, messageOf } from '../../reasons/reasons.ts';
 
-/** A problem of a Fargate profile which is as the spec asks for. The condition `Ready` stays True and shows `message`. */
+/** A problem of a profile that is as the spec asks for. `Ready` stays True and shows `message`. */
 interface Advice {
-  /** The reason of the Kubernetes event about the problem. */
   readonly event: string;
   readonly message: string;
 }
 
-/** Returns the problems of the Fargate profile; none if the reconcile ended before AWS was as the spec asks for. */
 export const adviceAfter = ({ end, facts }: CompletedPass): readonly Advice[] =>
   end === 'inOrder' && facts !== undefined ? [...healthAdvice(facts), ...rolePathAdvice(facts)] : [];
 

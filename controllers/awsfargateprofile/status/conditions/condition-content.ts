@@ -18,11 +18,7 @@ export const falseFor = (reason: Reason, { waited }: CompletedPass): ConditionCo
 export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/**
- * Returns the status, reason and message that the condition had before, for a reconcile that has no new value for it.
- * If the condition did not exist, or its reason was a problem in Kubernetes objects that is solved now, the result is
- * Unknown with the reason `NotChecked`.
- */
+/** For a pass that has no new value. A problem in Kubernetes objects is solved when such a pass ends. */
 export function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

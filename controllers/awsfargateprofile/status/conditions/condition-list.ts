@@ -1,13 +1,9 @@
 import { MAX_MESSAGE, cut } from '../../../../api/text.ts';
 import type { Condition } from '../../../../api/v1beta2/index.ts';
 
-/** A condition without `lastTransitionTime`. This time is added later, because it depends on the previous condition. */
+/** The time depends on the previous condition, so it is added later. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
-/**
- * The condition types that this controller sets. Conditions of other types on the object stay unchanged, except for
- * those in `LEFT_BEHIND`.
- */
 const OWNED = [
   'Ready',
   'CredentialsReady',
@@ -22,22 +18,13 @@ const OWNED = [
 ] as const;
 export type ConditionType = (typeof OWNED)[number];
 
-/**
- * Condition types that Cluster API Provider AWS has set on an object before this controller took it over. They are
- * outdated, so this controller removes them.
- */
+/** Left by Cluster API Provider AWS on an object that this controller took over, and outdated. */
 const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
 
-/**
- * The condition types that come last in the list, in this order. The type `Ready` comes first, as in Cluster API's own
- * objects.
- */
+/** `Ready` comes first, as in Cluster API's own objects, and these come last. */
 const LAST: readonly string[] = ['Paused', 'Deleting'];
 
-/**
- * Merges new values of conditions into the conditions of the object. A condition without a new value stays unchanged.
- * `lastTransitionTime` changes only with the status of the condition, so the same values give the same list.
- */
+/** `lastTransitionTime` changes only with the status of a condition, so the same values give the same list. */
 export function mergeConditions(
   before: readonly Condition[],
   updates: readonly ConditionUpdate[],

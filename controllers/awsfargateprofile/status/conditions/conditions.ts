@@ -7,7 +7,6 @@ import { reportedNature, stalledUpdate } from './stalled.ts';
 import { type CompletedPass, reasonOf } from '../../model/pass.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 
-/** Returns all conditions that this controller sets after a reconcile. */
 export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
   const { object } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
@@ -23,8 +22,7 @@ export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[]
   const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
   const ready = readyValue(pass, reason);
   const stalled = stalledUpdate(pass, nature);
-  // While AWS or the API server cannot be read, the condition Reconciling is True only if Ready is False. If the object
-  // was Ready at this generation, Ready stays True or becomes Unknown, so Reconciling is False.
+  // In an outage, an object that was Ready at this generation has Ready True or Unknown, and is not Reconciling.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
   const available = availableValue(pass);

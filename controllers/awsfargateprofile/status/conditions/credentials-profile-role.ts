@@ -11,7 +11,6 @@ import { effectOnReady } from './ready.ts';
 import { noticeAfter } from './stalled.ts';
 import { profileAfter } from '../facts-after.ts';
 
-/** The condition of a profile that does not exist or does not work yet, while a problem of its role has to end first. */
 const WAITING_FOR_ROLE: ConditionContent = {
   status: 'False',
   reason: 'WaitingForRole',
@@ -29,11 +28,7 @@ export function contentsOfAffectedConditions(
   ];
 }
 
-/**
- * Returns status, reason and message of the condition with this type. While `reason` leaves Ready as it is, the
- * condition stays unchanged too. If `reason` concerns this condition, the condition is False with that reason, or
- * Unknown after a long outage. Otherwise it shows the observed state of AWS.
- */
+/** A condition that `reason` does not concern shows the observed state of AWS. */
 function contentOf(
   pass: CompletedPass,
   reason: Reason | undefined,
@@ -76,7 +71,7 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
-/** Whether pods have a home: some profile of the object is ACTIVE, whether it is as the spec asks for or not. */
+/** Whether some profile of the object is ACTIVE, as the spec asks for or not. */
 export function availableValue(pass: CompletedPass): ConditionContent {
   const { facts, execution } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');
@@ -93,7 +88,6 @@ export function availableValue(pass: CompletedPass): ConditionContent {
     : { status: 'False', reason: 'NoActiveProfile', message: 'EKS has no ACTIVE Fargate profile of this object' };
 }
 
-/** Whether the profile or role was in order or works, or the pass has made all changes that its plan had for it. */
 function isInOrderAfter({ end, facts, execution }: CompletedPass, what: 'profile' | 'role'): boolean {
   if (facts === undefined) return false;
   const health = facts.plan[what];

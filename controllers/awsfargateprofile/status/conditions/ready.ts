@@ -36,18 +36,14 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
   }
 }
 
-/** Says what becomes of the predecessor, and why the controller does not remove it at the moment, if AWS refuses that. */
 function describeReplacement(pass: CompletedPass, replacement: Reason): string {
   const others = noticesOf(pass).filter((notice) => notice !== replacement);
   return [replacement, ...others].map((notice) => messageOf(notice, pass.waited)).join('. ');
 }
 
 /**
- * Returns the effect of a reason on the condition `Ready` of an object that was Ready.
- *
- * - `kept`: `Ready` stays True; in an outage of AWS only for a while.
- * - `lost`: that time is over, and `Ready` becomes Unknown until AWS can be read again.
- * - `none`: the reason makes `Ready` False, or the object was not Ready.
+ * On an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while. `lost`: that time is
+ * over, and it becomes Unknown. `none`: it is False, or the object was not Ready.
  */
 export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, facts, waited } = pass;
@@ -69,13 +65,10 @@ export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lo
   }
 }
 
-/** Whether the pass saw that the Fargate profile or its role does not work. */
 const isSeenBroken = ({ facts }: CompletedPass): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
-/**
- * Whether the pass saw that the Fargate profile is not ACTIVE any more, although a later call to AWS got no answer.
- */
+/** A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedPass): boolean =>
   facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';

@@ -4,10 +4,8 @@ import { type Nature, type Reason, messageOf, natureOf, patienceFor } from '../.
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
 
 /**
- * Returns the nature of a reason (who can end the problem) as the conditions show it. A reason of nature `retry` is
- * shown as `human` after many failed attempts: `Stalled` becomes True, although the controller continues to retry. If a
- * reason of nature `retry` or `human` has a `patience`, only this time counts: the reason is first shown as `retry`,
- * and as `human` when the time is over.
+ * The nature as conditions show it: `retry` becomes `human` after many attempts, or after the `patience` of the reason,
+ * for which `human` too is shown as `retry`.
  */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
   const nature = natureOf(reason);
@@ -18,10 +16,7 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedPa
   return isInVain ? 'human' : 'retry';
 }
 
-/**
- * Returns the `Stalled` condition if it is True; otherwise `undefined`. After many failures of a Fargate profile, the
- * condition keeps the message of the failure while the controller retries once more.
- */
+/** After many failures of a profile, the message of the failure stays while the controller retries once more. */
 export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
@@ -35,9 +30,6 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/**
- * Returns the problem that a reconcile reports although AWS matches the spec. `undefined` if there is no such problem,
- * or if the problem ends without an action of a user.
- */
+/** A problem that is reported although AWS matches the spec, and that only a user can end. */
 export const noticeAfter = (pass: CompletedPass): Reason | undefined =>
   pass.end === 'inOrder' ? noticesOf(pass).find((notice) => natureOf(notice) === 'human') : undefined;
