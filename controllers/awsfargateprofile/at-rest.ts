@@ -1,8 +1,6 @@
 import { fieldAt } from '../../api/record.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
-/** Whether the object has nothing to do: it is Ready at its current generation with nothing left to remove, not
- * being deleted and not paused. */
 export function isAtRest({ metadata, status }: KubeObject): boolean {
   return (
     metadata.deletionTimestamp === undefined &&

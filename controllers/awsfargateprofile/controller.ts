@@ -44,11 +44,9 @@ export interface AWSFargateProfileControllerOptions {
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
   /**
-   * The manager reconciles only objects whose label `cluster.x-k8s.io/watch-filter` has this value; undefined if it
-   * reconciles all objects.
+   * The value of the label `cluster.x-k8s.io/watch-filter` of the objects that this manager reconciles; undefined: all.
    */
   readonly watchFilter?: string;
-  /** The AWS region of the manager; `undefined` if it is not known. */
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
   readonly leadership: Leadership;
@@ -61,14 +59,9 @@ export interface AWSFargateProfileControllerOptions {
   readonly logger: Logger;
   /** How many objects of one namespace, region and identity are reconciled at the same time. */
   readonly concurrency: number;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
 
-/**
- * Returns the controller that keeps the Fargate profiles and IAM roles in AWS as the AWSFargateProfiles specify them, and
- * the controller of overlaps between them.
- */
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
   const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
   const { controlPlaneFinalizer, identities, limits, managerRegion, accounts, concurrency, resync, laneMetrics } =

@@ -39,11 +39,7 @@ export interface ExecuteServices {
   readonly clock: Clock;
 }
 
-/**
- * Makes the changes of a plan in their order. The execution ends at the first change that fails, unless the change is
- * optional.
- * Each change that was sent is added to `execution`, even if this function throws.
- */
+/** Each change that was sent is added to `execution`, even if this function throws. */
 export async function execute(
   plan: Plan,
   pass: PassState,
@@ -79,8 +75,8 @@ async function makeChange(
   const { claims, clock, lanes } = services;
   try {
     recordProfileFailure(pass, mutation, clock);
-    // The second look at the claims comes after the status names the role. So either this pass finds the claim of a pass
-    // that removes the role, or that pass finds the object among the users of the role.
+    // The second look comes after status names the role. So either this pass finds the claim of a pass that removes the
+    // role, or that pass finds the object among the users of the role.
     const claimed = newReason('NotNow', { because: 'another object changes the same resource' });
     if (!claims.tryClaim(mutation, pass)) return claimed;
     const obstacle = await findObstacle(services.guards, mutation, pass);
@@ -107,7 +103,6 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
   return undefined;
 }
 
-/** Leaves out the other removals of the role. A role that has to be made again with another path ends the execution. */
 function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
@@ -117,7 +112,6 @@ function keep(pass: PassState, mutation: Mutation, by: string, execution: Execut
   return newReason('RoleSettingsConflict', facts);
 }
 
-/** Starts the backoff of a Fargate profile that EKS failed to create or delete. */
 function recordProfileFailure({ object, observed, retry }: PassState, mutation: Mutation, clock: Clock): void {
   if (!isRetryOfFailedProfile(mutation, observed)) return;
   const generation = object.metadata.generation ?? 0;
@@ -181,10 +175,7 @@ function contradictionReason({ retry }: PassState, resource: string, detail: str
     : newReason('AWSError', { detail: `${resource}: ${detail}` });
 }
 
-/**
- * EKS sends the same error for a wrong trust policy and for a trust policy that IAM has not propagated yet. So the policy
- * counts as wrong only if EKS still rejects the role two minutes after it first did.
- */
+/** EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. */
 function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
   const role = desired.wanted?.role;
@@ -202,7 +193,7 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** Records the change, unless the manager itself has stopped it, so that no pass sends it before its backoff is over. */
+/** No pass sends the change again before its backoff is over. */
 function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = pass;
   if (
@@ -244,8 +235,8 @@ function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFail
 }
 
 /**
- * For a message; `undefined` for a call that changes more than tags. The tag in which the controller records its
- * additions goes along with the tags of the user, and is left out.
+ * The tag in which the controller records its additions goes along with the tags of the user, and is left out of
+ * messages.
  */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;

@@ -23,16 +23,12 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Returns a function that does not reconcile AWSFargateProfiles while the CRD of another provider is installed, or
- * while the controller of Cluster API Provider AWS reconciles them. The function then only reports the reason: in an
- * event, and in status if the write loses no fields.
- *
- * Under the CRD of another provider, the API server hides the fields that the other CRD lacks, and any write drops
- * these fields from the stored object. So under such a CRD the function writes status only for an object that is being
- * deleted, because a user waits for that deletion.
+ * Under the CRD of another provider, the API server hides the fields that it lacks, and any write drops them from the
+ * stored object. So status is then written only for an object that is being deleted, because a user waits for that
+ * deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** The objects and messages for which an event was recorded, so that no event is repeated. */
+  /** By object and message, so that no event is repeated. */
   const reported = new Set<string>();
   return async (key, context) => {
     const state = await options.schema.checkRecently(context.signal);
@@ -43,7 +39,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // If the object cannot be decoded, no event reports that, because the CRD of another provider may be the cause.
+    // The CRD of another provider may be why the object cannot be decoded.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);
@@ -80,7 +76,7 @@ async function report(
 
 const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
 
-/** Removes empty messages from conditions, because the CRD of Cluster API Provider AWS rejects them. */
+/** The CRD of Cluster API Provider AWS rejects them. */
 const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
   ...status,
   conditions: conditions.map(({ message, ...rest }) =>

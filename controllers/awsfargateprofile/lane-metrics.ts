@@ -1,20 +1,14 @@
 import { type Registry, Gauge, Histogram } from 'prom-client';
 import type { Ms } from '../../pkg/env/clock.ts';
 
-/**
- * The buckets for the time, in seconds, that a change of a Fargate profile waits in the queue of its EKS cluster. They
- * reach up to eight hours, because EKS takes some minutes for each change that is ahead in the queue.
- */
+/** Up to eight hours, because EKS takes some minutes for each change that is ahead. */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 export interface LaneMetrics {
-  /** Records how long an object has waited until it could start its change in EKS. */
   recordWait(span: Ms): void;
-  /** Makes the metrics report, from now on, how many objects wait for their turn. `count` returns this number. */
   watchWaiting(count: () => number): void;
 }
 
-/** Registers the metrics of the lanes. */
 export function laneMetrics(registry: Registry): LaneMetrics {
   const waits = new Histogram({
     name: 'capaf_cluster_queue_wait_seconds',

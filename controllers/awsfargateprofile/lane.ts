@@ -60,7 +60,6 @@ export interface LanesOptions {
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
 }
 
-/** The order of the changes in each EKS cluster, and what EKS has said about the changes that it is making. */
 export class Lanes {
   private readonly options: LanesOptions;
   private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
@@ -84,9 +83,9 @@ export class Lanes {
   }
 
   /**
-   * Returns the profile that goes before the object; `undefined` if the object is among the first two of its cluster,
-   * or does not wait for a turn. The second may prepare its role meanwhile. An object that its last pass stopped for
-   * something else looks whether that is over. {@link leave} must end the pass of an object that goes on.
+   * Lets the first two objects of a cluster go, the second of which may prepare its role meanwhile, and each object
+   * that wants no turn. An object that its last pass stopped for something else looks whether that is over.
+   * {@link leave} must end the pass of an object that goes on.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     const [first, second] = this.orderOf(object) ?? [];
@@ -114,21 +113,20 @@ export class Lanes {
     return undefined;
   }
 
-  /** Ends a turn, whether EKS has accepted the change or not. */
   release(lane: string, object: AWSFargateProfile): void {
     if (this.get(lane).turn?.by !== idOf(object)) return;
     this.update(lane, { turn: undefined });
     this.wakeIfFree(lane, object);
   }
 
-  /** Records that EKS is making a change; `by` is the object whose pass saw it, if it is the object's own profile. */
+  /** `by` is the object whose own profile it is. */
   saw(lane: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
     const { inFlight: known } = this.get(lane);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
     this.update(lane, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
   }
 
-  /** Records that EKS makes no change of this profile, as a pass of the object has seen. */
+  /** A pass of the object has seen that EKS does not change the profile. */
   settle(lane: string, profile: string, object: AWSFargateProfile): void {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
@@ -149,7 +147,7 @@ export class Lanes {
     }
   }
 
-  /** Places the object anew after a change of the object or of its waiting, and wakes the objects that became first or second. */
+  /** To be called after a change of the object or of its waiting. */
   refresh(object: NamingCluster): void {
     const place = placeOf(object);
     const known = place && this.orders.peek(textOf(place));
@@ -189,7 +187,7 @@ export class Lanes {
     if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), place);
   }
 
-  /** Returns why the lane takes no change of the object now. `profile` is the profile that the object would change. */
+  /** `profile` is the one that the object would change. */
   private findBusy(lane: string, object: AWSFargateProfile, profile?: string): LaneWait | undefined {
     const now = this.options.clock.monotonic();
     const { turn, inFlight, closed } = this.get(lane);
@@ -231,7 +229,7 @@ export class Lanes {
     return place && this.orderAt(place);
   }
 
-  /** Returns the objects of a cluster that want a turn, in their order; `undefined` before the objects are listed. */
+  /** `undefined` before the objects are listed. */
   private orderAt(place: Place): readonly AWSFargateProfile[] | undefined {
     const known = this.orders.get(textOf(place));
     if (known !== undefined) return this.withEligibleFirsts(place, known);
@@ -269,8 +267,8 @@ export class Lanes {
 }
 
 /**
- * Whether the object waits for a turn: it is deleted and has a profile on record, it was never provisioned, or its profile
- * does not work any more or is to be replaced. All other objects are at rest for the lane.
+ * A deleted object with a profile on record, one that was never provisioned, or one whose profile does not work any
+ * more or is to be replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN, createRequestedAt, initialization, successor } = object.status ?? {};

@@ -30,10 +30,7 @@ export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recor
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
 }
 
-/**
- * Keeps the condition `SelectorsOverlap` of the objects at rest: which other objects of the EKS cluster can take their
- * pods. It makes no AWS call. A pass of an object reports the condition with the rest of its status.
- */
+/** Keeps the condition of the objects at rest. A pass of an object reports it with the rest of its status. */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
@@ -56,7 +53,6 @@ export function overlapController(options: OverlapControllerOptions): Runnable {
   });
 }
 
-/** The fields that matter to the condition. */
 const factsOf = (object: KubeObject): unknown => ({
   generation: object.metadata.generation,
   profileName: fieldAt(object.status, 'profileName'),
@@ -65,7 +61,6 @@ const factsOf = (object: KubeObject): unknown => ({
   isAtRest: isAtRest(object),
 });
 
-/** What an object competes for, and with. */
 interface Entry {
   readonly location: string;
   readonly competitor: CompetingObject;
@@ -74,7 +69,7 @@ interface Entry {
 class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
-  /** By the key of an object: with what the other objects were last compared. */
+  /** By the key of an object: with what the others were last compared. */
   private readonly told = new Map<string, Entry>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {

@@ -5,9 +5,8 @@ import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { type Caches, clusterOf, controlPlaneOf } from '../shared/caches.ts';
 
 /**
- * Returns the group of an AWSFargateProfile in the workqueue: the region and the identity of its AWS calls, from its
- * control plane or spec.eksCluster, else from status. An object of which neither is known is in a group of its own kind.
- * Fields are read without decoding the objects, because this function runs at each watch event.
+ * Region and identity of the AWS calls of an object, without decoding it, because this function runs at each watch
+ * event.
  */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,

@@ -70,31 +70,22 @@ export interface ReconcilerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /** The AWS region in which the manager runs; `undefined` if the manager does not know it. */
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
   readonly lanes: Lanes;
-  /** Records how long an object has waited for its turn in the lane, for the metrics. */
   readonly recordTurnWait: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
-   * The locks of IAM roles, because two reconciles must not decide about the same role at the same time. The key of a
-   * lock is AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so.
-   * Claims (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
+   * By AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so. Claims
+   * (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
   readonly leadership: Leadership;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
-  /** The interval at which an AWSFargateProfile is compared with AWS while nothing changes. */
   readonly resync: Ms;
 }
 
-/**
- * Reconciles AWSFargateProfiles, one with each call. A reconcile reads the object, its Cluster and its control plane
- * from the caches. From these it decides on the goal, for example to create the Fargate profile or to wait for the
- * Cluster. Then it writes the finalizer and the annotations that this goal needs, and works towards the goal.
- */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
@@ -122,9 +113,8 @@ export class Reconciler {
   }
 
   /**
-   * Reconciles the AWSFargateProfile with this key, and returns when to reconcile it again. If the API server rejects a
-   * request, or answers requests with conflicts or errors for a minute, this method reports the problem in conditions
-   * or in an event of the object. This method throws other errors.
+   * If the API server rejects a request, or answers with conflicts or errors for a minute, the object tells. Other
+   * errors are thrown.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;
@@ -177,9 +167,8 @@ export class Reconciler {
   }
 
   /**
-   * Brings AWS to what the object asks for: session, names, then facts of AWS, a plan, its changes, and the report.
-   * Another pass never decides about the same roles meanwhile. A deletion keeps their locks until the finalizer is off,
-   * because until then other objects count this object as a user of the role.
+   * A deletion keeps the locks of the roles until the finalizer is off, because until then other objects count this
+   * object as a user of the role.
    */
   private async pursue(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { clock, sessions, profiles, roleLocks, controlPlaneFinalizer, limits, retryStore, lanes, leadership } =
@@ -241,7 +230,6 @@ export class Reconciler {
     }
   }
 
-  /** Observes AWS, plans the changes and executes them. */
   private async changeAws(
     before: AWSFargateProfile,
     { target }: PursueGoal,
@@ -287,7 +275,6 @@ export class Reconciler {
     return { object: pass.object, end: execution.end, facts, execution };
   }
 
-  /** Tells lane and memory what EKS has said about the profiles of the object. */
   private noteProfiles(object: AWSFargateProfile, lane: string, observed: ObservedProfiles): void {
     const { retryStore, lanes } = this.options;
     retryStore.recordObservation(object, observed);
@@ -298,7 +285,6 @@ export class Reconciler {
     }
   }
 
-  /** Returns the changes that EKS may be making in the lane, as the status of the object's siblings tells. */
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
     return listSiblings(object, this.options.profiles).flatMap(({ status = {} }) => {
       const { account = '', region = '', eksClusterName = '' } = status;
@@ -314,9 +300,8 @@ export class Reconciler {
   }
 
   /**
-   * Removes the finalizer of a deleted AWSFargateProfile. Before the removal, this method reads the Cluster and the
-   * control plane from the API server and decides again, because caches may be outdated. If the object disappeared too
-   * early, its Fargate profile would block the deletion of the EKS cluster. No object would then name this profile.
+   * Caches may be outdated, so the goal is decided again from live reads: an object that went too early would leave a
+   * profile that blocks the deletion of the EKS cluster.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
@@ -365,15 +350,12 @@ const rolesToLock = ({ names, wanted }: Desired): Desired['names']['roles'] =>
     ? names.roles.filter((name) => !isSameRoleName(name, wanted.role.name))
     : names.roles;
 
-/** How long the object has waited for its turn. */
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
- * Whether the controller may end the deletion of an object, or delete a retained object of a cluster that is being
- * deleted, before it has read AWS. This is allowed under two conditions: the controller has created nothing in AWS for
- * the object, and only a user can make the credentials, the region or the endpoints usable. In an outage of AWS the
- * object waits, because AWS answers again without a user.
+ * Nothing was created in AWS for the object, and only a user can make credentials, region or endpoints usable. In an
+ * outage the object waits, because AWS answers again without a user.
  */
 const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
   controlPlaneFacts === undefined &&

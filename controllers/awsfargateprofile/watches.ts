@@ -35,17 +35,13 @@ export interface WatchesOptions {
   readonly lanes: Pick<Lanes, 'refresh'>;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWaits'>;
-  /** A function that is called with each AWSFargateProfile that no longer exists. */
   readonly forgetEvents: (object: KubeObject) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly resync: Ms;
 }
 
-/**
- * Enqueues the AWSFargateProfiles that a watch event affects. A change of fields that no reconcile reads enqueues
- * nothing.
- */
+/** A change of fields that no pass reads enqueues nothing. */
 export function connectWatches(options: WatchesOptions): void {
   const { caches, identities } = options;
   identities.onChange((affects, namespace) => {
@@ -76,8 +72,8 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Calls `work` for each item, for the first items at once, and for the others in later turns of the event loop: a change
- * of one Cluster or identity may concern thousands of objects.
+ * The first items at once, the others in later turns of the event loop: a change of one Cluster or identity may concern
+ * thousands of objects.
  */
 function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void): void {
   for (const item of items.slice(0, ITEMS_PER_TURN)) work(item);
@@ -88,9 +84,8 @@ function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void):
 const ITEMS_PER_TURN = 200;
 
 /**
- * Whether the object uses an identity that has changed. The control plane, spec.eksCluster and status of the object can
- * each name an identity in `identityRef`. Without `identityRef`, they use the AWSClusterControllerIdentity `default`,
- * which decides which namespaces may use the credentials of the manager.
+ * Without `identityRef`, AWSClusterControllerIdentity `default` counts, which decides which namespaces may use the
+ * credentials of the manager.
  */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
@@ -118,10 +113,8 @@ function isAffected(
 }
 
 /**
- * Enqueues each AWSFargateProfile that is paused, being deleted, not Ready, or not reconciled since the last change of
- * its spec. A cache calls this function after it has listed all its objects. Before the list of AWSFargateProfiles is
- * complete, their places in the workqueue are unknown. After the lists of the Clusters and control planes, objects that
- * have waited for these lists can go on.
+ * After a list, objects that have waited for it can go on. Before that of the AWSFargateProfiles, their groups in the
+ * workqueue are unknown.
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
@@ -141,15 +134,14 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // After a start, the manager does not read all of AWS at once: an object that is Ready waits for its resync. A
-    // paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
+    // After a start, the manager does not read all of AWS at once. A paused object gets its `Paused` condition at once,
+    // because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
-  // This process never writes spec. If the answer to its write shows another spec than the watch did, the watch began under
-  // another CRD, which lacks fields.
+  // This process never writes spec. If the answer to its write shows another spec, the watch began under another CRD.
   const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
   if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
     enqueue(options, key);
@@ -171,11 +163,7 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
     enqueue(options, sibling);
 }
 
-/**
- * Enqueues an AWSFargateProfile after a change of its Cluster or control plane. After a start of the manager, a Cluster
- * or control plane in the initial list enqueues nothing, because each AWSFargateProfile in the initial list is enqueued
- * anyway. The only exception is a Cluster that is paused.
- */
+/** After a start, each object in the initial list is enqueued anyway, but a paused Cluster is news. */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
   else if (isNewlyPaused) options.queue.add(key, 'low');
@@ -183,7 +171,6 @@ function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Chang
 
 const isPausedCluster = ({ spec }: KubeObject): boolean => fieldAt(spec, 'paused') === true;
 
-/** Whether the object is paused by its annotation, or by its Cluster if the cache has the Cluster. */
 function isPaused({ clusters }: WatchesOptions['caches'], object: KubeObject): boolean {
   const isPausedBy = (cluster: string): boolean => {
     const lookup = clusters.lookup(parseKeyText(cluster));
@@ -198,39 +185,27 @@ const listed = (listing: ReturnType<Store['list']>): readonly KubeObject[] =>
 const profilesOf = (profiles: Store, cluster: string): readonly ObjectKey[] =>
   listed(profiles.byIndex(BY_CLUSTER, cluster)).map(keyOf);
 
-/** Returns the keys of the AWSFargateProfiles that name no Cluster and may be in the EKS cluster of this control plane. */
 const profilesInEksClusterOf = (
   { profiles }: Pick<WatchesOptions['caches'], 'profiles'>,
   controlPlane: KubeObject,
 ): readonly ObjectKey[] =>
   eksClusterOfControlPlane(controlPlane).flatMap((key) => listed(profiles.byIndex(BY_EKS_CLUSTER, key)).map(keyOf));
 
-/**
- * Returns the keys of the AWSFargateProfiles whose spec.eksCluster may name the EKS cluster that this Cluster manages.
- */
 const joinedProfilesOf = (caches: WatchesOptions['caches'], cluster: KubeObject): readonly ObjectKey[] =>
   controlPlaneOf(cluster).flatMap((key) => {
     const lookup = caches.controlPlanes.lookup(parseKeyText(key));
     return lookup.kind === 'found' ? profilesInEksClusterOf(caches, lookup.object) : [];
   });
 
-/**
- * Whether a watch event shows that an object was created or deleted, or that any of the given fields of the object has
- * changed.
- */
 const isRelevant = (change: Change, fields: (object: KubeObject) => unknown): boolean =>
   change.type !== 'updated' || !jsonEqual(fields(change.previous), fields(change.object));
 
-/** The fields of an AWSFargateProfile that matter to other AWSFargateProfiles of the Cluster. */
 const siblingFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,
 });
 
-/**
- * The fields of an AWSFargateProfile that matter to its own reconcile. Status is left out, because only this controller
- * writes it.
- */
+/** Only this controller writes status. */
 const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,
@@ -240,7 +215,6 @@ const profileFields = ({ metadata }: KubeObject): unknown => ({
   ownerReferences: metadata.ownerReferences,
 });
 
-/** The fields of a Cluster whose change enqueues its AWSFargateProfiles. */
 const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => ({
   apiVersion,
   uid: metadata.uid,
@@ -250,7 +224,6 @@ const clusterFields = ({ apiVersion, metadata, spec }: KubeObject): unknown => (
   controlPlaneRef: fieldAt(spec, 'controlPlaneRef'),
 });
 
-/** The fields of an AWSManagedControlPlane whose change enqueues its AWSFargateProfiles. */
 const controlPlaneFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   uid: metadata.uid,
   deletionTimestamp: metadata.deletionTimestamp,

@@ -9,16 +9,11 @@ import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
 
-/** The only status of an EKS cluster in which EKS accepts the creation of a Fargate profile. */
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts about the EKS cluster that spec.eksCluster names, once the AWS account is known: whether the
- * flags of the manager allow it, whether a control plane of Cluster API manages it, and whether it is ACTIVE. Left: the
- * reconcile must end without another call to AWS.
- *
- * EKS is asked for the status only until the object is provisioned, because EKS itself refuses a later change that the
- * status forbids.
+ * Left: the pass must end without another call to AWS. EKS is asked for the status only until the object is
+ * provisioned, because EKS itself refuses a later change that the status forbids.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

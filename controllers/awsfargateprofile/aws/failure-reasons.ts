@@ -11,7 +11,7 @@ const CONDITION_TYPE_OF: Readonly<Record<aws.AwsFailure['service'], AffectedCond
   sts: 'CredentialsReady',
 };
 
-/** The credentials with which AWS was called, and the EKS cluster that the call was about. Messages name both. */
+/** Messages name the credentials and the EKS cluster of the call. */
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
@@ -27,7 +27,7 @@ export interface CallContext {
   readonly account?: string;
   /** `undefined`: the manager's own credentials. */
   readonly identity: aws.IdentityRef | undefined;
-  /** How a user can end the deletion of the AWSFargateProfile while the controller has no credentials for AWS. */
+  /** How a user can end the deletion while the controller has no credentials. */
   readonly abandonment?: Abandonment | undefined;
 }
 

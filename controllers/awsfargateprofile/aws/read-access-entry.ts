@@ -32,7 +32,6 @@ interface AskedCluster {
 
 type Mode = E.Either<AwsFailure, string>;
 
-/** Reads EKS access entries. The authentication mode of an EKS cluster is cached for an hour. */
 export class AccessEntryReader {
   private readonly clock: Clock;
   private readonly modes: Lru<{ readonly mode: string; readonly until: Ms }>;
@@ -43,7 +42,6 @@ export class AccessEntryReader {
     this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
   }
 
-  /** Completes the observed state by the access entries and the authentication mode that the plan depends on. */
   async complete(
     session: Session,
     { target, desired, observed }: AccessQuestion,
@@ -73,8 +71,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * A refusal by AWS is a Right with the error message in `refusal`, because the controller also works without permission
-   * for access entries. With `asksModeAgain`, the cached authentication mode does not count.
+   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
+   * cached authentication mode does not count.
    */
   async read(
     session: Reader,
@@ -93,8 +91,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * `unreadable` if AWS refuses to show it. Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may
-   * have changed the mode so that the creation can go on.
+   * Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have changed it so that the creation
+   * can go on.
    */
   async readMode(
     session: Reader,
@@ -107,7 +105,7 @@ export class AccessEntryReader {
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
   }
 
-  /** From the cache, if `isTrusted` is true for the cached mode. Concurrent reads share one call to EKS. */
+  /** Concurrent reads share one call to EKS. */
   private async cachedMode(
     session: Reader,
     cluster: AskedCluster,
@@ -123,14 +121,13 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster)();
       if (E.isLeft(response)) return response;
-      // Clusters that are older than access entries have no mode: they use the ConfigMap aws-auth. A deleted cluster has
-      // no access entries either.
+      // Clusters that are older than access entries have no mode, and deleted ones no entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // The credentials of another reconcile may be why the shared call failed, so this reconcile calls EKS itself.
+    // The credentials of another pass may be why the shared call failed.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }

@@ -9,7 +9,7 @@ import { callContext, reasonForCredentials } from './failure-reasons.ts';
 
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
-/** Left if there are no credentials, or if they belong to another account than that in which the profile was created. */
+/** The credentials must belong to the account in which the profile was created. */
 export async function openSession(
   sessions: Sessions,
   object: AWSFargateProfile,
@@ -22,7 +22,7 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // Then a reconcile only asks for the status of the profile, with the lowest priority in the rate limiter.
+    // Then the pass only asks for the status of the profile.
     polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));

@@ -24,7 +24,6 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
-  /** For the metrics. */
   readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
   readonly readRoleSharers: ReadRoleSharers;

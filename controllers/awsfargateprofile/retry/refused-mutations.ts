@@ -4,7 +4,6 @@ import type { Mutation } from '../model/mutation.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Refusal, RetryState } from './retry-state.ts';
 
-/** Identifies a change in AWS across reconciles: its kind, its arguments and the identity that sends it. */
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
 

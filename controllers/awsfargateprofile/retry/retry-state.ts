@@ -1,10 +1,7 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
-/**
- * Facts about one AWSFargateProfile that a reconcile leaves to the next one. They are in memory only: without them the
- * controller acts at other times, but not wrongly. All times are on the monotonic clock.
- */
+/** Losing the state costs time, and nothing else. All times are on the monotonic clock. */
 export interface RetryState {
   /** Without a break since then. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };

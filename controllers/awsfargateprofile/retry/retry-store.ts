@@ -20,7 +20,6 @@ interface Entry {
   readonly state: RetryState;
 }
 
-/** The retry state of one AWSFargateProfile. */
 export interface RetryHandle {
   readonly state: RetryState;
   update(change: (state: RetryState) => RetryState): RetryState;
@@ -30,9 +29,9 @@ export interface RetryHandle {
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly entries = new Map<string, Entry>();
-  /** For each namespace: the names of the objects whose wait a change of another object may end. */
+  /** By namespace: the names of the objects whose wait a change of another object may end. */
   private readonly siblingWaits = new Map<string, Set<string>>();
-  /** For each object key: the time on the monotonic clock since which the object's Cluster does not exist. */
+  /** By object: since when its Cluster does not exist. */
   private readonly clusterGoneSince = new Map<string, Ms>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -90,7 +89,6 @@ export class RetryStore {
     this.set(key, undefined);
   }
 
-  /** Ends the waits that {@link endSiblingWait} ends, and returns their keys. */
   endSiblingWaits(
     namespace: string,
     change: SiblingChange,
@@ -101,7 +99,6 @@ export class RetryStore {
       .filter((key) => isSibling(key) && this.endSiblingWait(key, change));
   }
 
-  /** Whether the change of another AWSFargateProfile may solve the object's problem, so that its wait has ended. */
   endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
     if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
@@ -131,14 +128,13 @@ export class RetryStore {
     );
   }
 
-  /** The location of the object is recorded for the first time, which comes before any create request. */
+  /** The location is recorded for the first time, before any create request. */
   recordNoCreateSent(object: AWSFargateProfile): void {
     this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
   }
 
   recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
-    // Then the result of the create request is known, even if the profile belongs to another owner: an EKS cluster has
-    // at most one profile with a name.
+    // Even if the profile belongs to another owner: an EKS cluster has at most one profile with a name.
     const { successor, profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
     const requested = successor?.name ?? profileName;
     const isNameTaken = observed.profiles.some(({ name, found }) => name === requested && found !== undefined);
