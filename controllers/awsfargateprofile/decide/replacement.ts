@@ -2,6 +2,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isDerivedProfileName } from '../../../pkg/fargate/names.ts';
+import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed, ObservedProfile } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -36,9 +37,7 @@ export const predecessorsOf = (
   desired: Desired,
   { profiles }: Pick<Observed, 'profiles'>,
 ): readonly FargateProfile[] =>
-  desired.wanted === undefined || !desired.isReplaceable
-    ? []
-    : oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
+  !desired.isReplaceable ? [] : oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
 
 export const isSucceeded = (desired: Desired, { profiles }: Pick<Observed, 'profiles'>): boolean =>
   desired.isReplaceable &&
@@ -75,19 +74,11 @@ export function creatingReason(desired: Desired, observed: Pick<Observed, 'profi
 }
 
 export function keptReason(desired: Desired, observed: Pick<Observed, 'profiles'>): Reason | undefined {
-  const { wanted } = desired;
-  if (wanted === undefined || !isSucceeded(desired, observed)) return undefined;
   const kept = predecessorsOf(desired, observed).filter((each) => isKept(desired, observed, each));
-  const [first] = kept;
-  if (first === undefined) return undefined;
-  const names = [wanted.profile.name, ...kept.map(({ name }) => name)].toSorted(byBytes);
-  const facts = { name: wanted.profile.name, predecessor: first.name, taker: names[0] ?? '' };
-  return newReason('PredecessorKept', {
-    ...facts,
-    until: keptUntil(desired),
-    remaining: keptUntil(desired) - desired.now,
-  });
+  const { wanted, now } = desired;
+  if (wanted === undefined || kept[0] === undefined || !isSucceeded(desired, observed)) return undefined;
+  const { name } = wanted.profile;
+  const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
+  const until = keptUntil(desired);
+  return newReason('PredecessorKept', { name, predecessor: kept[0].name, taker, until, remaining: until - now });
 }
-
-/** EKS compares names by bytes, and the first takes a pod that several profiles match. */
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -44,38 +44,23 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
     : undefined;
 }
 
-/** Annotations repeat what `clusterctl move`, or an API server with another CRD, drops. */
+/**
+ * Annotations repeat what `clusterctl move`, or an API server with another CRD, drops. Where the field itself is absent,
+ * its annotation stays: such a write may have removed the field.
+ */
 export function withMirrors(object: AWSFargateProfile): ObjectMeta['annotations'] {
-  const { spec, status } = object;
-  let annotations = withRetainAnnotation(object);
-  if (spec.updateStrategy?.type !== undefined)
-    annotations = withAnnotation(
-      annotations,
-      UPDATE_STRATEGY_ANNOTATION,
-      spec.updateStrategy.type === 'Replace' ? 'Replace' : undefined,
-    );
-  if (status?.account === undefined) return annotations;
-  const profiles = recordedReplacement(object);
-  return withAnnotation(
-    annotations,
-    REPLACEMENT_ANNOTATION,
-    profiles.length === 0 ? undefined : formatReplacement(profiles),
-  );
-}
-
-function withAnnotation(
-  annotations: ObjectMeta['annotations'],
-  key: string,
-  value: string | undefined,
-): ObjectMeta['annotations'] {
-  const { [key]: before, ...others } = annotations ?? {};
-  if (before === value) return annotations;
-  return value === undefined ? others : { ...annotations, [key]: value };
-}
-
-/** Without deletionPolicy the annotation stays: a write under a CRD without the field may have removed it. */
-function withRetainAnnotation({ metadata, spec }: AWSFargateProfile): ObjectMeta['annotations'] {
-  const { [RETAIN_ANNOTATION]: mirror, ...others } = metadata.annotations ?? {};
-  if (spec.deletionPolicy === 'Retain') return { ...metadata.annotations, [RETAIN_ANNOTATION]: mirror ?? 'true' };
-  return spec.deletionPolicy === 'Delete' ? others : metadata.annotations;
+  const { metadata, spec, status } = object;
+  const { annotations = {} } = metadata;
+  const { deletionPolicy, updateStrategy: { type: strategy } = {} } = spec;
+  // `undefined` leaves an annotation, `false` removes it.
+  const mirrors: Readonly<Record<string, string | false | undefined>> = {
+    [RETAIN_ANNOTATION]: deletionPolicy && deletionPolicy === 'Retain' && (annotations[RETAIN_ANNOTATION] ?? 'true'),
+    [UPDATE_STRATEGY_ANNOTATION]: strategy && strategy === 'Replace' && strategy,
+    [REPLACEMENT_ANNOTATION]: status?.account && (formatReplacement(recordedReplacement(object)) || false),
+  };
+  const all = new Map(Object.entries(annotations));
+  for (const [key, value] of Object.entries(mirrors))
+    if (value === false) all.delete(key);
+    else if (value !== undefined) all.set(key, value);
+  return all.size > 0 ? Object.fromEntries(all) : metadata.annotations && {};
 }

@@ -1,4 +1,4 @@
-import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './conditions/condition-list.ts';
@@ -85,11 +85,12 @@ export const RESUMED_DELETION: EventSpec = {
 function describeRetained(object: AWSFargateProfile): string {
   const { profileName, profileStatus } = object.status ?? {};
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  const others = recordedReplacement(object).flatMap(({ name }) => (name === profileName ? [] : [` and ${name}`]));
+  const names = new Set([profileName, ...recordedReplacement(object).map(({ name }) => name)]);
+  const profiles = `EKS fargate profile ${[...names].join(' and ')}`;
   // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
   return profileStatus === undefined || profileStatus === 'DELETING'
-    ? `The controller leaves the rest of EKS fargate profile ${profileName}${others.join('')} and of its IAM role in AWS`
-    : `The controller leaves EKS fargate profile ${profileName}${others.join('')} and its IAM role in AWS`;
+    ? `The controller leaves the rest of ${profiles} and of its IAM role in AWS`
+    : `The controller leaves ${profiles} and its IAM role in AWS`;
 }
 
 function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
@@ -212,21 +213,19 @@ function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly E
 }
 
 function eventsOfProfile({ object, facts }: CompletedPass): readonly EventSpec[] {
-  const { profileName, profileStatus } = object.status ?? {};
-  const isPredecessor = recordedReplacement(object).some(({ name }) => name === profileName);
-  const profiles = [
-    ...(isPredecessor || profileName === undefined
-      ? []
-      : [{ name: profileName, ...(profileStatus && { status: profileStatus }) }]),
-    ...recordedReplacement(object),
-  ];
-  return facts === undefined ? [] : profiles.flatMap((each) => eventsOfOneProfile(object, facts, each));
+  const { profileName: name, profileStatus: status } = object.status ?? {};
+  const others = recordedReplacement(object);
+  const all = others.some((each) => each.name === name) ? others : [{ name, status }, ...others];
+  return facts === undefined ? [] : all.flatMap((each) => eventsOfOneProfile(object, facts, each));
 }
 
 function eventsOfOneProfile(
   object: CompletedPass['object'],
   { desired, observed }: AwsFacts,
-  { name: profileName, status: profileStatus }: ReplacementProfile,
+  {
+    name: profileName,
+    status: profileStatus,
+  }: { readonly name?: string | undefined; readonly status?: string | undefined },
 ): readonly EventSpec[] {
   if (profileName === undefined) return [];
   const found = findProfile(observed.profiles, profileName);

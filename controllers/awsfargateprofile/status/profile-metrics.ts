@@ -5,7 +5,7 @@ import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
-import type { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
+import type { TypedEntry, TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { isDeleting, isReplacementRecorded } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
@@ -49,40 +49,41 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     labelNames: ['phase', 'reason'],
     registers: [],
     collect() {
-      const counts = new Map<string, { readonly labels: PhaseLabels; readonly count: number }>();
-      for (const labels of sources.flatMap(phasesIn)) {
-        const key = `${labels.phase} ${labels.reason}`;
-        counts.set(key, { labels, count: (counts.get(key)?.count ?? 0) + 1 });
-      }
       this.reset();
-      for (const { labels, count } of counts.values()) this.set({ ...labels }, count);
+      for (const { decoded } of sources.flatMap(entriesIn))
+        this.inc({ ...(isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right)) });
     },
   });
   registry.registerMetric(profiles);
-  const overlapping = new Gauge({
+  const count = (
+    labelName: string,
+    labelsIn: (object: AWSFargateProfile) => readonly string[],
+    gauge: { readonly name: string; readonly help: string; readonly labels: readonly string[] },
+  ): void =>
+    registry.registerMetric(
+      new Gauge({
+        name: gauge.name,
+        help: gauge.help,
+        labelNames: [labelName],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const label of gauge.labels) this.set({ [labelName]: label }, 0);
+          for (const { decoded } of sources.flatMap(entriesIn))
+            for (const label of isLeft(decoded) ? [] : labelsIn(decoded.right)) this.inc({ [labelName]: label });
+        },
+      }),
+    );
+  count('reason', overlapsOf, {
     name: 'capaf_awsfargateprofiles_overlapping',
     help: 'Number of AWSFargateProfiles whose condition SelectorsOverlap is True, by its reason. Only the leader reports.',
-    labelNames: ['reason'],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const reason of OVERLAP_REASONS) this.set({ reason }, 0);
-      for (const reason of sources.flatMap(overlapsIn)) this.inc({ reason });
-    },
+    labels: OVERLAP_REASONS,
   });
-  registry.registerMetric(overlapping);
-  const replacing = new Gauge({
+  count('step', replacementsOf, {
     name: 'capaf_awsfargateprofiles_replacing',
     help: 'Number of AWSFargateProfiles of which a Fargate profile is being replaced, by the step. Only the leader reports.',
-    labelNames: ['step'],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const step of REPLACEMENT_STEPS) this.set({ step }, 0);
-      for (const step of sources.flatMap(replacementsIn)) this.inc({ step });
-    },
+    labels: REPLACEMENT_STEPS,
   });
-  registry.registerMetric(replacing);
   const timeToReplace = new Histogram({
     name: 'capaf_awsfargateprofile_replacement_seconds',
     help: 'From the last request to create a successor to its end, in seconds: succeeded if it became ACTIVE, otherwise abandoned. Only the leader reports.',
@@ -110,33 +111,21 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
   };
 }
 
-function phasesIn({ profiles, leadership }: ProfileMetricsSource): readonly PhaseLabels[] {
-  if (leadership.remaining() <= 0) return [];
+function entriesIn({ profiles, leadership }: ProfileMetricsSource): readonly TypedEntry<AWSFargateProfile>[] {
   const listing = profiles.list();
-  if (listing.kind === 'unknown') return [];
-  return listing.entries.map(({ decoded }) =>
-    isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right),
-  );
+  return leadership.remaining() <= 0 || listing.kind === 'unknown' ? [] : listing.entries;
 }
 
-function overlapsIn({ profiles, leadership }: ProfileMetricsSource): readonly string[] {
-  const listing = profiles.list();
-  if (leadership.remaining() <= 0 || listing.kind === 'unknown') return [];
-  return listing.entries.flatMap(({ decoded }) => {
-    const overlap = isLeft(decoded) ? undefined : conditionOf(decoded.right.status?.conditions, 'SelectorsOverlap');
-    return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
-  });
+function overlapsOf({ status }: AWSFargateProfile): readonly string[] {
+  const overlap = conditionOf(status?.conditions, 'SelectorsOverlap');
+  return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
 }
 
-function replacementsIn({ profiles, leadership }: ProfileMetricsSource): readonly string[] {
-  const listing = profiles.list();
-  if (leadership.remaining() <= 0 || listing.kind === 'unknown') return [];
-  return listing.entries.flatMap(({ decoded }) => {
-    if (isLeft(decoded) || !isReplacementRecorded(decoded.right)) return [];
-    const { successor, conditions } = decoded.right.status ?? {};
-    const isKept = conditionOf(conditions, 'Ready')?.reason === 'PredecessorKept';
-    return [successor !== undefined ? 'creating' : isKept ? 'keeping' : 'removing'];
-  });
+function replacementsOf(object: AWSFargateProfile): readonly string[] {
+  if (!isReplacementRecorded(object)) return [];
+  const { successor, conditions } = object.status ?? {};
+  const isKept = conditionOf(conditions, 'Ready')?.reason === 'PredecessorKept';
+  return [successor !== undefined ? 'creating' : isKept ? 'keeping' : 'removing'];
 }
 
 export function phaseOf(object: AWSFargateProfile): PhaseLabels {

@@ -80,8 +80,9 @@ function fits(
   { clusterName, eksCluster, profileName, capaRoleNames }: ObjectIdentity,
   { selectors, subnets, podExecutionRoleArn }: FargateProfile,
 ): boolean {
-  const areSubnetsRight = (spec.subnetIDs?.length ?? 0) === 0 || areSubnetsEqual(spec.subnetIDs ?? [], subnets);
-  if (!areSubnetsRight || !areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
+  const { subnetIDs = [] } = spec;
+  if (subnetIDs.length > 0 && !areSubnetsEqual(subnetIDs, subnets)) return false;
+  if (!areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
   if (spec.roleARN !== undefined) return podExecutionRoleArn === spec.roleARN;
   const role = parseRoleArn(podExecutionRoleArn)?.name;
   const names =
