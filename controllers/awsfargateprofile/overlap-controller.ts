@@ -22,8 +22,6 @@ import type { CompetingObject, Rival } from './status/overlap.ts';
 import { MOST_PAIRS_AT_ONCE, competitorOf, competitorsIn, findRivals, pairsOf, withOverlap } from './status/overlap.ts';
 
 const NAME = 'selectorsoverlap';
-/** A reconcile compares selectors, and sends at most one request to the API server. */
-const CONCURRENCY = 1;
 /** Changes of one object in this time are reported together. */
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
@@ -43,7 +41,7 @@ export function overlapController(options: OverlapControllerOptions): Runnable {
   return new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
-    concurrency: CONCURRENCY,
+    concurrency: 1,
     queue,
     reconcile: reconciler.reconcile,
     clock,
@@ -93,7 +91,7 @@ class OverlapReconciler {
     await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
     if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
-    await this.forOthers(entry, signal, (others) => found.push(...findRivals(entry.competitor, others)));
+    await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
     if (jsonEqual(status, object.status)) return DONE;
     // Under another CRD, any write would drop fields of an object that no pass writes there.
@@ -109,8 +107,8 @@ class OverlapReconciler {
     if (jsonEqual(told, entry)) return;
     for (const each of [told, entry])
       if (each !== undefined)
-        await this.forOthers(each, signal, (others) => {
-          for (const other of others) if (findOverlap(each.competitor, other) !== undefined) this.enqueue(other.object);
+        await this.forOthers(each, signal, (other) => {
+          if (findOverlap(each.competitor, other) !== undefined) this.enqueue(other.object);
         });
     if (entry === undefined) this.told.delete(key);
     else this.told.set(key, entry);
@@ -119,17 +117,20 @@ class OverlapReconciler {
   private async forOthers(
     { location, competitor }: Entry,
     signal: AbortSignal,
-    work: (others: readonly CompetingObject[]) => void,
+    work: (other: CompetingObject) => void,
   ): Promise<void> {
     const { caches, clock } = this.options;
     const listing = caches.typed.profiles.byIndex(BY_LOCATION, location);
-    let left = listing.kind === 'listed' ? competitorsIn(listing.entries, competitor) : [];
-    while (left.length > 0 && !signal.aborted) {
-      let size = 1;
-      while (size < left.length && pairsOf(competitor, left.slice(0, size + 1)) <= MOST_PAIRS_AT_ONCE) size += 1;
-      work(left.slice(0, size));
-      left = left.slice(size);
-      if (left.length > 0) await nextTurn(clock, signal);
+    let pairs = 0;
+    for (const other of listing.kind === 'listed' ? competitorsIn(listing.entries, competitor) : []) {
+      const more = pairsOf(competitor, [other]);
+      if (pairs + more > MOST_PAIRS_AT_ONCE) {
+        pairs = 0;
+        await nextTurn(clock, signal);
+      }
+      pairs += more;
+      if (signal.aborted) return;
+      work(other);
     }
   }
 }

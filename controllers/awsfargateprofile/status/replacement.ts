@@ -1,5 +1,5 @@
 import type { AWSFargateProfileStatus, ReplacementProfile } from '../../../api/v1beta2/index.ts';
-import type { ProfileName, RoleName } from '../../../api/names.ts';
+import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
@@ -24,17 +24,14 @@ export function replacementAfter(
   // A profile of another owner may have the name. The ARN proves a profile that has lost its owner tag.
   const read = ({ name, arn }: Pick<Other, 'name' | 'arn'>): FargateProfile | undefined => {
     const found = profileAfter(findProfile(observed.profiles, name), name, steps);
-    return found !== undefined && (found.arn === arn || ownershipOf(desired, found).kind === 'ours')
-      ? found
-      : undefined;
+    return found && (found.arn === arn || ownershipOf(desired, found).kind === 'ours') ? found : undefined;
   };
   const left = othersOf(desired, observed).filter((other) => {
     const isThere = read(other) !== undefined || (other.arn === undefined && recorded.isCreateUnconfirmed);
-    const role =
-      other.role === undefined ? undefined : roleAfter(findRole(observed.roles, other.role), other.role, steps ?? []);
+    const role = other.role && roleAfter(findRole(observed.roles, other.role), other.role, steps ?? []);
     const isKept = execution?.kept.some(({ name }) => name === other.role) === true;
     const isUnread = observed.roles.some(({ name, found }) => name === other.role && found === 'unread');
-    return isThere || isUnread || (role !== undefined && !isKept && isOurUnwantedRole(desired, role));
+    return isThere || isUnread || (role && !isKept && isOurUnwantedRole(desired, role));
   });
   const predecessors = left.map((other) => entryOf(other, read(other)));
   const replaced = { ...(predecessors.length > 0 && { predecessors }) };
@@ -74,15 +71,11 @@ function othersOf(desired: Desired, observed: Observed): readonly Other[] {
     .filter(
       ({ name, role }) => name !== wanted?.profile.name || !isSameRoleName(role ?? wanted.role.name, wanted.role.name),
     )
-    .map(({ role, ...other }) =>
-      role === undefined || isRoleOfOthers(desired, observed, role) ? other : { ...other, role },
-    );
-}
-
-/** A role is recorded because it has to be deleted. */
-function isRoleOfOthers(desired: Desired, { roles }: Observed, name: RoleName): boolean {
-  const role = findRole(roles, name);
-  return role !== undefined && !isOurUnwantedRole(desired, role);
+    .map(({ role, ...other }) => {
+      // A role is recorded because it has to be deleted.
+      const seen = role && findRole(observed.roles, role);
+      return role === undefined || (seen && !isOurUnwantedRole(desired, seen)) ? other : { ...other, role };
+    });
 }
 
 function entryOf({ name, arn, role }: ReplacementProfile, found: FargateProfile | undefined): ReplacementProfile {
