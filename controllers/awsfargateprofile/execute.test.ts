@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
+import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import { plan } from './decide/plan.ts';
 import { execute } from './execute.ts';
 import type { PassState } from './guards/pass-state.ts';
 import type { LaneWait } from './lane.ts';
+import type { Mutation } from './model/mutation.ts';
 import { type Execution, reasonOf } from './model/pass.ts';
 import { type Plan, change, optional } from './model/plan.ts';
 import { newReason } from './reasons/reasons.ts';
@@ -21,7 +23,7 @@ import {
   aProfile,
   anObject,
 } from './testing/builders.ts';
-import { DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
+import { CREATE_PROFILE, DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
 import type { ServiceOverrides, TestServices } from './testing/pass-state.ts';
 import {
   LANE,
@@ -287,6 +289,52 @@ describe('execute', () => {
       await services.clock.advance(60_000);
       expect((await run(pass)).did).to.deep.equal(['createProfile failed']);
     });
+
+    const failureOf = async (mutation: Mutation, failure: Partial<AwsFailure>): Promise<unknown> => {
+      const planned: Plan = {
+        changes: [change(mutation)],
+        end: 'inOrder',
+        profile: 'works',
+        role: 'works',
+        notices: [],
+      };
+      return reasonOf(await execution(failing(failure), {}, planned));
+    };
+
+    it('names the resource that AWS does not find, unless the change creates it', async () => {
+      const gone = { code: 'ResourceNotFoundException', statusCode: 404, message: 'no' };
+      const named = await failureOf({ kind: 'tagProfile', name: PROFILE, arn: aProfile().arn, tags: { a: 'b' } }, gone);
+      expect(named).to.have.nested.property('facts.missing', `Fargate profile "${PROFILE}"`);
+      expect(await failureOf(CREATE_PROFILE, gone)).to.have.property('name', 'AWSError');
+      expect(await failureOf(CREATE_PROFILE, gone)).not.to.have.nested.property('facts.missing');
+    });
+
+    for (const [what, mutation, tags] of [
+      ['set', { kind: 'tagRole', name: ROLE, tags: { team: 'a', [ADDED_TAG]: 'x' } }, ['team']],
+      ['set', { kind: 'tagRole', name: ROLE, tags: { [ADDED_TAG]: 'x' } }, [ADDED_TAG]],
+      ['remove', { kind: 'untagRole', name: ROLE, keys: ['team', ADDED_TAG] }, ['team']],
+    ] as const)
+      it(`tells which tags it could not ${what}: ${tags.join()}`, async () => {
+        const resource = `IAM role "${ROLE}"`;
+        expect(await failureOf(mutation, { ...DENIED, service: 'iam' })).to.have.deep.nested.property('facts.tags', {
+          change: what,
+          keys: tags,
+          resource,
+        });
+      });
+
+    for (const [subnets, action, code, name] of [
+      [[], 'ec2:DescribeSubnets', 'AccessDeniedException', 'SubnetChoiceDenied'],
+      [['subnet-0a'], 'ec2:DescribeSubnets', 'AccessDeniedException', 'AccessDenied'],
+      [[], 'iam:PassRole', 'AccessDeniedException', 'AccessDenied'],
+      [[], 'ec2:DescribeSubnets', 'ServerException', 'AWSUnavailable'],
+    ] as const)
+      it(`is ${name} when EKS names ${action} with ${code}, and the profile has ${subnets.length} subnets`, async () => {
+        const mutation = { ...CREATE_PROFILE, profile: { ...CREATE_PROFILE.profile, subnets } };
+        const message = `User: x is not authorized to perform: ${action} on resource: *`;
+        const statusCode = code === 'AccessDeniedException' ? 403 : 500;
+        expect(await failureOf(mutation, { code, statusCode, message })).to.have.property('name', name);
+      });
 
     it('has no backoff when the call was never sent', async () => {
       const pass = failing({ code: 'NotDispatched', message: 'the lease has run out' });

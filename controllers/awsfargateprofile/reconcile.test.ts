@@ -225,9 +225,12 @@ describe('Reconciler', () => {
 
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
     requests.length = 0;
+    retryStore.update(anObject(), () => ({ confirmedCreate: 'x' }));
     expect(await pass()).to.include({ kind: 'backoff' });
+    expect(retryStore.get(anObject())).to.deep.equal({ confirmedCreate: 'x' });
     stores.profiles.replaceAll([], '1');
     expect(await pass()).to.include({ kind: 'done' });
+    expect(retryStore.get(anObject())).to.deep.equal({});
     expect(requests).to.deep.equal([]);
   });
 

@@ -10,6 +10,7 @@ import {
   CONSTRUCTIVE,
   CREATE_ACCESS_ENTRY,
   CREATE_PROFILE,
+  DELETE_ACCESS_ENTRY,
   DELETE_PROFILE,
   DESTRUCTIVE,
   DELETE_ROLE,
@@ -58,6 +59,8 @@ describe('mutate', () => {
 
   const NO_CLUSTER = { code: 'ResourceNotFoundException', statusCode: 404, message: 'No cluster found for name: c.' };
   const NO_PROFILE = { code: 'ResourceNotFoundException', statusCode: 404, message: 'No Fargate Profile found' };
+  const NO_ENTRY = { ...NO_PROFILE, message: 'The specified principalArn could not be found' };
+  const NO_PRINCIPAL = { code: 'InvalidParameterException', statusCode: 400, message: 'invalid principal' };
   const NO_ROLE = { code: 'NoSuchEntity', statusCode: 404, message: `The role with name ${ROLE} cannot be found.` };
   const inUse = (message: string) => ({ code: 'ResourceInUseException', statusCode: 409, message });
   const BUSY = inUse(
@@ -91,6 +94,10 @@ describe('mutate', () => {
     ['a deletion while the EKS cluster is not ACTIVE', DELETE_PROFILE, NOT_ACTIVE, 'clusterUpdating'],
     ['a create with a trust policy that EKS does not see yet', CREATE_PROFILE, TRUST, 'roleRejected'],
     ['a deletion that fails with the message about a trust policy', DELETE_PROFILE, TRUST, 'failed'],
+    ['the deletion of an access entry that is gone', DELETE_ACCESS_ENTRY, NO_ENTRY, 'gone'],
+    ['the creation of an access entry that exists', CREATE_ACCESS_ENTRY, inUse('already in use'), 'nameTaken'],
+    ['an access entry of a role that EKS does not see yet', CREATE_ACCESS_ENTRY, NO_PRINCIPAL, 'notVisible'],
+    ['a create with an invalid principal', CREATE_PROFILE, NO_PRINCIPAL, 'failed'],
     ['a call without an answer', CREATE_PROFILE, { code: 'NoAnswer' }, 'failed'],
   ];
   for (const [call, mutation, failure, kind, more] of answers)

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -150,11 +151,13 @@ describe('plan, about the access entry', () => {
     const seen = (parts: Parameters<typeof observed>[0]): Observed =>
       observed({ role: aRole({ tags: {} }), accessEntries: [entry(OLD, { mode })], ...parts });
     const brought = desiredFrom({ roleARN: ROLE_ARN });
+    const named = desiredFrom({ roleName: RoleName.of(ROLE) });
     const broughtAnew = desiredFrom({ roleARN: ROLE_ARN }, { ...PROVISIONED, role: { name: ROLE, ...FORMER } });
     testPlans({
       [`for a role of another owner, in mode ${mode}, and`]: [
         ['the profile is missing', brought, seen({}), CREATE],
         ['the profile is ACTIVE', brought, seen({ profile: aProfile() }), 'in order'],
+        ['the profile is missing, and spec.roleName names the role', named, seen({}), CREATE],
         ['the role was created again', broughtAnew, seen({ profile: aProfile() }), 'stop: RoleRecreated'],
       ],
     });

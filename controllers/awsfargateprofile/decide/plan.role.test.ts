@@ -299,6 +299,18 @@ describe('plan, about the role', () => {
     const CREATE = `create role /team-a/${ROLE}; attach pod policy; create profile with /team-a/${ROLE}; stop: Creating`;
     const [NOT_MAPPED, UNREAD] = ['stop: RolePathNotMapped', undefined];
     type Seen = Parameters<typeof observed>[0];
+
+    for (const [field, desired, seen] of [
+      ['spec.rolePath', byPath, { role }],
+      ['spec.roleARN', desiredFrom({ roleARN: BROUGHT }), foreign],
+      ['spec.roleName', desiredFrom({ roleName: RoleName.of('pods') }), foreign],
+    ] as const)
+      it(`names ${field} when the EKS cluster cannot map the path`, () =>
+        expect(plan(desired, observed({ ...seen, authenticationMode: 'CONFIG_MAP' }))).to.have.nested.property(
+          'end.facts.field',
+          field,
+        ));
+
     const rows: readonly (readonly [
       situation: string,
       desired: Desired,

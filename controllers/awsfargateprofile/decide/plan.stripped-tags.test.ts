@@ -1,10 +1,11 @@
 import { expect } from 'chai';
-import { ProfileName, RoleName } from '../../../api/names.ts';
+import { ClusterName, ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { roleNameFor } from '../../../pkg/fargate/names.ts';
 import {
   CAPA_TAG,
   CLUSTER_ARN,
@@ -17,6 +18,7 @@ import {
   PROFILE_TAGS,
   RECORDED,
   ROLE,
+  ROLE_ARN,
   ROLE_TAGS,
   aDeletedObject,
   aProfile,
@@ -55,6 +57,15 @@ const withStatus = (over: AWSFargateProfileStatus): Parameters<typeof anObject>[
   status: { ...STATUS, ...over },
 });
 const withRole = (over: AWSFargateProfileStatus['role']) => withStatus({ role: { ...STATUS.role, ...over } });
+const ofRoleARN = of({ spec: { roleARN: ROLE_ARN }, ...stored });
+const web = ProfileName.of('web');
+const ofCapa = observed({
+  role: aRole({ name: roleNameFor(ClusterName.of('prod'), web), tags: { [CAPA_TAG]: 'owned' } }),
+});
+const unproven = (isUnready: boolean): Desired =>
+  desiredOfDeletion(aDeletedObject({ spec: { profileName: web }, metadata: { annotations: {} } }), {
+    targetSource: isUnready ? 'unreadyControlPlane' : 'record',
+  });
 const NOT_OWNED = 'stop: ProfileNotOwned';
 
 describe('plan, about a profile or role whose tags were removed', () => {
@@ -98,6 +109,10 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['it has another id than the one on record', ofDeletion(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
       ['it is not managed', ofDeletion(withRole({ managed: false })), onlyRole({}), 'in order'],
       ['the object was moved', ofDeletion(MOVED), onlyRole({}), MISSING],
+      ['the object was moved, and another cluster has the role', ofDeletion(MOVED), onlyRole(staging), 'in order'],
+      ['spec.roleARN names it, and the profile has its tags', ofRoleARN, seen(PROFILE_TAGS, {}), 'in order'],
+      ['CAPA may have created it, and the control plane is not ready', unproven(true), ofCapa, MISSING],
+      ['CAPA may have created it, but the record names another cluster', unproven(false), ofCapa, 'in order'],
       [
         'the object was moved, and the spec names the role',
         ofDeletion({ ...MOVED, spec: { roleName: RoleName.of(ROLE) } }),

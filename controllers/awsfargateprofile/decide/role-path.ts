@@ -29,7 +29,7 @@ export function findRolePathProblem(
   if (wanted === undefined || path === '/' || observed.authenticationMode !== 'CONFIG_MAP') return undefined;
   const { kind, name } = wanted.role;
   const found = findRole(observed.roles, name);
-  const isForeign = kind === 'managed' && found !== undefined && roleOwnership(found, identity).kind === 'foreign';
+  const isForeign = found !== undefined && roleOwnership(found, identity).kind === 'foreign';
   const field = kind === 'existing' ? 'spec.roleARN' : isForeign ? 'spec.roleName' : 'spec.rolePath';
   return newReason('RolePathNotMapped', { name, path, field, cluster: identity.eksCluster, isLive });
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { EksClusterName } from '../../../api/names.ts';
+import { EksClusterName, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,
   DELETION_REQUESTED_ANNOTATION,
@@ -56,6 +57,10 @@ const unknownCluster = { cluster: UNKNOWN };
 const paused = { cluster: found(aCluster({ paused: true })) };
 const leavingCluster = { cluster: found(aCluster({ metadata: leaving })) };
 const movedCluster = { cluster: found(aCluster(movedAway)) };
+const { clusterName: _cluster, ...SPEC_WITHOUT_CLUSTER } = anObject().spec;
+const ofEks = {
+  object: { ...anObject(), spec: { ...SPEC_WITHOUT_CLUSTER, eksCluster: { name: EksClusterName.of('prod') } } },
+};
 const nothingLeft = { ...noCluster, ...noPlane };
 
 /** Objects that have begun, that are deleted, and that have begun nothing, by default with deletionPolicy Delete. */
@@ -261,11 +266,31 @@ describe('goalFor', () => {
       newReason('TargetUnknown', { ...facts, abandonment: 'retain' }),
     );
     expect(held({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
+    const withRole = (role: NonNullable<AWSFargateProfileStatus['role']>) =>
+      held({ object: aDeletedObject({ metadata: { annotations: {} }, status: { role } }), ...noPlane });
+    const [name, key] = [RoleName.of('pods'), 'facts.role'];
+    expect(withRole({ name, managed: true })).to.have.nested.property(key, 'pods');
+    expect(withRole({ name, managed: false })).to.have.nested.property(key, undefined);
     expect(held({ ...unrecorded, ...noPlane })).to.have.nested.include({
       'facts.missing': `${plane} of Cluster team-a/prod does not exist`,
       'facts.cure': `Restore ${plane}`,
     });
   });
+
+  for (const [what, given, kind] of [
+    ['the Cluster that the spec names', { ...unknownCluster, ...unknownPlane }, 'Cluster'],
+    [
+      'the control plane of spec.eksCluster',
+      { ...ofEks, ...unknownCluster, ...unknownPlane },
+      'AWSManagedControlPlane',
+    ],
+    ['the Cluster of that control plane', { ...ofEks, ...unknownCluster }, 'Cluster'],
+  ] as const)
+    it(`waits until it can read ${what}`, () =>
+      expect(goalFor(inputs(given))).to.have.nested.include({
+        'reason.name': 'WaitingForAPI',
+        'reason.facts.kind': kind,
+      }));
 
   describe('has as target', () => {
     const renewed = { kind: 'AWSClusterRoleIdentity', name: 'renewed' } as const;

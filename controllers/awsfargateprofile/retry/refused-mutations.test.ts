@@ -42,9 +42,15 @@ describe('a refused mutation', () => {
   });
 
   it('replaces its earlier refusal', () => {
-    const again = withRefusal(state, { ...refused, notBefore: 180 * SECOND }, 60 * SECOND);
+    const again = withRefusal(state, { ...refused, notBefore: 180 * SECOND }, 30 * SECOND);
     expect(again.refused).to.have.length(1);
     expect(notBeforeFor(again, refusal)).to.equal(180 * SECOND);
+  });
+
+  it('is forgotten at the next refusal once its backoff is over', () => {
+    const next = { ...refused, mutation: mutationKey(attach('b'), undefined), notBefore: 180 * SECOND };
+    expect(withRefusal(state, next, 59_999).refused).to.deep.equal([refused, next]);
+    expect(withRefusal(state, next, 60 * SECOND).refused).to.deep.equal([next]);
   });
 
   it('is still held back after a pass that reports it as a notice, and its wait continues', () => {

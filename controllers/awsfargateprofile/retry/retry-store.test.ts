@@ -100,6 +100,14 @@ describe('RetryStore', () => {
       it(`${expected ? 'ends' : 'continues'} the wait when a sibling is ${change}: ${reason.name}`, () =>
         expect(waitingFor(reason).endSiblingWait(keyOf(anObject()), change)).to.equal(expected));
 
+    it('ends the waits of the siblings, and of no other object of the namespace', () => {
+      const { store } = newStore();
+      const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+      for (const object of [web, api]) store.update(object, () => withWait({}, full, 0));
+      expect(store.endSiblingWaits('team-a', 'gone', ({ name }) => name === 'api')).to.deep.equal([keyOf(api)]);
+      expect(store.get(web).waiting).to.include({ name: full.name });
+    });
+
     it('forgets the wait, so that the object is retried at once', () => {
       const store = waitingFor(full);
       store.endSiblingWait(keyOf(anObject()), 'gone');

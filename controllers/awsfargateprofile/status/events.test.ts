@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  DELETION_REQUESTED_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
-import { eventsAfter, retainedEvent } from './events.ts';
+import { abandonedEvents, eventsAfter, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
@@ -9,6 +14,7 @@ import { type Reason, type ReportedIssue, messageOf, newReason } from '../reason
 import {
   PROFILE,
   PROFILE_TAGS,
+  RECORDED,
   ROLE,
   CREATED_AT,
   aDeletedObject,
@@ -270,6 +276,25 @@ describe('the event of an object that is deleted with its profile and role kept'
         message: `${what}, because spec.deletionPolicy is Retain`,
       }),
     );
+});
+
+describe('the event of an object that is deleted without the finalizer of this controller', () => {
+  const without = (...annotations: readonly string[]): AWSFargateProfile =>
+    aDeletedObject({
+      metadata: { finalizers: ['other'], annotations: Object.fromEntries(annotations.map((key) => [key, 'true'])) },
+      status: RECORDED,
+    });
+  const { deletionTimestamp: _none, ...living } = without().metadata;
+  for (const [situation, object, count] of [
+    ['another client has removed it', without(), 1],
+    ['the controller has removed it', without(DELETION_REQUESTED_ANNOTATION), 0],
+    ['clusterctl moves the object', without(DELETE_FOR_MOVE_ANNOTATION), 0],
+    ['the object is not deleted', { ...without(), metadata: living }, 0],
+    ['its profile and role are to stay', without(RETAIN_ANNOTATION), 0],
+    ['AWS has nothing of it', aDeletedObject({ metadata: { finalizers: [] } }), 0],
+  ] as const)
+    it(`is ${count === 0 ? 'not ' : ''}recorded: ${situation}`, () =>
+      expect(abandonedEvents(object)).to.have.length(count));
 });
 
 describe('the events about a kept role', () => {

@@ -136,6 +136,7 @@ describe('desiredFor', () => {
     it('are those of spec.subnetIDs, else those in status once provisioned, else those of the control plane', () => {
       expect(subnetsOf({ subnetIDs: ['subnet-0c'] }, provisioned)).to.equal('subnet-0c of spec');
       expect(subnetsOf({}, provisioned)).to.equal('subnet-0f of status');
+      expect(subnetsOf({}, { ...provisioned, subnets: [] })).to.equal('subnet-0a,subnet-0b of controlPlane');
       expect(subnetsOf({}, { subnets: ['subnet-0f'] })).to.equal('subnet-0a,subnet-0b of controlPlane');
       expect(subnetsOf({ subnetIDs: [] })).to.equal('subnet-0a,subnet-0b of controlPlane');
     });
@@ -167,6 +168,8 @@ describe('desiredFor', () => {
       ['InvalidSpec: spec.profileName: EKS does not allow the name "my web": The Fargate', profileNamed('my web')],
       ['x": The Fargate profile name parameter should not', profileNamed(long)],
       ['InvalidSpec: spec.profileName is not set, and EKS does not allow the computed name "eks-', eksSystem],
+      ['InvalidSpec: spec.roleName: "my role" is not', { spec: { roleName: RoleName.of('my role') } }],
+      ['InvalidSpec: spec.roleName is not set, and IAM does not allow the computed name: "prod-é', profileNamed('é')],
       ['InvalidSpec: spec.selectors is empty', { spec: { selectors: [] } }],
       ['InvalidSpec: spec.roleARN "arn:aws:iam::1:user/x" is not', roleARN('arn:aws:iam::1:user/x')],
       ['InvalidSpec: spec.roleARN names a role in account 444455556666', roleARN('arn:aws:iam::444455556666:role/x')],
