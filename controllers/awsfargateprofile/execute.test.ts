@@ -309,6 +309,14 @@ describe('execute', () => {
       expect(await failureOf(CREATE_PROFILE, gone)).not.to.have.nested.property('facts.missing');
     });
 
+    it('tells whether the object was provisioned, because the API server then refuses some cures', async () => {
+      for (const provisioned of [false, true]) {
+        const object = anObject({ status: { initialization: { provisioned } } });
+        const pass = { ...failing(DENIED), desired: passStateFor(awsWith(), object).desired };
+        expect((await execution(pass)).end).to.have.nested.property('facts.isProvisioned', provisioned);
+      }
+    });
+
     for (const [what, mutation, tags] of [
       ['set', { kind: 'tagRole', name: ROLE, tags: { team: 'a', [ADDED_TAG]: 'x' } }, ['team']],
       ['set', { kind: 'tagRole', name: ROLE, tags: { [ADDED_TAG]: 'x' } }, [ADDED_TAG]],

@@ -25,12 +25,24 @@ import type { MutationOutcome } from './model/outcome.ts';
 import type { Execution } from './model/pass.ts';
 import type { Change, Plan } from './model/plan.ts';
 import { type Reason, type TagChange, inconsistentAnswers, isSilent, newReason, pollOf } from './reasons/reasons.ts';
-import { updatePauseAfter } from './retry/cluster-update-pause.ts';
 import { withCreateOutcome } from './retry/create-visibility.ts';
 import { isRetryOfFailedProfile, withAttempt, withProfileFailure } from './retry/failed-profile-backoff.ts';
-import { TRUST_PATIENCE, VISIBILITY_PATIENCE } from './retry/propagation-patience.ts';
 import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
 import { waitedFor } from './retry/retry-state.ts';
+
+/** IAM spreads a new trust policy within two minutes (the limit of Terraform's AWS provider). */
+export const TRUST_PATIENCE: Ms = 120_000;
+/** Contradicting answers of IAM and EKS about a resource usually become consistent within seconds. */
+export const VISIBILITY_PATIENCE: Ms = 120_000;
+
+/** EKS repeats "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
+const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
+/** A cluster may stay FAILED for days, so the pause grows with the time already waited. */
+const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
+
+/** For how long no profile change is sent after EKS has refused such changes for the time `waited`. */
+export const updatePauseAfter = (waited: Ms): Ms =>
+  Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
 
 export interface ExecuteServices {
   readonly guards: Guards;

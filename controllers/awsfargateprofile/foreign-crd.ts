@@ -14,6 +14,7 @@ import { type Reason, messageOf, pollOf } from './reasons/reasons.ts';
 import { reasonForSchema } from './reasons/reason-for-crd.ts';
 import { type EventSpec, eventsAfter } from './status/events.ts';
 import { statusAfter } from './status/status.ts';
+import { CONFLICT, DONE } from '../shared/requeue.ts';
 
 export interface ForeignSchemaOptions extends InputCaches {
   readonly clock: Clock;
@@ -54,7 +55,7 @@ async function report(
   { signal }: ReconcileContext,
 ): Promise<Requeue> {
   const goal = goalFor(readInputs(object, options));
-  if (goal.kind === 'ignore') return { kind: 'done' };
+  if (goal.kind === 'ignore') return DONE;
   if (goal.kind === 'paused') return requeueFor(reason);
   const pass: CompletedPass = {
     object,
@@ -66,7 +67,7 @@ async function report(
   if (keepsFields || isDeleting(object)) {
     const status = keepsFields ? statusAfter(pass) : withoutEmptyMessages(statusAfter(pass));
     const written = await options.profileWriter.patchStatus(object, status, signal);
-    if (written === undefined) return { kind: 'conflict' };
+    if (written === undefined) return CONFLICT;
   }
   const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
   if (!reported.has(told)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);

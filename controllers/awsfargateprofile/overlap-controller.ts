@@ -16,7 +16,7 @@ import type { ControllerOptions } from '../shared/controller-options.ts';
 import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
+import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../shared/requeue.ts';
 import { isAtRest } from './at-rest.ts';
 import type { CompetingObject, Rival } from './status/overlap.ts';
 import { MOST_PAIRS_AT_ONCE, competitorOf, competitorsIn, findRivals, pairsOf, withOverlap } from './status/overlap.ts';
@@ -98,7 +98,7 @@ class OverlapReconciler {
     if (isLeftToOthers(await schema.check(signal))) return backOff('another CRD may drop fields of the object');
     if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const written = await profileWriter.patchStatus(object, status, signal);
-    return written === undefined ? { kind: 'conflict' } : DONE;
+    return written === undefined ? CONFLICT : DONE;
   };
 
   /** Enqueues the objects whose overlap with this one begins, changes or ends. */

@@ -1,3 +1,4 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
 import { ProfileName, RoleArn } from '../../api/names.ts';
@@ -232,6 +233,16 @@ describe('Reconciler', () => {
     expect(await pass()).to.include({ kind: 'done' });
     expect(retryStore.get(anObject())).to.deep.equal({});
     expect(requests).to.deep.equal([]);
+  });
+
+  it('knows the result of a create request once EKS shows the profile', async () => {
+    given({ status: { ...RECORDED, profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' } });
+    const before = decodeAWSFargateProfile(now());
+    if (isLeft(before)) throw new Error('the object cannot be decoded');
+    expect(retryStore.isCreateUnconfirmed(before.right)).to.equal(true);
+    aws.profiles.set(PROFILE, aSimulatedProfile({ status: 'CREATING' }));
+    await pass();
+    expect(retryStore.isCreateUnconfirmed(before.right)).to.equal(false);
   });
 
   it('calls no AWS API for an object that another client has changed since the cache read it', async () => {

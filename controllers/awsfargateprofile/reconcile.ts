@@ -29,11 +29,9 @@ import { execute } from './execute.ts';
 import { type DesiredInputs, candidateProfiles, desiredFor, roleConflictOf } from './goal/desired/desired.ts';
 import { findRoleSharers } from './goal/desired/role-sharing.ts';
 import { goalFor } from './goal/goal.ts';
-import { type ReconcileInputs, readInputs } from './goal/inputs.ts';
-import { learnAccounts } from './goal/learn-accounts.ts';
+import { type ReconcileInputs, readInputs, learnAccounts } from './goal/inputs.ts';
 import { metadataPatch } from './goal/metadata.ts';
-import { newChecks } from './guards/checks/checks.ts';
-import { mutationTimeLeft } from './guards/checks/mutation-time-in-lease.ts';
+import { newChecks, mutationTimeLeft } from './guards/checks/checks.ts';
 import type { LiveChecks } from './guards/checks/live-checks.ts';
 import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
 import type { ReadRoleSharers } from './guards/role-sharers.ts';
@@ -54,8 +52,8 @@ import type { RetryState } from './retry/retry-state.ts';
 import type { RetryStore } from './retry/retry-store.ts';
 import { type EventSpec, abandonedEvents, warningFor } from './status/events.ts';
 import { PassFinisher } from './status/finish.ts';
-import { CONFLICT, DONE, backOff } from './status/requeue.ts';
 import { reportUndecodable } from './status/undecodable-object.ts';
+import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
 
 export interface ReconcilerOptions {
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections
 import { BY_CLUSTER } from '../shared/caches.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { FARGATE_PROFILES_READY, decide, findCondition, type Action } from './decide.ts';
-import { DONE, LEASE_EXPIRED, after, backOff } from '../shared/requeue.ts';
+import { DONE, LEASE_EXPIRED, after, backOff, CONFLICT } from '../shared/requeue.ts';
 
 /** What a user can do if the controller may not write the status of Clusters. The text has no full stop at its end. */
 const GRANT_CLUSTER_STATUS =
@@ -57,7 +57,7 @@ export class ClusterConditionReconciler {
     try {
       return await this.carryOut(key, cluster, action, context);
     } catch (error) {
-      if (isConflict(error)) return { kind: 'conflict' };
+      if (isConflict(error)) return CONFLICT;
       // The Cluster has been deleted, and the watch event of its deletion starts the next reconcile.
       if (isNotFound(error)) return DONE;
       return this.reportRejection(key, cluster, error, context);

@@ -9,17 +9,15 @@ import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
-import {
-  CONTROL_PLANE_FINALIZER,
-  type ControlPlaneFinalizer,
-} from '../shared/control-plane/control-plane-finalizer.ts';
+import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
+import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import { joinsControlPlane, type JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { FinalizerTask } from './decide.ts';
 import { reportRejection, PROFILE_LEFT } from './requeue.ts';
-import { DONE, backOff } from '../shared/requeue.ts';
+import { DONE, backOff, CONFLICT } from '../shared/requeue.ts';
 
 export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
@@ -141,7 +139,7 @@ export class FinalizerSync {
       ? this.persistentErrors.conflict(key)
       : (apiRejectionFrom(error) ?? this.persistentErrors.failure(key, error));
     if (rejection !== undefined) return reportRejection(this.options.recorder, controlPlane, rejection, context);
-    if (isConflict(error)) return { kind: 'conflict' };
+    if (isConflict(error)) return CONFLICT;
     throw error;
   }
 

@@ -8,7 +8,7 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
-import { LEASE_EXPIRED, after } from '../shared/requeue.ts';
+import { LEASE_EXPIRED, after, CONFLICT } from '../shared/requeue.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import type { KeeperState, ServedSchema } from '../shared/crd/served-schema.ts';
 import { type Decision, type ProbeState, decide, nextProbeState } from './decide.ts';
@@ -201,7 +201,7 @@ export class CrdKeeper {
       // After any other error the restoration may have succeeded. The next reconcile sees whether it has.
       if (isRefused(error)) await records.write(restored.length === 0 ? record : withAllRestored(), signal);
       // Another client has changed the list of webhooks since this reconcile read it.
-      if (isInvalid(error) && !parts.includes('crd')) return { kind: 'conflict' };
+      if (isInvalid(error) && !parts.includes('crd')) return CONFLICT;
       throw error;
     }
     this.events.restored(observation, parts, writers, logger);

@@ -14,7 +14,7 @@ import { type Action, type GroupInputs, decide, isReconciled } from './decide.ts
 import { type GroupState, errorState } from './group-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 import { GroupReporter, type GroupReporterOptions } from './status-and-events.ts';
-import { DONE, LEASE_EXPIRED, backOff, after } from '../shared/requeue.ts';
+import { DONE, LEASE_EXPIRED, backOff, after, CONFLICT } from '../shared/requeue.ts';
 
 interface InstanceGroupOptions
   extends ActionsOptions, GroupReporterOptions, Pick<ControllerOptions, 'watchFilter' | 'leadership' | 'schema'> {
@@ -48,7 +48,7 @@ export class InstanceGroupReconciler {
       if (inputs.right.otherThan !== undefined) return WATCHED_ELSEWHERE;
       return state.isProblem ? RETRY_REFUSED : DONE;
     } catch (error) {
-      if (error instanceof Conflict || isConflict(error)) return { kind: 'conflict' };
+      if (error instanceof Conflict || isConflict(error)) return CONFLICT;
       // The cache still has an object that is gone. The watch or the backoff starts the next reconcile.
       if (isNotFound(error)) return backOff('an object is gone that the cache still has');
       throw error;

@@ -107,7 +107,7 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   const role = desired.wanted?.role;
   if (role === undefined || areRolesUnread(observed)) return 'notRead';
   const found = findRole(observed.roles, role.name);
-  const isStripped = found !== undefined && strippedRoleReason(desired, found) !== undefined;
+  const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
   if (found === undefined || isRecreated(desired, found)) return 'broken';
   if (findRoleBlocker(desired, observed) !== undefined && !isStripped) return 'broken';
   if (role.kind === 'existing' || (roleOwnership(found, desired.identity).kind !== 'ours' && !isStripped))

@@ -3,14 +3,20 @@ import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { removeAccessEntry } from './change-access-entry.ts';
-import { areRolesUnread, describeDifferences, foundRoles, ownershipOf, replacementFacts } from './compare.ts';
+import {
+  areRolesUnread,
+  describeDifferences,
+  foundRoles,
+  ownershipOf,
+  replacementFacts,
+  hasOtherPath,
+} from './compare.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type PlanPart, change } from '../model/plan.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isKept, isSucceeded } from './replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
-import { isOurUnwantedRole, isUnwantedRole, userOf } from './unwanted-role.ts';
 
 /** One profile in a pass, then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
@@ -123,4 +129,21 @@ export function keptRoles(
     const usedBy = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
     return usedBy === undefined ? [] : [{ name: found.name, usedBy }];
   });
+}
+
+export const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
+  isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
+
+export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
+  const role = desired.wanted?.role;
+  const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
+  return !isWanted && found.arn !== desired.broughtRole && roleOwnership(found, desired.identity).kind === 'ours';
+}
+
+/**
+ * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role.
+ */
+export function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
+  const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
+  return profile && `Fargate profile "${profile.name}"`;
 }

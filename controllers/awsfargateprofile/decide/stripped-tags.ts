@@ -1,5 +1,4 @@
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import {
   isSharedByCapa,
   missingProfileTags,
@@ -42,15 +41,14 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 
 /** The same three cases as for a profile; a recorded role is known by its unique id. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
-  const { identity, recorded, wanted, abandonment } = desired;
+  const { identity, recorded, abandonment } = desired;
   const ownership = roleOwnership(found, identity);
   const tags = missingRoleTags(found.tags, identity);
   if (ownership.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
-  const isOnlyUsed = wanted?.role.kind === 'existing' && isSameRoleName(wanted.role.name, found.name);
   const isOnRecord = isRecorded(desired, found.name) && recorded.isRoleManaged === true && recorded.roleId === found.id;
   const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !ownership.claimed;
   const isUnproven = recorded.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
-  return !isOnlyUsed && (isOnRecord || isOfLostRecord || isUnproven)
+  return isOnRecord || isOfLostRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'IAM role',
         name: found.name,

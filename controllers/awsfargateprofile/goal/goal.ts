@@ -7,11 +7,10 @@ import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { isClusterLeaving } from './cluster-deletion.ts';
+import { isClusterLeaving, goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
 import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { findPauses } from './pause.ts';
-import { goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
 import {
   clusterKey,
   unreadableReason,

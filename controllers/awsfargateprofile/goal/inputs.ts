@@ -16,6 +16,8 @@ import {
 } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { locationOf } from '../model/location.ts';
+import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
+import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 
 /**
  * `unknown`: the object may exist, but the cache has not listed its kind, the API server does not serve the kind, or
@@ -220,4 +222,19 @@ export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   return E.isRight(decoded)
     ? { kind: 'found', object: decoded.right }
     : { kind: 'unknown', isInvalid: true, reason: `${keyText(keyOf(object))}: ${describeProblems(decoded.left)}` };
+}
+
+/**
+ * Asks STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster. If one is in the
+ * account of the object, the object is deleted together with it.
+ */
+export async function learnAccounts(
+  object: AWSFargateProfile,
+  options: Omit<InputCaches, 'accounts'> & { readonly accounts?: ControlPlaneAccounts },
+  context: ReconcileContext,
+): Promise<void> {
+  const { accounts } = options;
+  if (accounts === undefined) return;
+  const controlPlanes = controlPlanesToCompare(object, options);
+  await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
 }

@@ -15,7 +15,6 @@ import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import { type KnownLocation, NOWHERE, locationOf, formatLocation } from '../model/location.ts';
-import { isTrackedByArgoCD } from './argo-cd.ts';
 import { withMirrors } from './retain.ts';
 
 /** What an object needs before AWS is changed for it. During a deletion the API server accepts no new finalizer. */
@@ -117,3 +116,19 @@ function withOwnerReference(
     ? [...(before ?? []), wanted]
     : before?.map((reference) => (reference === known ? { ...known, ...wanted } : reference));
 }
+
+type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
+
+/**
+ * Argo CD never prunes an object with an owner reference, so an object that Argo CD tracks gets none. Helm charts set
+ * the label `app.kubernetes.io/instance`, the default of Argo CD before 3.0, too.
+ */
+export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
+  if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;
+  if (labels['argocd.argoproj.io/instance'] !== undefined) return true;
+  return labels['app.kubernetes.io/instance'] !== undefined && !isOfHelmRelease({ annotations, labels });
+}
+
+const isOfHelmRelease = ({ annotations = {}, labels = {} }: Marks): boolean =>
+  labels['app.kubernetes.io/managed-by'] === 'Helm' ||
+  Object.keys(annotations).some((key) => key.startsWith('meta.helm.sh/'));

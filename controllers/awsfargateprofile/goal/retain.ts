@@ -2,13 +2,23 @@ import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { REPLACEMENT_ANNOTATION, RETAIN_ANNOTATION, UPDATE_STRATEGY_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { hasFinalizer, isDeleting, isRetained } from '../../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isRetained, isDeletingForGood, isMoving } from '../../shared/object-state.ts';
 import type { Goal, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { formatReplacement, recordedReplacement } from '../model/replacement.ts';
-import { isClusterDeleted, isClusterLeaving } from './cluster-deletion.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { unreadableReason } from './target-eks-cluster.ts';
+
+/** Cluster API first drains the workers of a deleted Cluster and then deletes the control plane. */
+export function isClusterLeaving(inputs: ReconcileInputs): boolean {
+  const { controlPlane } = inputs;
+  if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
+  return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
+}
+
+/** If the namespace is being deleted, the Cluster will be deleted too, maybe after the object. */
+export const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
+  isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
 
 // With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS deletes no
 // cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its profile is

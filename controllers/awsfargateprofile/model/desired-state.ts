@@ -7,7 +7,7 @@ import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
-import type { SubnetSource } from '../reasons/wording/subnet-correction.ts';
+import type { SubnetSource } from '../reasons/wording/phrases.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Surplus } from './goal-kinds.ts';
 import type { Location } from './location.ts';

@@ -15,11 +15,12 @@ import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
 import { type RetryState, waitedFor, withPreviousWait, withSuccess, withWait } from '../retry/retry-state.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 import { attemptsOf } from '../retry/failed-profile-backoff.ts';
-import { type RequeueOptions, CONFLICT, DONE, Requeues } from './requeue.ts';
+import { type RequeueOptions, Requeues } from './requeue.ts';
 import type { EventSpec } from './events.ts';
 import { RESUMED_DELETION, eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
 import { withFewRivals } from './overlap.ts';
 import { pausedStatus, statusAfter } from './status.ts';
+import { CONFLICT, DONE } from '../../shared/requeue.ts';
 
 export interface FinishOptions extends RequeueOptions {
   readonly profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>;

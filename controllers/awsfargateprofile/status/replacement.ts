@@ -6,7 +6,7 @@ import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { findProfile, findRole, ownershipOf } from '../decide/compare.ts';
 import { oursOf } from '../decide/replacement.ts';
-import { isOurUnwantedRole } from '../decide/unwanted-role.ts';
+import { isOurUnwantedRole } from '../decide/remove.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { AwsFacts, CompletedPass } from '../model/pass.ts';

@@ -5,6 +5,7 @@ import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import type { CompletedPass } from '../model/pass.ts';
 import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
 import { type RetryState, notBeforeFor, waitedFor } from '../retry/retry-state.ts';
+import { CONFLICT, backOff } from '../../shared/requeue.ts';
 
 export interface RequeueOptions {
   readonly clock: Clock;
@@ -14,9 +15,6 @@ export interface RequeueOptions {
 
 /** A share of the delay, which spreads the resyncs of objects that were created at the same time. */
 const JITTER = 0.1;
-export const DONE: Requeue = { kind: 'done' };
-export const CONFLICT: Requeue = { kind: 'conflict' };
-export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 
 export class Requeues {
   private readonly options: RequeueOptions;

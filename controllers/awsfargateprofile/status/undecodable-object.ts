@@ -9,6 +9,7 @@ import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.t
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import type { EventSpec } from './events.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
+import { CONFLICT } from '../../shared/requeue.ts';
 
 export interface UndecodableOptions {
   readonly clock: Clock;
@@ -56,7 +57,7 @@ export async function reportUndecodable(
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {
     const written = await profileWriter.patchRawStatus(raw, { observedGeneration, conditions }, signal);
-    if (!written) return { kind: 'conflict' };
+    if (!written) return CONFLICT;
   } catch (error) {
     if (!isInvalid(error)) throw error;
     logger.warn('Object cannot be written either', { refusal: error.message });

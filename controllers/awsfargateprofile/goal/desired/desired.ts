@@ -3,8 +3,8 @@ import type { AccountId, ProfileName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { type AwsLocation, parseRoleArn, partitionOf, roleArn } from '../../../../pkg/fargate/arns.ts';
 import { findProfileNameProblem, isSameRoleName } from '../../../../pkg/fargate/names.ts';
-import { NO_LIMITS, findEksClusterExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import type { OperatorLimits } from '../../../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS, findEksClusterExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import type { Ms } from '../../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../../pkg/env/duration.ts';
 import type { Desired } from '../../model/desired-state.ts';
@@ -15,12 +15,13 @@ import type { ObservedProfile } from '../../model/observed-state.ts';
 import type { Abandonment } from '../../reasons/wording/abandonment.ts';
 import type { Reason } from '../../reasons/reasons.ts';
 import { findExcess } from './check-spec-against-operator-limits.ts';
-import { findEmptySelectorFields } from './empty-selector-fields.ts';
 import { distinctRoles, identityOf, namesOnDeletion, namesWithRecorded, withReplacement } from './names-to-look-for.ts';
 import { recordedStateOf } from './recorded-state.ts';
 import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 import { type ChosenName, chooseName } from './wanted-name.ts';
 import { wantedProfile, wantedRole } from './wanted-profile-and-role.ts';
+import { withEmptyFields } from '../../../../api/external/index.ts';
+import { isRecord } from '../../../../api/record.ts';
 
 export interface DesiredInputs {
   readonly target: Target;
@@ -164,3 +165,17 @@ const placeOf = ({ target: { region }, account }: DesiredInputs): AwsLocation =>
   region,
   account,
 });
+
+/**
+ * The API server refuses a label without a value when it sees it, but a client-side apply over an existing object drops
+ * the label before. So the annotation of `kubectl apply` is read.
+ */
+export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
+  withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>
+    emptyFields(selector, `spec.selectors[${index}]`),
+  );
+
+const emptyFields = (value: unknown, path: string): readonly string[] => {
+  if (value === null) return [path];
+  return isRecord(value) ? Object.entries(value).flatMap(([key, field]) => emptyFields(field, `${path}.${key}`)) : [];
+};

@@ -22,7 +22,7 @@ import {
   roleUsers,
 } from '../../testing/pass-state.ts';
 import type { PassState } from '../pass-state.ts';
-import { accessEntryUnused, leaseValid, roleUnused, tagsUnchanged } from './checks.ts';
+import { accessEntryUnused, leaseValid, roleUnused, tagsUnchanged, mutationTimeLeft } from './checks.ts';
 import { noLiveBlocker, schemaIsOurs } from './live-checks.ts';
 
 const leaving = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
@@ -134,4 +134,18 @@ describe('accessEntryUnused', () => {
       expect(await accessEntryUnused()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
     }
   });
+});
+
+describe('mutationTimeLeft', () => {
+  for (const [situation, remaining, timeLeft] of [
+    ['that does not end', Infinity, 10_000],
+    ['of fifteen seconds', 15_000, 10_000],
+    ['that ends two seconds after the longest mutation', 12_000, 10_000],
+    ['that ends sooner', 7_000, 5_000],
+    ['in its last two seconds', 2_000, 0],
+    ['that is over', 0, -2_000],
+  ] as const)
+    it(`allows ${timeLeft} ms with a lease ${situation}`, () => {
+      expect(mutationTimeLeft({ remaining: () => remaining })).to.equal(timeLeft);
+    });
 });

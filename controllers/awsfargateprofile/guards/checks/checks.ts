@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { ProfileName } from '../../../../api/names.ts';
-import type { ProfileLookup, AwsFailure, Role } from '../../../../pkg/cloud/index.ts';
+import { type ProfileLookup, type AwsFailure, type Role, LEASE_SAFETY_MARGIN } from '../../../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
@@ -14,6 +14,7 @@ import type { PassState, RoleUsage } from '../pass-state.ts';
 import { tagsWithoutOwner } from '../claims.ts';
 import type { DeletionCheckServices } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
+import type { Leadership } from '../../../../pkg/runtime/leadership.ts';
 
 export interface CheckServices extends DeletionCheckServices {
   readonly clock: Clock;
@@ -33,9 +34,15 @@ export function newChecks(services: CheckServices): readonly Check[] {
   ];
 }
 
-export function leaseValid({ mutationTimeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
+const LONGEST_MUTATION: Ms = 10_000;
+
+/** With 0 or less, the change must not be sent. */
+export const mutationTimeLeft = (leadership: Leadership): Ms =>
+  Math.min(LONGEST_MUTATION, leadership.remaining() - LEASE_SAFETY_MARGIN);
+
+export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
-    mutationTimeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
+    timeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
 }
 
 /** An object of another namespace may meanwhile have adopted a resource that lacks the tags of this controller. */

@@ -3,9 +3,8 @@ import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-in
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
 import { type DeniedCall, cureForDenial } from '../wording/denial-cure.ts';
-import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted } from '../wording/phrases.ts';
-import { type SubnetSource, describeSubnetCorrection } from '../wording/subnet-correction.ts';
-import type { OfTarget } from '../wording/target-fields.ts';
+import type { OfTarget, SubnetSource } from '../wording/phrases.ts';
+import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted, describeSubnetCorrection } from '../wording/phrases.ts';
 
 /** `detail` has the error message of AWS and the name of the call, `about` the condition that becomes False. */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };

@@ -4,8 +4,7 @@ import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { cureForPolicy } from '../wording/denial-cure.ts';
-import { RETRIES, quoted } from '../wording/phrases.ts';
-import type { OfTarget } from '../wording/target-fields.ts';
+import { RETRIES, quoted, type OfTarget } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 

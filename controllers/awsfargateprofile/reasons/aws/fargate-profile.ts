@@ -3,7 +3,6 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../../pkg/env/timestamp.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from '../spec/poll-intervals.ts';
-import { LATE_AFTER } from '../spec/time-until-late.ts';
 import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
@@ -47,6 +46,9 @@ type Replaced = Named & { readonly predecessor: string };
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
+
+/** EKS usually needs minutes to create or delete a profile. The controller never gives up. */
+export const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({
   after: LATE_AFTER,

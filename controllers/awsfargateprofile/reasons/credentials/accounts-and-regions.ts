@@ -2,8 +2,7 @@ import { EKS_CLUSTER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
 import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
-import { RETRIES, CONTINUES, quoted } from '../wording/phrases.ts';
-import { type OfTarget, identityField } from '../wording/target-fields.ts';
+import { RETRIES, CONTINUES, quoted, type OfTarget, identityField } from '../wording/phrases.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 

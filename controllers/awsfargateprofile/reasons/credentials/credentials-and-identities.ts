@@ -4,8 +4,7 @@ import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
 import { cureForPolicy } from '../wording/denial-cure.ts';
-import { type Description, RETRIES, CONTINUES } from '../wording/phrases.ts';
-import { type OfTarget, identityField } from '../wording/target-fields.ts';
+import { type Description, RETRIES, CONTINUES, type OfTarget, identityField } from '../wording/phrases.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
