@@ -51,21 +51,18 @@ function isCreateRefused({ facts, execution }: CompletedPass): boolean {
 /** `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
-  const paused: ConditionUpdate = {
-    type: 'Paused',
+  const update = (type: string, message: string): ConditionUpdate => ({
+    type,
     status: 'True',
     observedGeneration: object.metadata.generation ?? 0,
     reason: 'Paused',
-    message: by.join(', '),
-  };
-  const deleting: ConditionUpdate = {
-    type: 'Deleting',
-    status: 'True',
-    observedGeneration: object.metadata.generation ?? 0,
-    reason: 'Paused',
-    message: `The deletion waits for the end of the pause: ${paused.message}`,
-  };
-  const updates = isDeleting(object) ? [paused, deleting] : [paused];
+    message,
+  });
+  const causes = by.join(', ');
+  const deleting = isDeleting(object)
+    ? [update('Deleting', `The deletion waits for the end of the pause: ${causes}`)]
+    : [];
+  const updates = [update('Paused', causes), ...deleting];
   const conditions = mergeConditions(before.conditions ?? [], updates, formatTimestamp(now));
   return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }

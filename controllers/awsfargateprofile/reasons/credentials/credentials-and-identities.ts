@@ -11,47 +11,41 @@ const credentials = { conditionType: 'CredentialsReady' } as const;
 /** The first retry comes soon: an expired session may be renewed by then. */
 const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
 
-const noCredentials = (
-  action: string | ((target: OfTarget) => string),
-  outlook = RETRIES,
-): ReasonSpec<Description & Abandonable & OfTarget> => ({
+const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
   nature: 'human',
   ...credentials,
   poll: pollUnusable,
   describe: ({ detail }) => detail,
-  remedy: ({ abandonment, ...target }) =>
-    remedyFor(typeof action === 'string' ? action : action(target), outlook, abandonment),
+  remedy,
 });
 
 /** A user may be about to create what is missing, so `Stalled` becomes True only after a delay. */
-const missing = (...args: Parameters<typeof noCredentials>): ReturnType<typeof noCredentials> => ({
-  ...noCredentials(...args),
+const missing = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
+  ...unusable(remedy),
   patience: MISSING_PATIENCE,
 });
+
+const fixed =
+  (action: string, outlook = CONTINUES) =>
+  ({ abandonment }: Description & Abandonable & OfTarget): string =>
+    remedyFor(action, outlook, abandonment);
 
 /** `missing` has kind and name. */
-const absent = (
-  action: (missing: string) => string,
-): ReasonSpec<Description & Abandonable & { readonly missing: string }> => ({
-  nature: 'human',
-  ...credentials,
-  patience: MISSING_PATIENCE,
-  poll: pollUnusable,
-  describe: ({ detail }) => detail,
-  remedy: ({ missing: object, abandonment }) => remedyFor(action(object), CONTINUES, abandonment),
-});
+const absent =
+  (action: (missing: string) => string) =>
+  ({ missing: object, abandonment }: Description & Abandonable & { readonly missing: string }): string =>
+    remedyFor(action(object), CONTINUES, abandonment);
 
 export const CREDENTIAL_REASONS = {
-  CredentialsMissing: missing(
-    (target) => `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
+  CredentialsMissing: missing<Description & Abandonable & OfTarget>(({ abandonment, ...target }) =>
+    remedyFor(
+      `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
+      RETRIES,
+      abandonment,
+    ),
   ),
-  CredentialsInvalid: defineReason<Description & Abandonable & { readonly whose: string | undefined }>({
-    nature: 'human',
-    ...credentials,
-    patience: MISSING_PATIENCE,
-    poll: pollUnusable,
-    describe: ({ detail }) => detail,
-    remedy: ({ whose, abandonment }) =>
+  CredentialsInvalid: missing<Description & Abandonable & { readonly whose: string | undefined }>(
+    ({ whose, abandonment }) =>
       whose === MANAGER_ITSELF
         ? remedyFor(
             'Renew these credentials in the place from which the pod of the manager gets them. If the pod gets them from environment variables, restart the manager',
@@ -63,7 +57,7 @@ export const CREDENTIAL_REASONS = {
             'The controller then reads them again on its own',
             abandonment,
           ),
-  }),
+  ),
   IdentityUnreadable: defineReason<Description>({
     nature: 'outage',
     ...credentials,
@@ -72,35 +66,30 @@ export const CREDENTIAL_REASONS = {
     remedy: () =>
       `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
   }),
-  IdentityNotFound: absent((identity) => `Create ${identity}, or correct the reference to it`),
+  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or correct the reference to it`)),
   IdentityNotAllowed: missing(
-    'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
-    CONTINUES,
+    fixed('Allow the namespace in spec.allowedNamespaces of the identity, or use another identity'),
   ),
-  IdentityLoop: noCredentials(
-    'Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop',
-    CONTINUES,
+  IdentityLoop: unusable(
+    fixed('Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop'),
   ),
-  IdentityInvalid: noCredentials(
-    'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
-    CONTINUES,
+  IdentityInvalid: unusable(
+    fixed(
+      'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
+    ),
   ),
-  SecretNotFound: absent(
-    (secret) =>
-      `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
+  SecretNotFound: missing(
+    absent(
+      (secret) =>
+        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
+    ),
   ),
   SecretIncomplete: missing(
-    'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
-    CONTINUES,
+    fixed('Add the missing keys to the Secret; temporary credentials also need the key SessionToken'),
   ),
   /** AWS often names no policy if the role is in another account. */
-  AssumeRoleDenied: defineReason<Description & Abandonable & { readonly denial: Denial }>({
-    nature: 'human',
-    ...credentials,
-    patience: MISSING_PATIENCE,
-    poll: pollUnusable,
-    describe: ({ detail }) => detail,
-    remedy: ({ denial: { policy }, abandonment }) =>
+  AssumeRoleDenied: missing<Description & Abandonable & { readonly denial: Denial }>(
+    ({ denial: { policy }, abandonment }) =>
       remedyFor(
         policy === undefined
           ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
@@ -108,8 +97,11 @@ export const CREDENTIAL_REASONS = {
         RETRIES,
         abandonment,
       ),
-  }),
-  AssumeRoleRefused: noCredentials(
-    'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+  ),
+  AssumeRoleRefused: unusable(
+    fixed(
+      'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+      RETRIES,
+    ),
   ),
 } as const;
