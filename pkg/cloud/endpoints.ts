@@ -11,7 +11,6 @@ export interface ServiceEndpoint {
   readonly url: string;
 }
 
-/** The endpoints at which the manager calls the AWS services. */
 export interface Endpoints {
   /** `undefined`: the SDK uses AWS's own endpoint. */
   urlFor(service: AwsService, region: string): string | undefined;

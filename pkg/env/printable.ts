@@ -13,16 +13,12 @@ const HIDDEN = /[^\P{Cc}\t\n]|\p{Bidi_Control}|[\u2028\u2029]|\p{Cs}/gu;
 export const hasHidden = (text: string): boolean => text.search(HIDDEN) !== -1;
 
 /**
- * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`, so that text from outside
- * cannot control the terminal that shows it. A JSON text keeps its meaning.
+ * Replaces each hidden character with its escape sequence in JSON, for example `\u202e`. A JSON text keeps its meaning.
  */
 export const escapeHidden = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/**
- * Escapes hidden characters and joins the lines, so that a line of the text cannot imitate another message. The result
- * has at most {@link MAX_MESSAGE} UTF-16 code units.
- */
+/** Also joins the lines, so that a line of the text cannot imitate another message. */
 export function toPrintableLine(text: string): string {
   const lines = cut(text, MAX_MESSAGE)
     .split('\n')

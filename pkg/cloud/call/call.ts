@@ -19,7 +19,6 @@ export interface CallEnv {
   readonly metrics: AwsMetrics;
 }
 
-/** The settings that the calls of one reconcile share. */
 export interface CallContext {
   /**
    * AWS service and kind of the call complete the key of a rate limit. The prefix names account and region for EKS, the
@@ -47,10 +46,7 @@ export interface CallRequest<A> {
 /** One AWS call, which returns its response or its failure. */
 export type Call<A> = TaskEither<AwsFailure, A>;
 
-/**
- * Creates the calls of one AWS service. Every AWS call is created by one, except those of the SDK's credential
- * providers.
- */
+/** Every AWS call is created by one, except those of the SDK's credential providers. */
 export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
 
 /** A call that would wait longer for the rate limiter fails, so that other objects are reconciled. */
@@ -128,21 +124,14 @@ function acquirePermit(
   );
 }
 
-/**
- * A call that ends aborts with this reason. Without one, `abort` would create an exception with a stack trace each
- * time.
- */
+/** Without a reason, `abort` would create an exception with a stack trace each time. */
 const CALL_ENDED = new Error('the call of AWS is over');
 
 /** Signing has a deadline; the deadline of the response begins when the request is sent. */
 class CallAttempt {
-  /**
-   * The monotonic time at which the transport got the request; undefined again if {@link beforeSend} has prevented it.
-   */
+  /** Monotonic; undefined again if {@link beforeSend} has prevented the request. */
   sentAt: Ms | undefined;
-  /**
-   * {@link requireTimeToSend} has prevented the request: a stop, a passed deadline, or a lease that has almost run out.
-   */
+  /** A stop, a passed deadline, or a lease that has almost run out has prevented the request. */
   private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
   private readonly context: CallContext;
@@ -204,10 +193,6 @@ class CallAttempt {
     }
   }
 
-  /**
-   * How long the call may take from now. Throws if it was stopped, if its deadline is over, or if the lease leaves no
-   * time.
-   */
   private requireTimeToSend(): Ms {
     this.wasStoppedBeforeSending = true;
     this.controller.signal.throwIfAborted();
@@ -237,7 +222,7 @@ function decodeResponse<A>(
     return undecodable(`HTTP ${metadata.statusCode ?? 200} without a request ID: not a response of AWS`);
   const decoded = decode(response, output);
   if (E.isRight(decoded)) return decoded;
-  // The remedies are for users, who cannot correct an answer of AWS.
+  // Users cannot correct an answer of AWS.
   const problems = decoded.left.map(({ remedy: _remedy, ...problem }) => problem);
   return undecodable(`the response is not as expected: ${describeProblems(problems)}`);
 }

@@ -14,7 +14,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** The permission to send one AWS call. The caller must report the result of this call with `settle`, once. */
+/** The caller must report the result of the call with `settle`, once. */
 export interface Permit {
   settle(outcome: 'completed' | 'throttled'): void;
 }
@@ -33,7 +33,7 @@ export interface Limiter {
 const THROTTLED_RATE_FACTOR = 0.7;
 /** In calls per second: how much the rate grows during each second of successful calls after a throttling. */
 const RECOVERY_PER_SECOND = 1;
-/** The lowest rate to which throttling reduces a token bucket, in calls per second. */
+/** In calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
 /** AWS answers sooner than that, so the bucket can still count the calls around a throttled one. */
@@ -108,7 +108,6 @@ class Bucket {
     });
   }
 
-  /** Permits as many waiting calls as the bucket has tokens, and sets a timer for the next token. */
   private admit(): void {
     this.timer?.cancel();
     this.timer = undefined;
@@ -172,9 +171,8 @@ class Bucket {
 export type CallKind = 'read' | 'mutation';
 
 /**
- * Per account for IAM, per account and region for EKS, per credential source and region for STS. AWS does not publish
- * most limits, so the rate limiter lowers a rate when AWS throttles; these bounds keep AWS from throttling the manager
- * of a large installation at its start.
+ * AWS does not publish most limits, so the rate limiter lowers a rate when AWS throttles. These bounds keep AWS from
+ * throttling the manager of a large installation at its start.
  */
 const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },

@@ -36,10 +36,7 @@ export interface AssumedRoleRequest {
  */
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
-/**
- * Longer than the fetch of the credentials that assume the role, and than all deadlines of the STS call together. So a
- * step that hangs fails first, with an error that names the step.
- */
+/** Longer than all steps of the fetch together, so that a step that hangs fails first, with an error that names it. */
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**

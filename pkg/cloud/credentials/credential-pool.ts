@@ -70,7 +70,7 @@ export class CachedCredentials {
   /** The panic (a bug such as a TypeError) of a renewal in the background, which the next call of `get` throws. */
   private backgroundPanic: { readonly error: unknown } | undefined;
 
-  /** The signal `stop` aborts a running fetch of credentials. */
+  /** `stop` aborts a running fetch. */
   constructor(source: AwsCredentialSource, clock: Clock, stop: AbortSignal) {
     this.source = source;
     this.clock = clock;

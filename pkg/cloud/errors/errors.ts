@@ -12,9 +12,7 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
-/**
- * Two patterns, because `.*` between them would search the rest of a long message again for each match of the first.
- */
+/** One pattern with `.*` would search the rest of a long message again for each match of its beginning. */
 const hasInOrder =
   (first: RegExp, second: RegExp) =>
   ({ message }: AwsFailure): boolean => {
@@ -38,7 +36,6 @@ export const isNotFound = hasCode('ResourceNotFound', 'NotFound', 'NoSuchEntity'
 /** EKS uses the same error code for a missing profile, with another message. */
 export const isClusterNotFound = allOf(hasCode('ResourceNotFound', 'NotFound'), hasMessage(/no cluster found/i));
 
-/** True if AWS says that a profile or role with the requested name exists already. */
 export const isNameTaken = anyOf(
   hasCode('EntityAlreadyExists'),
   allOf(hasCode('ResourceInUse'), hasMessage(/already exists/i)),
@@ -80,8 +77,8 @@ export const isClusterNotActive = allOf(
 );
 
 /**
- * EKS rejects the pod execution role or its trust policy: either the latest change in IAM has not propagated yet, or
- * the role is wrong. For most of these errors only a later attempt can tell.
+ * Either the latest change in IAM has not propagated yet, or the role or its trust policy is wrong. For most of these
+ * errors only a later attempt can tell.
  */
 export const isRoleRejected = anyOf(
   allOf(
@@ -97,7 +94,6 @@ export const isRoleRejected = anyOf(
 /** Even a role that IAM has just created or returned (eventual consistency). False for a policy. */
 export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasInOrder(/role with name /i, / cannot be found/i));
 
-/** True if a quota of the AWS account is used up. The user must get a higher quota or delete another resource. */
 export const isQuotaExceeded = hasCode('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
 
 export const isThrottled = anyOf(
@@ -133,7 +129,7 @@ export const isSignatureTimeRejected = anyOf(
   hasMessage(/^signature (?:expired|not yet current)\b/i),
 );
 
-/** True if the AWS credentials are missing, wrong, deleted or expired, so that every call with them fails. */
+/** Every call with these credentials fails. */
 export const isCredentialsInvalid: FailurePredicate = (failure) =>
   isCredentialsRejected(failure) && !isRegionNotEnabled(failure) && !isSignatureTimeRejected(failure);
 
@@ -153,7 +149,6 @@ const isCredentialsRejected = hasCode(
   'NotAuthorized',
 );
 
-/** True if the AWS identity lacks the permission for the call. */
 export const isAccessDenied: FailurePredicate = (failure) =>
   !isSignatureTimeRejected(failure) &&
   (hasCode('AccessDenied', 'UnauthorizedOperation', 'AuthorizationError', 'Forbidden')(failure) ||
@@ -176,22 +171,22 @@ export const isRefused: FailurePredicate = (failure) => {
   return isAnswer && !anyOf(isThrottled, isCredentialsInvalid, isSignatureTimeRejected, isNotDispatched)(failure);
 };
 
-/** True if the AWS call was stopped before it was sent, so that it has no effect. */
+/** The call has no effect. */
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
 /**
- * The SDK refused or failed to build and sign the request. Unless the signing took too long, another attempt fails too,
- * until a user corrects the region or the settings of the manager.
+ * Unless the signing took too long, another attempt fails too, until a user corrects the region or the settings of the
+ * manager.
  */
 export const isNotPrepared = hasCode('NotPrepared');
 
-/** True if another client changed the same IAM role at the same time. The SDK does not retry this error. */
+/** The SDK does not retry this error. */
 export const isConcurrentModification = hasCode('ConcurrentModification');
 
 /** The role still has a policy or an instance profile; IAM's message tells which. */
 export const isDeleteConflict = hasCode('DeleteConflict');
 
-/** True if AWS rejects the request as invalid: the user has to change the spec or the AWS resources. */
+/** The user has to change the spec or the AWS resources. */
 export const isInvalidRequest: FailurePredicate = (failure) =>
   hasCode(
     'InvalidParameter',
@@ -209,8 +204,7 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
 /**
- * E.g. `Fargate Profile limit exceeded for cluster. (EKS CreateFargateProfile: ResourceLimitExceededException)`,
- * without values such as request IDs and times, so that a condition does not change while the failure stays the same.
+ * Without values such as request IDs and times, so that a condition does not change while the failure stays the same.
  */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message

@@ -28,12 +28,11 @@ interface RetryCounts {
   readonly misses: number;
 }
 
-/** Asks for the version under which the API server serves the kind (discovery). */
+/** Asks the discovery for the version under which the API server serves the kind. */
 export interface Resolving extends RetryCounts {
   readonly kind: 'resolving';
 }
 
-/** The API server does not serve the kind. The discovery is repeated after a delay. */
 export interface Unserved extends RetryCounts {
   readonly kind: 'unserved';
 }

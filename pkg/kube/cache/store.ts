@@ -26,7 +26,6 @@ export type Change =
    */
   | { readonly type: 'deleted'; readonly object: KubeObject };
 
-/** The values under which `byIndex` finds an object. */
 export type IndexFunc = (object: KubeObject) => readonly string[];
 
 export interface StoreOptions {
@@ -37,14 +36,14 @@ export interface StoreOptions {
 }
 
 /**
- * Called synchronously for every change, in the order of the changes. When a handler throws, the store logs the error
- * and calls the next one.
+ * Called synchronously, in the order of the changes. When a handler throws, the store logs the error and calls the next
+ * one.
  */
 export type ChangeHandler = (change: Change) => void;
 
 interface PutOptions {
   readonly isInInitialList?: boolean;
-  /** Whether the object replaces a stored object of the same resourceVersion whose content differs. */
+  /** The object replaces a stored one of the same resourceVersion whose content differs. */
   readonly evenIfSameVersion?: boolean;
   readonly evenIfOlder?: boolean;
 }
@@ -73,7 +72,6 @@ export class Store {
   private readonly indexed = new Map<string, ReadonlyMap<string, readonly string[]>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
-  /** Called at each new resourceVersion. */
   private readonly versionHandlers = new Set<() => void>();
   private newestVersion: string | undefined;
   private unknownReason: string | undefined;
@@ -127,7 +125,6 @@ export class Store {
     return () => this.changeHandlers.delete(handler);
   }
 
-  /** Calls `handler` whenever {@link synced} changes. */
   onSync(handler: (synced: boolean) => void): Unsubscribe {
     this.syncHandlers.add(handler);
     return () => this.syncHandlers.delete(handler);
@@ -261,7 +258,6 @@ export class Store {
     this.notify({ type: 'deleted', object: last });
   }
 
-  /** Stores an object. Without `evenIfOlder`, keeps a newer version that the store has. */
   private put(
     object: KubeObject,
     { isInInitialList = false, evenIfSameVersion = false, evenIfOlder = false }: PutOptions = {},
@@ -323,7 +319,6 @@ export class Store {
   }
 }
 
-/** The keys of objects that are listed together. */
 class Group {
   readonly keys = new Set<string>();
   /** The keys in order, and removed keys, until a key is added. */
