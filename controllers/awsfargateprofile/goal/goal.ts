@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isMoving, isRetained, hasPausedAnnotation } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { locationOf } from '../model/location.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
@@ -10,7 +10,6 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isClusterLeaving, goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
 import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import { findPauses } from './pause.ts';
 import {
   clusterKey,
   unreadableReason,
@@ -97,3 +96,11 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
   object.spec.clusterName === undefined && controlPlane.kind === 'unknown' ? CONTROL_PLANE_KIND : CLUSTER_KIND;
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
+
+/** In the words of Cluster API's `Paused` condition. */
+export function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
+  return [
+    ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
+    ...(hasPausedAnnotation(object) ? [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`] : []),
+  ];
+}
