@@ -165,6 +165,7 @@ describe('metadataPatch', () => {
     'with the annotation that mirrors deletionPolicy': [
       ['Retain', policy('Retain', { theirs: 'x' }), { annotations: RETAINED }],
       ['Retain, once', policy('Retain', RETAINED), undefined],
+      ['Retain, whatever its value', policy('Retain', { [RETAIN_ANNOTATION]: 'yes' }), undefined],
       ['unchanged without a policy, which a CRD without the field drops', policy(undefined, RETAINED), undefined],
       ['Delete', policy('Delete', { ...RETAINED, theirs: 'x' }), { annotations: { [RETAIN_ANNOTATION]: null } }],
     ],
@@ -174,6 +175,12 @@ describe('metadataPatch', () => {
       for (const [what, situation, patch] of rows)
         it(what, () => expect(patchOf(situation)).to.deep.equal(patch && { metadata: patch }));
     });
+});
+
+it('metadataPatch writes no empty annotations', () => {
+  const object = anObject({ metadata: COMPLETE });
+  const { annotations: _none, ...metadata } = object.metadata;
+  expect(metadataPatch(inputs({ object: { ...object, metadata } }), PURSUE)).to.equal(undefined);
 });
 
 describe('removeFinalizerPatch', () => {

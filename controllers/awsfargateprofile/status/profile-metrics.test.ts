@@ -91,6 +91,8 @@ describe('profileMetrics', () => {
           })),
         }),
       change: (change: Change) => handler(change),
+      lines: async (name: string) =>
+        (await registry.metrics()).split('\n').filter((line) => line.startsWith(`${name}{`)),
       series: async () => {
         const { values = [] } = (await registry.getSingleMetric('capaf_awsfargateprofiles')?.get()) ?? {};
         return Object.fromEntries(values.map(({ labels, value }) => [`${labels['phase']} ${labels['reason']}`, value]));
@@ -102,6 +104,24 @@ describe('profileMetrics', () => {
     };
   }
   const ready: AWSFargateProfileStatus = { conditions: [condition('Ready', 'True', 'Ready')] };
+
+  it('counts overlaps and replacements, and shows zeros', async () => {
+    const { list, lines } = fixture();
+    list([
+      anObject({ status: { conditions: [condition('SelectorsOverlap', 'True', 'Shadowed')] } }),
+      anObject({ status: { successor: {} } }),
+      anObject({ status: { predecessors: [{}] } }),
+      anObject({ status: { predecessors: [{}], conditions: [condition('Ready', 'True', 'PredecessorKept')] } }),
+      undefined,
+    ]);
+    const [overlapping, replacing] = ['capaf_awsfargateprofiles_overlapping', 'capaf_awsfargateprofiles_replacing'];
+    expect(await lines(overlapping)).to.deep.equal([
+      `${overlapping}{reason="Overlap"} 0`,
+      `${overlapping}{reason="Shadowed"} 1`,
+    ]);
+    const steps = ['creating', 'keeping', 'removing'].map((step) => `${replacing}{step="${step}"} 1`);
+    expect(await lines(replacing)).to.deep.equal(steps);
+  });
 
   it('counts the objects of the leader', async () => {
     const { list, series, lead } = fixture();
