@@ -154,6 +154,8 @@ describe('the events of a creation or deletion that EKS has completed', () => {
 
   const requested = { createRequestedAt: CREATED_AT };
   const creating = object({ profileStatus: 'CREATING', ...requested });
+  const predecessors = [{ name: PROFILE, status: 'DELETING' }];
+  const replaced = { ...RECORDED, profileStatus: 'DELETING', predecessors };
   const reason = newReason('Creating', { name: PROFILE });
   const notOurs = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
   for (const [situation, given, events] of [
@@ -169,6 +171,7 @@ describe('the events of a creation or deletion that EKS has completed', () => {
     ['a profile that is being created', { object: creating, status: 'CREATING', reason }, []],
     ['a profile that could not be created', { object: creating, status: 'CREATE_FAILED', reason }, []],
     ['a profile that EKS has deleted', { object: leaving({ profileStatus: 'DELETING' }) }, [DELETED]],
+    ['a predecessor on record that EKS has deleted', { object: leaving(replaced) }, [DELETED]],
     ['a profile that another client has deleted', { object: leaving({ profileStatus: 'ACTIVE' }) }, []],
     ['a profile that was never there', { object: leaving({}) }, []],
   ] satisfies readonly (readonly [string, Given, readonly string[]])[])

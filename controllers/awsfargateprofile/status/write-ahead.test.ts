@@ -14,8 +14,10 @@ import {
   POD_EXECUTION_POLICY,
   PROFILE,
   ROLE,
+  ROLE_ARN,
   TARGET,
   aDeletedObject,
+  aProfile,
   aRole,
   anObject,
   asWanted,
@@ -62,6 +64,22 @@ describe('writeAheadStatus', () => {
     for (const mutation of mutations)
       expect(statusBefore(mutation, status), mutation.kind).to.deep.include({ ...status, ...WHERE });
   });
+
+  for (const [what, podExecutionRoleArn, role] of [
+    ['not the role that the spec asks for too', ROLE_ARN, {}],
+    ['a role that has to be deleted', RoleArn.of('arn:aws:iam::111122223333:role/old'), { role: 'old' }],
+  ] as const)
+    it(`records a predecessor, and ${what}`, () => {
+      const object = anObject({ spec: { updateStrategy: { type: 'Replace' } }, status: { profileName: PROFILE } });
+      const { wanted, ...desired } = desiredOf(object);
+      if (wanted === undefined) throw new Error('nothing is wanted');
+      const next = { ...wanted, profile: { ...wanted.profile, name: ProfileName.of('next') } };
+      const former = aProfile({ podExecutionRoleArn });
+      const facts = { desired: { ...desired, wanted: next }, observed: observed({ profile: former, role: aRole() }) };
+      expect(writeAheadStatus(object, TARGET, facts, CREATE_PROFILE, NOW).predecessors).to.deep.equal([
+        { name: PROFILE, arn: former.arn, status: 'ACTIVE', ...role },
+      ]);
+    });
 
   it('records only the location before a deletion', () => {
     const object = aDeletedObject();
