@@ -46,7 +46,9 @@ export function normalize(subject: GridSubject): NormalizedState {
     .replaceAll(subject.id, 'CELL')
     .replaceAll(subject.account, 'ACCOUNT')
     .replaceAll(UUID, 'UUID')
-    .replaceAll(ROLE_ID, 'ROLE-ID');
+    .replaceAll(ROLE_ID, 'ROLE-ID')
+    .replaceAll(DERIVED_NAME, '$<base>-SPEC')
+    .replaceAll(TIME, 'TIME');
   return JSON.parse(text) as NormalizedState;
 }
 
@@ -61,7 +63,11 @@ const normalizeRole = ({ id: _id, createdAt: _created, attachedPolicies, ...role
 });
 
 const UUID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
+/** The name of a replacing profile has a hash of the spec, in which the role's ARN has the names of the test case. */
+const DERIVED_NAME = /(?<base>CELL_\w+)-[\da-f]{8}/g;
 const ROLE_ID = /AROA[\dA-Z]{17}/g;
+
+const TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/g;
 
 /** Sorts the members of each JSON object by key, because their order has no meaning. */
 const sortedKeys = (_key: string, value: unknown): unknown =>

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fieldAt } from '../../api/record.ts';
 import {
   DeleteRolePermissionsBoundaryCommand,
@@ -65,6 +66,22 @@ const onlyRole = (subject: GridSubject) => {
 
 const WITH_BOUNDARY = { ...SPEC, rolePermissionsBoundary: BOUNDARY };
 const WITH_ROLE_NAME = { ...SPEC, roleName: 'shared-by-name' };
+
+const replacing = (keepPredecessorFor: string): object => ({
+  ...SPEC,
+  updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } },
+});
+const CHANGE = { spec: { selectors: [{ namespace: 'changed' }], roleName: 'other-role' } };
+/** In ms. The controller keeps a predecessor at least this long beside the profile that replaces it. */
+const SHORTEST_KEPT = 30_000;
+
+const isPredecessorKept = (subject: GridSubject): boolean => subject.hasCondition('Ready', 'True', 'PredecessorKept');
+const isReplaced = (subject: GridSubject): boolean => {
+  const { profiles, roles } = subject.ownResources();
+  const [profile] = profiles;
+  const isOther = profile !== undefined && profile.name !== subject.profileName;
+  return isOther && profiles.length + roles.length === 2 && subject.hasCondition('Ready', 'True', 'Ready');
+};
 
 const LOST_PROFILE: Omit<GridScenario, 'name'> = {
   prepare: createReady(),
@@ -148,6 +165,26 @@ export const SCENARIOS: readonly GridScenario[] = [
     trigger: (subject) =>
       subject.patch({ spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } }),
     hasEnded: isReady,
+  },
+  // The manager is killed within seconds, so the wait between the two halves of a replacement is no part of a scenario.
+  {
+    name: 'begin of a replacement',
+    prepare: createReady(replacing('24h')),
+    trigger: (subject) => subject.patch(CHANGE),
+    hasEnded: isPredecessorKept,
+    isWithoutGap: true,
+  },
+  {
+    name: 'end of a replacement',
+    prepare: async (subject) => {
+      await createReady(replacing('24h'))(subject);
+      await subject.patch(CHANGE);
+      await subject.until('the replacing profile is ACTIVE', () => isPredecessorKept(subject));
+      await delay(SHORTEST_KEPT);
+    },
+    trigger: (subject) => subject.patch({ spec: replacing('0s') }),
+    hasEnded: isReplaced,
+    isWithoutGap: true,
   },
   { ...DELETION, name: 'delete' },
   {
