@@ -195,6 +195,19 @@ describe('an object with updateStrategy Replace', () => {
     await world.end();
   });
 
+  it('deletes the old profile again with growing pauses while EKS fails to delete it', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.aws.admin.planFailure({ operation: 'delete', times: 6, issues: [] });
+    world.change(OTHER);
+    await world.until('the first failure', () => world.ours().some(({ status }) => status === 'DELETE_FAILED'), HOUR);
+    await world.until('Stalled', () => world.shown('Stalled') === 'True/DeleteFailed', HOUR);
+    expect(world.shown()).to.equal('True/RemovingPredecessor');
+    expect(await world.settled()).to.match(/^default_web-[0-9a-f]{8}$/);
+    expect(world.eksChanges().filter((each) => each === `Delete ${BASE}`)).to.have.length(7);
+    await world.end();
+  });
+
   it('makes room for the new profile if the quota of the EKS cluster allows no more', async () => {
     const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
     await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });

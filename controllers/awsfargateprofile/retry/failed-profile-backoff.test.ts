@@ -40,4 +40,10 @@ describe('a failed profile', () => {
   it('is forgotten after a success', () => {
     expect(withSuccess(withAttempt(NO_RETRY_STATE, 1))).to.deep.equal({});
   });
+
+  it('is remembered while the failed profile is the predecessor of one that serves pods', () => {
+    const removing = newReason('RemovingPredecessor', { name: 'new', predecessor: 'old' });
+    const { recovery } = withProfileFailure(NO_RETRY_STATE, 1, 0);
+    expect(withSuccess({ ...(recovery && { recovery }) }, [removing]).recovery).to.deep.equal(recovery);
+  });
 });

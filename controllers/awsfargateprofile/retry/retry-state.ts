@@ -54,16 +54,21 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
   return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
-/** All is over but the refused changes with one of the `notices`, so that their backoff grows. */
+/**
+ * All is over but the refused changes with one of the `notices`, and the retries of a predecessor that EKS failed to
+ * delete, so that their backoff grows.
+ */
 export function withSuccess(
-  { confirmedCreate, refused = [], waiting }: RetryState,
+  { confirmedCreate, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
   const kept = refused.filter(({ reason }) => notices.includes(reason));
-  const first = kept[0]?.reason ?? notices.find(({ name }) => name === 'RemovingPredecessor');
+  const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
+  const first = kept[0]?.reason ?? removing;
   return {
     ...(confirmedCreate !== undefined && { confirmedCreate }),
+    ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
   };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { DELETION_REQUESTED_ANNOTATION, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { ProfileName } from '../../../api/names.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { RetryStore } from './retry-store.ts';
 import { withCreateOutcome } from './create-visibility.ts';
@@ -10,6 +11,7 @@ import { newReason } from '../reasons/reasons.ts';
 import {
   HERE,
   MOVED,
+  PROFILE,
   RECORDED,
   CREATED_AT,
   aCluster,
@@ -166,6 +168,23 @@ describe('RetryStore', () => {
       expect(store.isCreateUnconfirmed(moved)).to.equal(false);
     });
 
+    it('stays true when a pass of a deletion sees the old profile, but not the one that was to replace it', () => {
+      const { store } = newStore();
+      const replacing = anObject({
+        status: {
+          ...RECORDED,
+          createRequestedAt: CREATED_AT,
+          profileName: PROFILE,
+          predecessors: [{ name: ProfileName.of('successor') }, { name: PROFILE, arn: aProfile().arn }],
+        },
+      });
+      expect(store.isCreateUnconfirmed(replacing)).to.equal(true);
+      store.recordObservation(replacing, observed({ profile: aProfile() }));
+      expect(store.isCreateUnconfirmed(replacing)).to.equal(true);
+      store.recordObservation(replacing, observed({ profile: aProfile({ name: ProfileName.of('successor') }) }));
+      expect(store.isCreateUnconfirmed(replacing)).to.equal(false);
+    });
+
     it('is true for another object of the same name that a move has brought', () => {
       const { store } = newStore();
       store.recordNoCreateSent(anObject());
@@ -183,8 +202,13 @@ describe('RetryStore', () => {
       expect(store.isCreateUnconfirmed(moved)).to.equal(true);
     });
 
+    it('is false while the object lives, and true when it is deleted after a pass has written its status again', () => {
+      const { store } = newStore();
+      expect(store.isCreateUnconfirmed(anObject(MOVED))).to.equal(false);
+      expect(store.isCreateUnconfirmed(located)).to.equal(true);
+    });
+
     for (const [situation, object] of [
-      ['for an object that is not being deleted', anObject(MOVED)],
       ['for an object that has nothing in AWS', arrived({ [PROVISIONED_IN_ANNOTATION]: NOWHERE })],
       ['for an object with a status', located],
       [

@@ -122,10 +122,10 @@ export class RetryStore {
   isCreateUnconfirmed(object: AWSFargateProfile): boolean {
     const now = this.clock.monotonic();
     const record = isCreateRecordLost(object) ? LOST_RECORD : createRecordOf(object);
-    return isCreateUnconfirmed(
-      this.update(object, (state) => withUnconfirmedCreate(state, record, now)),
-      now,
-    );
+    const state = this.update(object, (before) => withUnconfirmedCreate(before, record, now));
+    // A live object makes its profile again, and EKS then tells that the name is taken.
+    const isHarmless = state.unconfirmedCreate?.asked === BEFORE_MOVE && !isDeleting(object);
+    return isCreateUnconfirmed(state, now) && !isHarmless;
   }
 
   /** The location is recorded for the first time, before any create request. */
@@ -136,7 +136,7 @@ export class RetryStore {
   recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
     // Even if the profile belongs to another owner: an EKS cluster has at most one profile with a name.
     const { successor, profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
-    const requested = successor?.name ?? profileName;
+    const requested = unseenOf(object)?.name ?? successor?.name ?? profileName;
     const isNameTaken = observed.profiles.some(({ name, found }) => name === requested && found !== undefined);
     if (isNameTaken) {
       this.update(object, (state) => withConfirmedCreate(state, createRequestedAt ?? state.unconfirmedCreate?.asked));
@@ -145,23 +145,25 @@ export class RetryStore {
 }
 
 /** During a replacement, the ARN in status is that of another profile than the requested one. */
-function createRecordOf({
-  status,
-}: AWSFargateProfile): Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'> {
-  const { successor, predecessors = [], ...record } = status ?? {};
-  const isUnseen = [successor, ...predecessors].some((each) => each !== undefined && each.arn === undefined);
-  const { profileARN: _other, ...unseen } = record;
-  return isUnseen ? unseen : record;
+function createRecordOf(object: AWSFargateProfile): Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'> {
+  const { profileARN, ...record } = object.status ?? {};
+  return unseenOf(object) !== undefined || profileARN === undefined ? record : { ...record, profileARN };
 }
+
+/**
+ * The profile of a replacement that was requested and that no pass has seen. When the object is deleted, it is recorded
+ * among the predecessors.
+ */
+const unseenOf = ({ status: { successor, predecessors = [] } = {} }: AWSFargateProfile) =>
+  [successor, ...predecessors].find((each) => each !== undefined && each.arn === undefined);
 
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 
 /**
- * By `clusterctl move`, from the status of an object whose deletion began after the move. If it began before, the
- * controller had already read EKS and knew the result of every create request.
+ * By `clusterctl move`, from the status. If the deletion began before the move, the controller had already read EKS and
+ * knew the result of every create request.
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
-  isDeleting(object) &&
   object.status?.account === undefined &&
   object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] === undefined &&
   locationOf(object).kind === 'known';

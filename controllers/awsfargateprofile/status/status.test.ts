@@ -110,6 +110,17 @@ describe('statusAfter', () => {
       ...(['profileARN', 'profileStatus', 'podExecutionRoleARN', 'health', 'createRequestedAt'] as const),
     ],
     [
+      'keeps the create whose answer is lost, although the profile that it was to replace is gone',
+      observedPass({
+        object: once,
+        desired: desiredOf(once, { isCreateUnconfirmed: true }),
+        seen: observed({ role: aRole() }),
+        end: sibling,
+      }),
+      { createRequestedAt: CREATED_AT },
+      'profileARN',
+    ],
+    [
       'keeps the ARN of a profile that has lost its tags, also if the spec has another name by now',
       observedPass({ object: renamed, seen: withFormer, end: lostTags }),
       { profileARN: former.arn },

@@ -101,7 +101,8 @@ function observedStatus(
   const profile = isOurs ? found : undefined;
   // The profile has disappeared, or another owner has its name.
   const { createRequestedAt, ...withoutRequest } = before;
-  const isOver = profile === undefined && (profileARN !== undefined || found !== undefined);
+  const isGone = profileARN !== undefined && !recorded.isCreateUnconfirmed;
+  const isOver = profile === undefined && (isGone || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
   const isSuccessor = desired.isReplaceable && recorded.profileName !== name;
   // The recorded subnets are the wanted ones if spec.subnetIDs is empty.

@@ -26,10 +26,15 @@ export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): 
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
   }
   const before = conditionOf(object.status?.conditions, 'Stalled');
-  const isRetried = nature === 'wait' && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
+  const isWaiting = nature === 'wait' || end === 'inOrder';
+  const isRetried = isWaiting && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
 /** A problem that is reported although AWS matches the spec, and that only a user can end. */
 export const noticeAfter = (pass: CompletedPass): Reason | undefined =>
-  pass.end === 'inOrder' ? noticesOf(pass).find((notice) => natureOf(notice) === 'human') : undefined;
+  pass.end === 'inOrder' ? noticesOf(pass).find((notice) => isForUser(notice, pass)) : undefined;
+
+/** A user is told of a refused change at once, and of a predecessor that EKS fails to delete after some attempts. */
+const isForUser = (notice: Reason, { attempts }: CompletedPass): boolean =>
+  natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
