@@ -136,14 +136,14 @@ const ManagedStrategy = s.refine(s.string({ wanted: STRATEGY }), (type) =>
   type.toLowerCase() === STRATEGY ? E.right(type) : E.left(JSON.stringify(STRATEGY)),
 );
 
-const InstanceGroup = s.object({
+/** An InstanceGroup whose provisioner is `eks-fargate`. */
+export const FargateInstanceGroup = s.object({
   spec: s.object({ strategy: s.object({ type: ManagedStrategy }), [FARGATE_PROVISIONER]: FargatePart }),
 });
 
-/** Decodes an InstanceGroup whose provisioner is `eks-fargate`. */
 export const decodeFargateGroup = (input: unknown) =>
-  E.map(({ spec }: s.TypeOf<typeof InstanceGroup>) => spec[FARGATE_PROVISIONER])(
-    decode(InstanceGroup, withNamedSelectors(input)),
+  E.map(({ spec }: s.TypeOf<typeof FargateInstanceGroup>) => spec[FARGATE_PROVISIONER])(
+    decode(FargateInstanceGroup, withNamedSelectors(input)),
   );
 
 /**
@@ -151,7 +151,7 @@ export const decodeFargateGroup = (input: unknown) =>
  * a key without a value. It also drops labels without a value, with which the selector is refused: without them it
  * would match more pods.
  */
-function withNamedSelectors(group: unknown): unknown {
+export function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');
   const fargate = fieldAt(spec, FARGATE_PROVISIONER);
   const selectors = fieldAt(fargate, 'selectors');

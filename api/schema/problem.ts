@@ -27,7 +27,7 @@ export const describeProblems = (problems: readonly DecodeProblem[]): string =>
 export const decode = <A>(decoder: t.Decoder<unknown, A>, input: unknown): Either<readonly DecodeProblem[], A> =>
   mapLeft((errors: t.Errors) => errors.map(toProblem))(decoder.decode(input));
 
-function toProblem({ value, context, message }: t.ValidationError): DecodeProblem {
+export function toProblem({ value, context, message }: t.ValidationError): DecodeProblem {
   const type = context.at(-1)?.type;
   const path = cut(pathOf(context), SHOWN_PATH);
   const isMissing = value === undefined && path !== '' && type !== undefined && hasRemedy(type);

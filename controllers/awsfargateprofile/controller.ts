@@ -10,6 +10,7 @@ import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
@@ -27,6 +28,7 @@ import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { newReadRoleSharers } from './guards/role-sharers.ts';
+import type { EventSpec } from './status/events.ts';
 import type { ProfileMetrics } from './status/profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry/retry-store.ts';
@@ -63,9 +65,8 @@ export interface AWSFargateProfileControllerOptions {
 }
 
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
-  const { client, caches, schema, sessions, leadership, recorder, metrics, clock, random, logger } = options;
-  const { controlPlaneFinalizer, identities, limits, managerRegion, accounts, concurrency, resync, laneMetrics } =
-    options;
+  const { client, caches, leadership, recorder, metrics, clock, random, logger } = options;
+  const { identities, concurrency, resync, laneMetrics } = options;
   // One region, account or tenant that hangs holds the slots of its groups and of its namespace, and nothing else.
   const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
   const queue = new Workqueue({
@@ -90,40 +91,15 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
   });
   laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
-  const reconcilerOptions: ReconcilerOptions = {
-    ...caches.typed,
-    clock,
-    random,
+  const parts = {
     profileWriter,
-    live: newLiveChecks({
-      client,
-      clock,
-      clusters: caches.clusterResource,
-      clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),
-      profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
-      schema,
-    }),
-    readRoleSharers: newReadRoleSharers(client, options.watchFilter),
-    readLiveInputs: newLiveInputs(client, {
-      clusters: caches.clusterResource,
-      controlPlanes: caches.controlPlaneResource,
-    }),
-    schema,
-    sessions,
-    limits,
-    managerRegion,
-    accounts,
     lanes,
-    recordTurnWait: (span) => laneMetrics.recordWait(span),
-    controlPlaneFinalizer,
+    recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
     roleLocks: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'urgent') }),
     retryStore,
-    leadership,
-    recordEvent: ({ metadata }, { type, reason, message }) =>
+    recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
-    resync,
   };
-  const { reconcile } = new Reconciler(reconcilerOptions);
   const forgetEvents = ({ metadata }: KubeObject): void =>
     recorder.forget({ metadata, apiVersion: API_VERSION, kind: KIND });
   connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, forgetEvents, clock, random, resync });
@@ -132,11 +108,57 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     object: { group: GROUP, kind: KIND },
     concurrency: slots.total,
     queue,
-    reconcile: onlyUnderOurSchema(reconcile, reconcilerOptions),
+    reconcile: newReconcile({ ...options, ...parts }),
     clock,
     random,
     logger,
     metrics: metrics.controller(NAME),
   });
   return [controller, overlapController({ ...options, profileWriter })];
+}
+
+/** What a reconciler needs besides its own parts. */
+export type ReconcilerEnvironment = Pick<
+  AWSFargateProfileControllerOptions,
+  | 'client'
+  | 'caches'
+  | 'controlPlaneFinalizer'
+  | 'schema'
+  | 'sessions'
+  | 'limits'
+  | 'watchFilter'
+  | 'managerRegion'
+  | 'accounts'
+  | 'leadership'
+  | 'clock'
+  | 'random'
+  | 'resync'
+>;
+
+export type ReconcilerParts = Pick<
+  ReconcilerOptions,
+  'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
+>;
+
+/** What the controller does with one AWSFargateProfile. */
+export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): Reconcile {
+  const { client, caches, clock, limits, managerRegion, accounts, schema, watchFilter } = options;
+  const withCaches = { ...options, ...caches.typed };
+  const { reconcile } = new Reconciler({
+    ...withCaches,
+    live: newLiveChecks({
+      client,
+      clock,
+      clusters: caches.clusterResource,
+      clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),
+      profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
+      schema,
+    }),
+    readRoleSharers: newReadRoleSharers(client, watchFilter),
+    readLiveInputs: newLiveInputs(client, {
+      clusters: caches.clusterResource,
+      controlPlanes: caches.controlPlaneResource,
+    }),
+  });
+  return onlyUnderOurSchema(reconcile, withCaches);
 }

@@ -1,5 +1,5 @@
 /** What other packages may import of pkg/cloud; README.md shows the order in which the parts are put together. */
-export type { Call } from './call/call.ts';
+export { type Call, newCallFactory } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
 export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
 export { CallerAccounts } from './credentials/caller-accounts.ts';
@@ -22,6 +22,7 @@ export type {
   NewFargateProfile,
   ProfileLookup,
 } from './eks/eks-api.ts';
+export { fargateProfiles } from './eks/profiles.ts';
 export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEndpoint } from './endpoints.ts';
 export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
 export * from './errors/errors.ts';
@@ -30,8 +31,10 @@ export { toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
-export { partitionOf } from './partition.ts';
+export { iamRegionOf, partitionOf } from './partition.ts';
+export { newClients } from './sdk-clients.ts';
 export { LEASE_SAFETY_MARGIN, type Session, type SessionRequest, type Sessions } from './session.ts';
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/assume-role-defaults.ts';
 export type { AwsTransport } from './transport/transport.ts';
+export { newUncheckedHandler } from './transport/sdk-handler.ts';
 export { undiciTransport } from './transport/undici-transport.ts';

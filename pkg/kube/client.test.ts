@@ -95,6 +95,12 @@ describe('KubeClient', () => {
     ]);
   });
 
+  it('accepts the object of a dry run, which a real API server answers without a resourceVersion', async () => {
+    const { client, signal } = clientOf(() => json(201, { metadata: { name: 'a', uid: 'u' } }));
+    const created = await client.create(widgets, 'default', {}, { dryRun: true, isStrict: true, signal });
+    expect(created.metadata).to.deep.equal({ name: 'a', uid: 'u', resourceVersion: '0' });
+  });
+
   describe('an error response', () => {
     it('becomes a KubeError with the reason, message, causes and Retry-After of the server', async () => {
       const { client, signal } = clientOf(() =>

@@ -1,3 +1,4 @@
+import { isRecord } from '../../api/record.ts';
 import type { Clock } from '../env/clock.ts';
 import { LIST_DEADLINE, ApiRequests } from './requests/api-requests.ts';
 import { decodeList, decodeObject } from './requests/decode.ts';
@@ -6,7 +7,7 @@ import { isNotFound, KubeError } from './errors.ts';
 import { keyText } from './object-key.ts';
 import { collectionPath, objectPath, query, resourceName } from './requests/paths.ts';
 import type { Transport } from './transport/transport.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from './types.ts';
+import type { CreateOptions, KubeClient, KubeObject, ObjectKey, Resource } from './types.ts';
 import { watchEvents } from './requests/watch-stream.ts';
 
 /** The page size of client-go's pager. */
@@ -51,10 +52,11 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return watchEvents({ transport, clock, doing, path: collectionPath(resource, namespace) + parameters, signal });
     },
 
-    async create(resource, namespace, object, { dryRun, signal }) {
+    async create(resource, namespace, object, options) {
       const doing = `creating ${resourceName(resource)}`;
-      const path = collectionPath(resource, namespace) + dryRunQuery(dryRun);
-      return requests.sendForObject({ doing, method: 'POST', path, body: object, signal });
+      const path = collectionPath(resource, namespace) + writeQuery(options);
+      const answer = await requests.sendForJson({ doing, method: 'POST', path, body: object, signal: options.signal });
+      return decodeObject(doing, options.dryRun === true ? withVersion(answer) : answer);
     },
 
     async review(resource, object, { signal }) {
@@ -62,10 +64,10 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return requests.sendForJson({ doing, method: 'POST', path: collectionPath(resource, ''), body: object, signal });
     },
 
-    async mergePatch(resource, key, body, { subresource, dryRun, signal }) {
+    async mergePatch(resource, key, body, { subresource, ...options }) {
       const verb = subresource === undefined ? 'patching' : `patching ${subresource} of`;
-      const path = objectPath(resource, key, subresource) + dryRunQuery(dryRun);
-      return patch(describeRequest(verb, resource, key), path, 'merge-patch+json', body, signal);
+      const path = objectPath(resource, key, subresource) + writeQuery(options);
+      return patch(describeRequest(verb, resource, key), path, 'merge-patch+json', body, options.signal);
     },
 
     async jsonPatch(resource, key, operations, { signal }) {
@@ -104,7 +106,14 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
   };
 }
 
-const dryRunQuery = (dryRun = false): string => query({ dryRun: dryRun ? 'All' : undefined });
+/** The API server gives no resourceVersion to an object that it does not store. */
+const withVersion = (answer: unknown): unknown =>
+  isRecord(answer) && isRecord(answer['metadata'])
+    ? { ...answer, metadata: { resourceVersion: '0', ...answer['metadata'] } }
+    : answer;
+
+const writeQuery = ({ dryRun = false, isStrict = false }: CreateOptions): string =>
+  query({ dryRun: dryRun ? 'All' : undefined, fieldValidation: isStrict ? 'Strict' : undefined });
 
 const describeRequest = (doing: string, resource: Resource, key: ObjectKey): string =>
   `${doing} ${resourceName(resource)} ${keyText(key)}`;

@@ -58,6 +58,8 @@ export interface WatchOptions extends Selection {
 export interface CreateOptions {
   /** The API server runs admission and validation, and answers as if it had stored the object. */
   readonly dryRun?: boolean;
+  /** The API server refuses fields that the schema does not have, instead of dropping them. */
+  readonly isStrict?: boolean;
   readonly signal: AbortSignal;
 }
 

@@ -1,3 +1,4 @@
+import type { AccessEntry } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { RoleArn } from '../../../api/names.ts';
@@ -92,9 +93,9 @@ const deletionOf = (
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
 /** If the role is known to be recreated, an entry from the same second counts as older too. */
-const isOutdated = (
-  { type, createdAt }: NonNullable<ObservedAccessEntry['found']>,
-  role: FoundRole,
+export const isOutdated = (
+  { type, createdAt }: Pick<AccessEntry, 'type' | 'createdAt'>,
+  role: Pick<FoundRole, 'createdAt'>,
   isKnownRecreated = false,
 ): boolean =>
   isKnownRecreated

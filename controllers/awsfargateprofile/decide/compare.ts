@@ -1,8 +1,8 @@
 import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { type Ownership, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { areSelectorsEqual, describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
@@ -53,20 +53,15 @@ export function wantedRoleArn(desired: Desired, observed: Observed, role: Wanted
 export function describeDifferences(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {
   if (desired.wanted === undefined) return [];
   const { profile, role } = desired.wanted;
-  const roleArn = wantedRoleArn(desired, observed, role);
-  return [
-    ...(areSelectorsEqual(profile.selectors, found.selectors)
-      ? []
-      : [
-          `selectors are "${describeSelectors(found.selectors)}" in AWS, but "${describeSelectors(profile.selectors)}" in the spec`,
-        ]),
-    ...(areSubnetsAsWanted(desired, profile, found)
-      ? []
-      : [`subnets are ${found.subnets.join(', ')} in AWS, but ${profile.subnets.join(', ')} in the spec`]),
-    ...(found.podExecutionRoleArn === roleArn
-      ? []
-      : [`pod execution role is ${found.podExecutionRoleArn} in AWS, but ${roleArn} in the spec`]),
-  ];
+  return describeDifferentFields(
+    found,
+    {
+      selectors: profile.selectors,
+      subnets: areSubnetsAsWanted(desired, profile, found) ? undefined : profile.subnets,
+      roleArn: wantedRoleArn(desired, observed, role),
+    },
+    'the spec',
+  );
 }
 
 /**

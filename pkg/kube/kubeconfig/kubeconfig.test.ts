@@ -66,6 +66,20 @@ describe('loadKubeconfig', () => {
     expect(Buffer.isBuffer(options.ca) && options.ca.toString()).to.equal(PEM);
   });
 
+  it('reads another context than the current one, with its namespace', () => {
+    const path = write('config', {
+      ...twoContexts,
+      contexts: [
+        ...twoContexts.contexts,
+        { name: 'other', context: { cluster: 'dev', user: 'ann', namespace: 'team' } },
+      ],
+    });
+    expect(load({ path, context: 'other' }).contextNamespace).to.equal('team');
+    expect(problemOf(() => load({ path, context: 'missing' }))).to.equal(
+      `kubeconfig ${path}: there is no context "missing"; contexts are: dev, prod, other`,
+    );
+  });
+
   it('prefers inline data to the file of the same field, as kubectl does', async () => {
     const inline = PEM.replace('MIIB', 'MIIC');
     const data = Buffer.from(inline).toString('base64');
@@ -77,6 +91,21 @@ describe('loadKubeconfig', () => {
     const options: RequestOptions = {};
     await config.applyToHTTPSOptions(options);
     for (const material of [options.ca, options.cert, options.key]) expect(material).to.deep.equal(Buffer.from(inline));
+  });
+
+  it('uses a received kubeconfig, unless it runs a program or reads a file of this machine', () => {
+    const received = (content: unknown) => ({
+      received: { path: 'in Secret default/prod-kubeconfig', text: stringify(content) },
+    });
+    const path = write('config', twoContexts);
+    expect(load({ path, ...received(withUser({ token: 'secret' })) }).server.href).to.equal('https://prod:6443/');
+    const refused = (content: unknown) => problemOf(() => load(received(content)));
+    const problem = (field: string, name: string) =>
+      `kubeconfig in Secret default/prod-kubeconfig: ${field} of "${name}" is not used, because it is about the local machine`;
+    for (const field of ['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key'])
+      expect(refused(withUser({ token: 'secret', [field]: {} }))).to.equal(problem(field, 'ann'));
+    const cluster = { server: 'https://prod:6443', 'certificate-authority': '/etc/passwd' };
+    expect(refused(withCluster(cluster))).to.equal(problem('certificate-authority', 'prod'));
   });
 
   it('looks for --kubeconfig, KUBECONFIG, the pod and the home directory in this order', () => {

@@ -15,8 +15,12 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 export interface KubeconfigOptions {
   /** The value of the manager's flag `--kubeconfig`. */
   readonly path?: string | undefined;
+  /** The context that is used in place of the current one. */
+  readonly context?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
+  /** A kubeconfig from outside of this machine, such as that in a Secret, which is used in place of all others. */
+  readonly received?: KubeconfigFile;
   /** Only tests set it. */
   readonly serviceAccountDir?: string;
 }
@@ -32,6 +36,8 @@ export interface Kubeconfig {
   readonly proxy: URL | undefined;
   /** The namespace of the manager's pod; always undefined with a kubeconfig file, whatever its current context has. */
   readonly podNamespace: string | undefined;
+  /** The namespace of the context of a kubeconfig file. */
+  readonly contextNamespace?: string | undefined;
 }
 
 /** An entry of `contexts`, `clusters` or `users` of a kubeconfig. */
@@ -49,9 +55,11 @@ interface NamedEntry {
  * @throws KubeconfigError
  */
 export function loadKubeconfig(options: KubeconfigOptions): Kubeconfig {
-  const { path, env, home } = options;
-  if (path !== undefined && path !== '') return selectCurrentContext(merge([readFile(path)]), env);
-  if (env['KUBECONFIG']) return selectCurrentContext(merge(readFiles(env['KUBECONFIG'])), env);
+  const { path, context, env, home, received } = options;
+  const select = (files: readonly KubeconfigFile[]): Kubeconfig => selectContext(merge(files), context, env);
+  if (received !== undefined) return selectContext(merge([received]), undefined, env, refuseLocalFields);
+  if (path !== undefined && path !== '') return select([readFile(path)]);
+  if (env['KUBECONFIG']) return select(readFiles(env['KUBECONFIG']));
   if (env['KUBERNETES_SERVICE_HOST']) return loadInCluster(options);
   const fallback = join(home, '.kube', 'config');
   const text = readFileIfExists(fallback);
@@ -59,10 +67,11 @@ export function loadKubeconfig(options: KubeconfigOptions): Kubeconfig {
     throw new KubeconfigError(
       `no API server is configured: there is no --kubeconfig, no KUBECONFIG, no ${fallback}, and this is no pod`,
     );
-  return selectCurrentContext(merge([{ path: fallback, text }]), env);
+  return select([{ path: fallback, text }]);
 }
 
-interface KubeconfigFile {
+export interface KubeconfigFile {
+  /** For messages. */
   readonly path: string;
   readonly text: string;
 }
@@ -145,28 +154,52 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/** Mistakes in other entries than those of the current context do no harm. */
-function selectCurrentContext(
+/** Mistakes in other entries than those of the context do no harm. */
+function selectContext(
   { source, contexts, clusters, users, currentContext }: ReturnType<typeof merge>,
+  chosen: string | undefined,
   env: KubeconfigOptions['env'],
+  check: (source: string, entry: NamedEntry) => void = () => {},
 ): Kubeconfig {
+  const contextName = chosen ?? currentContext;
   const fail = (problem: string): never => {
     throw new KubeconfigError(`${source}: ${problem}`);
   };
   const named = (kind: 'cluster' | 'user', entries: readonly NamedEntry[], name: string): NamedEntry =>
     entries.find((entry) => entry.name === name) ??
-    fail(
-      `context "${currentContext}" names the ${kind} "${name}", which is not there; ${kind}s are: ${namesOf(entries)}`,
-    );
-  if (currentContext === '') return fail(`current-context is not set; contexts are: ${namesOf(contexts)}`);
+    fail(`context "${contextName}" names the ${kind} "${name}", which is not there; ${kind}s are: ${namesOf(entries)}`);
+  if (contextName === '') return fail(`current-context is not set; contexts are: ${namesOf(contexts)}`);
+  const missing =
+    chosen === undefined ? `current-context "${contextName}" names no context` : `there is no context "${contextName}"`;
   const context =
-    contexts.find(({ name }) => name === currentContext) ??
-    fail(`current-context "${currentContext}" names no context; contexts are: ${namesOf(contexts)}`);
-  const clusterName = textAt(context.content, 'cluster') ?? fail(`context "${currentContext}" names no cluster`);
+    contexts.find(({ name }) => name === contextName) ?? fail(`${missing}; contexts are: ${namesOf(contexts)}`);
+  const clusterName = textAt(context.content, 'cluster') ?? fail(`context "${contextName}" names no cluster`);
   const cluster = named('cluster', clusters, clusterName);
   const userName = textAt(context.content, 'user');
   const user = userName === undefined ? ANONYMOUS : named('user', users, userName);
-  return { ...buildKubeconfig(source, cluster, user, env), podNamespace: undefined };
+  for (const entry of [cluster, user]) check(source, entry);
+  return {
+    ...buildKubeconfig(source, cluster, user, env),
+    podNamespace: undefined,
+    contextNamespace: textAt(context.content, 'namespace'),
+  };
+}
+
+/** With these fields a kubeconfig runs a program of this machine, or reads and sends one of its files. */
+const LOCAL_FIELDS = [
+  'exec',
+  'auth-provider',
+  'tokenFile',
+  'client-certificate',
+  'client-key',
+  'certificate-authority',
+];
+
+/** Whoever may write a kubeconfig that others receive must not run programs or read files on their machines. */
+function refuseLocalFields(source: string, { name, content }: NamedEntry): void {
+  const field = LOCAL_FIELDS.find((each) => content[each] !== undefined);
+  if (field !== undefined)
+    throw new KubeconfigError(`${source}: ${field} of "${name}" is not used, because it is about the local machine`);
 }
 
 const ANONYMOUS: NamedEntry = { name: 'anonymous', content: {}, folder: '' };

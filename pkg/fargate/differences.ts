@@ -1,0 +1,29 @@
+import type { Selector } from '../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../cloud/index.ts';
+import { areSelectorsEqual, describeSelectors } from './selectors.ts';
+import { areSubnetsEqual } from './subnets.ts';
+
+/** The fields that EKS cannot change. `undefined`: any value is right. */
+export interface WantedFields {
+  readonly selectors: readonly Selector[] | undefined;
+  readonly subnets: readonly string[] | undefined;
+  readonly roleArn: string | undefined;
+}
+
+/** Describes each immutable field in which an EKS profile differs from what `place`, such as `the spec`, wants. */
+export function describeDifferentFields(found: FargateProfile, wanted: WantedFields, place: string): readonly string[] {
+  const { selectors = found.selectors, subnets = found.subnets, roleArn = found.podExecutionRoleArn } = wanted;
+  const differ = (field: string, inAws: string, there: string): string =>
+    `${field} ${inAws} in AWS, but ${there} in ${place}`;
+  return [
+    ...(areSelectorsEqual(selectors, found.selectors)
+      ? []
+      : [differ('selectors are', `"${describeSelectors(found.selectors)}"`, `"${describeSelectors(selectors)}"`)]),
+    ...(areSubnetsEqual(subnets, found.subnets)
+      ? []
+      : [differ('subnets are', found.subnets.join(', '), subnets.join(', '))]),
+    ...(found.podExecutionRoleArn === roleArn
+      ? []
+      : [differ('pod execution role is', found.podExecutionRoleArn, roleArn)]),
+  ];
+}
