@@ -56,6 +56,10 @@ test-unit: $(INSTALLED) ## Tests without servers, three minutes
 test-properties: $(INSTALLED) ## Property tests with new cases, and many more of them (RUNS=20000, SEED=the seed of a failure)
 	RUNS=$${RUNS:-20000} mocha --parallel --jobs 2 --timeout 3600000 '**/*.property.test.ts' --ignore 'node_modules/**'
 
+.PHONY: verify
+verify: $(INSTALLED) ## Explore all states of the model of test/model, with two threads (SCENARIO=replace: one scenario)
+	@node test/model/main.ts $(if $(SCENARIO),--scenario '$(SCENARIO)')
+
 .PHONY: test-integration
 test-integration: build envtest ## Tests of the built manager against a real API server and the AWS emulator
 	mocha --config .mocharc.integration.json $(call longest_first,$(INTEGRATION_FILES))

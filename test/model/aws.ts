@@ -1,0 +1,309 @@
+import { type EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import type { AwsFailure, FargateProfile, NewFargateProfile, NewRole, Role } from '../../pkg/cloud/index.ts';
+import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
+
+export const ACCOUNT = '111122223333';
+export const REGION = 'eu-west-1';
+export const EKS_CLUSTER = 'team-a_prod-control-plane';
+
+/** `by` is the AWSFargateProfile for which the resource was created, or `stranger`. The product does not see it. */
+interface Provenance {
+  readonly by: string;
+  /** The object of the resource was released with `deletionPolicy: Retain`. */
+  readonly isRetained?: true;
+  /** Somebody has taken off the tags that prove the ownership. */
+  readonly isStripped?: true;
+}
+
+export interface ModelProfile extends Provenance {
+  readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
+  readonly role: string;
+  readonly subnets: readonly string[];
+  readonly selectors: FargateProfile['selectors'];
+  readonly tags: Tags;
+  /** EKS does not show the profile yet. */
+  readonly isHidden?: true;
+}
+
+export interface ModelRole extends Provenance {
+  readonly serial: number;
+  readonly path: string;
+  readonly trust: string;
+  readonly tags: Tags;
+  readonly attached: readonly string[];
+}
+
+export interface Aws {
+  readonly cluster: 'there' | 'gone';
+  readonly mode: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP';
+  readonly profiles: Readonly<Record<string, ModelProfile>>;
+  readonly roles: Readonly<Record<string, ModelRole>>;
+  /** By the ARN of the role: the serial of the role to which EKS has bound the entry, and that of the entry. */
+  readonly entries: Readonly<Record<string, { readonly role: number; readonly serial: number }>>;
+  /** The number of roles and entries that were created: the clock of their creation times. */
+  readonly serial: number;
+}
+
+export type AwsRequest = { readonly to: 'aws' } & (
+  | { readonly call: 'DescribeCluster' | 'ListFargateProfiles' }
+  | { readonly call: 'DescribeFargateProfile' | 'DeleteFargateProfile'; readonly name: string }
+  | { readonly call: 'CreateFargateProfile'; readonly profile: NewFargateProfile }
+  | { readonly call: 'TagResource'; readonly arn: string; readonly tags: Tags }
+  | { readonly call: 'UntagResource'; readonly arn: string; readonly keys: readonly string[] }
+  | { readonly call: 'DescribeAccessEntry' | 'CreateAccessEntry' | 'DeleteAccessEntry'; readonly arn: string }
+  | {
+      readonly call:
+        'GetRole' | 'DeleteRole' | 'ListAttachedRolePolicies' | 'ListRolePolicies' | 'ListInstanceProfilesForRole';
+      readonly name: string;
+    }
+  | { readonly call: 'CreateRole'; readonly role: NewRole }
+  | { readonly call: 'UpdateAssumeRolePolicy'; readonly name: string; readonly trust: string }
+  | { readonly call: 'AttachRolePolicy' | 'DetachRolePolicy'; readonly name: string; readonly policy: string }
+  | { readonly call: 'TagRole'; readonly name: string; readonly tags: Tags }
+  | { readonly call: 'UntagRole'; readonly name: string; readonly keys: readonly string[] }
+);
+
+export type AwsAnswer = { readonly right: unknown } | { readonly left: AwsFailure };
+
+const READS = /^(Describe|List|Get)/;
+export const isAwsRead = ({ call }: AwsRequest): boolean => READS.test(call);
+
+const BUSY = ['CREATING', 'DELETING'];
+export const arnOfProfile = (name: string): string =>
+  `arn:aws:eks:${REGION}:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/0ec0ffee`;
+export const arnOfRole = (path: string, name: string): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
+
+/** Answers a call for the AWSFargateProfile `by`, and returns AWS after it. */
+export function answerOfAws(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
+  const isOfRole = 'name' in request && request.call.includes('Role');
+  const isCreation = request.call === 'CreateRole';
+  if (isOfRole || isCreation) return answerOfIam(aws, request, by);
+  if (aws.cluster === 'gone') return [aws, answerWithoutCluster(request)];
+  return answerOfEks(aws, request, by);
+}
+
+function answerWithoutCluster(request: AwsRequest): AwsAnswer {
+  if (request.call === 'DescribeCluster') return { right: null };
+  if (isAwsRead(request)) return { right: { kind: 'clusterGone' } };
+  return failed(request, 404, 'ResourceNotFoundException', `No cluster found for name: ${EKS_CLUSTER}.`);
+}
+
+const STATUS = { ResourceInUse: 409, ResourceNotFound: 404, NotFound: 404, InvalidParameter: 400 };
+
+function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
+  const same = (right: unknown): readonly [Aws, AwsAnswer] => [aws, { right }];
+  const refused = (code: keyof typeof STATUS, message: string): readonly [Aws, AwsAnswer] => [
+    aws,
+    failed(request, STATUS[code], `${code}Exception`, message),
+  ];
+  switch (request.call) {
+    case 'DescribeCluster':
+      return same({ name: EKS_CLUSTER, arn: '', status: 'ACTIVE', authenticationMode: aws.mode });
+    case 'ListFargateProfiles': {
+      const names = Object.entries(aws.profiles).flatMap(([name, { isHidden }]) => (isHidden ? [] : [name]));
+      return same({ kind: 'listed', names });
+    }
+    case 'DescribeFargateProfile': {
+      const profile = aws.profiles[request.name];
+      const isSeen = profile !== undefined && profile.isHidden !== true;
+      return same(isSeen ? { kind: 'found', profile: profileOf(request.name, profile) } : { kind: 'absent' });
+    }
+    case 'CreateFargateProfile': {
+      const { name, podExecutionRoleArn: role, subnets, selectors, tags } = request.profile;
+      if (aws.profiles[name] !== undefined)
+        return refused('ResourceInUse', 'A Fargate Profile already exists with this name in this cluster.');
+      const busy = busySibling(aws, name);
+      if (busy !== undefined) return refused('ResourceInUse', busyMessage('create', name, busy, aws));
+      const serial = serialOfRole(aws, role);
+      if (serial === undefined) return refused('InvalidParameter', TRUST_REFUSED);
+      const profile: ModelProfile = { status: 'CREATING', role, subnets, selectors, tags, by };
+      const made = { ...aws, profiles: { ...aws.profiles, [name]: profile } };
+      const hasEntry = aws.mode === 'CONFIG_MAP' || aws.entries[role] !== undefined;
+      return [hasEntry ? made : withEntry(made, role, serial), { right: profileOf(name, profile) }];
+    }
+    case 'DeleteFargateProfile': {
+      const { name } = request;
+      const profile = aws.profiles[name];
+      if (profile === undefined) return refused('ResourceNotFound', `No Fargate Profile found with name: ${name}.`);
+      const busy = BUSY.includes(profile.status) ? name : busySibling(aws, name);
+      if (busy !== undefined) return refused('ResourceInUse', busyMessage('delete', name, busy, aws));
+      return [withProfile(aws, name, { ...profile, status: 'DELETING' }), { right: null }];
+    }
+    case 'TagResource':
+    case 'UntagResource': {
+      const [name, profile] = Object.entries(aws.profiles).find(([each]) => arnOfProfile(each) === request.arn) ?? [];
+      if (name === undefined || profile === undefined) return refused('NotFound', 'no such resource');
+      const tags =
+        request.call === 'TagResource' ? { ...profile.tags, ...request.tags } : without(profile.tags, request.keys);
+      return [withProfile(aws, name, { ...profile, tags }), { right: null }];
+    }
+    case 'DescribeAccessEntry':
+      return same(
+        aws.entries[request.arn] === undefined
+          ? { kind: 'absent' }
+          : { kind: 'found', entry: entryOf(aws, request.arn) },
+      );
+    case 'CreateAccessEntry': {
+      const serial = serialOfRole(aws, request.arn);
+      if (aws.entries[request.arn] !== undefined)
+        return refused('ResourceInUse', 'The specified access entry resource is already in use on this cluster.');
+      if (serial === undefined)
+        return refused('InvalidParameter', 'The specified principalArn is invalid: invalid principal.');
+      const made = withEntry(aws, request.arn, serial);
+      return [made, { right: entryOf(made, request.arn) }];
+    }
+    case 'DeleteAccessEntry': {
+      const { [request.arn]: entry, ...entries } = aws.entries;
+      if (entry === undefined) return refused('ResourceNotFound', 'The specified access entry could not be found.');
+      return [{ ...aws, entries }, { right: null }];
+    }
+    default:
+      throw new Error(`EKS has no call ${request.call}`);
+  }
+}
+
+function answerOfIam(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
+  if (request.call === 'CreateRole') {
+    const { name, path, trust, tags } = request.role;
+    if (aws.roles[name.toLowerCase()] !== undefined)
+      return [aws, failed(request, 409, 'EntityAlreadyExists', `Role with name ${name} already exists.`)];
+    const serial = aws.serial + 1;
+    const role: ModelRole = { serial, path, trust, tags, attached: [], by };
+    return [{ ...withRole(aws, name, role), serial }, { right: roleOf(name, role) }];
+  }
+  if (!('name' in request)) throw new Error(`IAM has no call ${request.call}`);
+  const { name } = request;
+  const role = aws.roles[name.toLowerCase()];
+  if (request.call === 'GetRole') return [aws, { right: role === undefined ? null : roleOf(name, role) }];
+  // The product's calls of these two succeed if IAM has no such role (pkg/cloud/iam).
+  if (role === undefined && (request.call === 'DetachRolePolicy' || request.call === 'UntagRole'))
+    return [aws, { right: null }];
+  if (role === undefined)
+    return [aws, failed(request, 404, 'NoSuchEntity', `The role with name ${name} cannot be found.`)];
+  const changed = (change: Partial<ModelRole>): readonly [Aws, AwsAnswer] => [
+    withRole(aws, name, { ...role, ...change }),
+    { right: null },
+  ];
+  switch (request.call) {
+    case 'ListAttachedRolePolicies':
+      return [aws, { right: role.attached }];
+    case 'ListRolePolicies':
+    case 'ListInstanceProfilesForRole':
+      return [aws, { right: [] }];
+    case 'DeleteRole': {
+      if (role.attached.length > 0)
+        return [aws, failed(request, 409, 'DeleteConflict', 'Cannot delete entity, must detach all policies first.')];
+      const { [name.toLowerCase()]: _gone, ...roles } = aws.roles;
+      return [{ ...aws, roles }, { right: null }];
+    }
+    case 'UpdateAssumeRolePolicy':
+      return changed({ trust: request.trust });
+    case 'AttachRolePolicy':
+      return changed({ attached: [...new Set([...role.attached, request.policy])] });
+    case 'DetachRolePolicy':
+      return changed({ attached: role.attached.filter((each) => each !== request.policy) });
+    case 'TagRole':
+      return changed({ tags: { ...role.tags, ...request.tags } });
+    case 'UntagRole':
+      return changed({ tags: without(role.tags, request.keys) });
+    default:
+      throw new Error(`IAM has no call ${request.call}`);
+  }
+}
+
+export const TRUST_REFUSED =
+  'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
+
+/** The failure of a call with an answer of AWS, or without one (status 0). */
+export const failed = (
+  { call }: AwsRequest,
+  statusCode: number,
+  code: string,
+  message: string,
+): { readonly left: AwsFailure } => ({
+  left: {
+    service: /FargateProfile|AccessEntry|Cluster|^(Tag|Untag)Resource$/.test(call) ? 'eks' : 'iam',
+    operation: call,
+    code,
+    message,
+    ...(statusCode > 0 && { statusCode }),
+  },
+});
+
+/** EKS ends the creation or deletion that it is making; `isFailure`: it gives up. */
+export function withEnd(aws: Aws, name: string, isFailure = false): Aws {
+  const profile = aws.profiles[name];
+  if (profile?.status === 'CREATING')
+    return withProfile(aws, name, { ...profile, status: isFailure ? 'CREATE_FAILED' : 'ACTIVE' });
+  if (profile?.status !== 'DELETING') return aws;
+  if (isFailure) return withProfile(aws, name, { ...profile, status: 'DELETE_FAILED' });
+  const { [name]: _gone, ...profiles } = aws.profiles;
+  return { ...aws, profiles };
+}
+
+export function shown(aws: Aws, name: string): Aws {
+  const { isHidden: _hidden, ...profile } = aws.profiles[name] ?? {};
+  return { ...aws, profiles: { ...aws.profiles, [name]: profile as ModelProfile } };
+}
+
+export const withProfile = (aws: Aws, name: string, profile: ModelProfile): Aws => ({
+  ...aws,
+  profiles: { ...aws.profiles, [name]: profile },
+});
+
+export const withRole = (aws: Aws, name: string, role: ModelRole): Aws => ({
+  ...aws,
+  roles: { ...aws.roles, [name.toLowerCase()]: role },
+});
+
+function withEntry(aws: Aws, arn: string, role: number): Aws {
+  const serial = aws.serial + 1;
+  return { ...aws, serial, entries: { ...aws.entries, [arn]: { role, serial } } };
+}
+
+const serialOfRole = ({ roles }: Aws, arn: string): number | undefined =>
+  Object.entries(roles).find(([name, { path }]) => arnOfRole(path, name).toLowerCase() === arn.toLowerCase())?.[1]
+    .serial;
+
+/** The name of a profile that uses the role. */
+export const userOf = ({ profiles }: Aws, arn: string): string | undefined =>
+  Object.entries(profiles).find(([, { role }]) => role.toLowerCase() === arn.toLowerCase())?.[0];
+
+const busySibling = ({ profiles }: Aws, name: string): string | undefined =>
+  Object.entries(profiles).find(([each, { status }]) => each !== name && BUSY.includes(status))?.[0];
+
+const busyMessage = (verb: string, name: string, busy: string, { profiles }: Aws): string =>
+  `Cannot ${verb} Fargate Profile ${name} because cluster ${EKS_CLUSTER} currently has Fargate profile ${busy} in status ${profiles[busy]?.status}`;
+
+const entryOf = ({ entries }: Aws, arn: string) => ({
+  principalArn: arn,
+  type: 'FARGATE_LINUX',
+  createdAt: timeOf(entries[arn]?.serial ?? 0),
+});
+
+const timeOf = (serial: number): number => 1_700_000_000_000 + serial * 1_000;
+
+const profileOf = (name: string, { status, role, subnets, selectors, tags }: ModelProfile): FargateProfile => ({
+  name: ProfileName.of(name),
+  arn: arnOfProfile(name),
+  cluster: EKS_CLUSTER as EksClusterName,
+  status,
+  podExecutionRoleArn: RoleArn.of(role),
+  subnets,
+  selectors,
+  tags,
+  health: [],
+});
+
+const roleOf = (name: string, { serial, path, trust, tags }: ModelRole): Role => ({
+  name: RoleName.of(name),
+  arn: RoleArn.of(arnOfRole(path, name)),
+  id: `AROA${serial}`,
+  createdAt: timeOf(serial),
+  path,
+  trust,
+  tags,
+});
+
+const without = (tags: Tags, keys: readonly string[]): Tags =>
+  Object.fromEntries(Object.entries(tags).filter(([key]) => !keys.includes(key)));

@@ -1,0 +1,128 @@
+import { KIND } from '../../api/v1beta2/index.ts';
+import { isRecord } from '../../api/record.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { fairComponents } from './fairness.ts';
+import { Passes } from './passes.ts';
+import { conditionsOf, restsOf } from './rest.ts';
+import { findBroken } from './safety.ts';
+import { States } from './states.ts';
+import { type Scenario, type Transition, transitionsFrom } from './transitions.ts';
+import { pathOf, Rows } from './world.ts';
+
+export interface Exploration {
+  readonly name: string;
+  readonly states: number;
+  readonly transitions: number;
+  /** The number of transitions on the longest of the shortest ways to a state. */
+  readonly diameter: number;
+  /** How many different steps of the product were run. */
+  readonly steps: number;
+  /** False if the exploration ended at its limit, or with a broken property. */
+  readonly isComplete: boolean;
+  /** How the objects of the scenario rest, and in how many states. */
+  readonly rests: Readonly<Record<string, number>>;
+  /** The reasons of conditions in any state. */
+  readonly reasons: readonly string[];
+  /** A broken property, and the shortest story that leads to it. */
+  readonly broken: { readonly what: string; readonly story: readonly string[] } | undefined;
+}
+
+interface Broken {
+  readonly what: string;
+  readonly state: number;
+  /** The transition from the state that breaks the property, unless the state itself breaks it. */
+  readonly last?: Transition;
+}
+
+/**
+ * Explores a scenario breadth first, so that the story of a broken property is as short as possible. If all states are
+ * reached, it also checks that the controller comes to rest from each of them where the users want it.
+ */
+export async function explore(scenario: Scenario, { mostTransitions = Infinity } = {}): Promise<Exploration> {
+  const paths = [...Object.keys(scenario.start.objects), ...scenario.profiles.map(pathOf)];
+  const rows = new Rows(paths, scenario.managers.length);
+  const states = new States(rows);
+  const passes = new Passes(rows.numbers);
+  const fair = { firsts: [0], targets: [] as number[], agents: [] as number[], names: [] as string[] };
+  states.add(scenario.start, -1);
+  let transitions = 0;
+  let broken: Broken | undefined;
+  let state = 0;
+  for (; state < states.size && transitions < mostTransitions && broken === undefined; state++) {
+    for (const transition of await transitionsFrom(states.world(state), scenario, passes)) {
+      transitions++;
+      const { size } = states;
+      const target = states.add(transition.world, state);
+      const what = transition.harm ?? (target === size ? findBroken(transition.world) : undefined);
+      if (what !== undefined) {
+        broken = { what, state, last: transition };
+        break;
+      }
+      if (transition.kind !== 'fair') continue;
+      fair.targets.push(target);
+      const known = fair.names.indexOf(transition.agent);
+      fair.agents.push(known === -1 ? fair.names.push(transition.agent) - 1 : known);
+    }
+    fair.firsts.push(fair.targets.length);
+  }
+  if (fair.names.length > 32) throw new Error(`too many agents: ${fair.names.join(', ')}`);
+  const isComplete = state === states.size && broken === undefined;
+  const rests: Record<string, number> = {};
+  if (isComplete) broken = findUnrest(scenario, states, fair, rests);
+  return {
+    name: scenario.name,
+    states: states.size,
+    transitions,
+    diameter: states.diameter,
+    steps: passes.size,
+    isComplete,
+    rests,
+    reasons: reasonsIn(rows),
+    broken: broken && { what: broken.what, story: await storyOf(broken, scenario, states, passes) },
+  };
+}
+
+/** Returns a state in which the controller may stay for ever, but not where the users want it. Counts how objects rest. */
+function findUnrest(
+  scenario: Scenario,
+  states: States,
+  { firsts, targets, agents }: Record<'firsts' | 'targets' | 'agents', readonly number[]>,
+  rests: Record<string, number>,
+): Broken | undefined {
+  const graph = { firsts: Int32Array.from(firsts), targets: Int32Array.from(targets), agents: Uint8Array.from(agents) };
+  for (const component of fairComponents(graph)) {
+    for (const state of component) {
+      for (const rest of restsOf(states.world(state), scenario)) {
+        if (rest.kind === 'wrong') return { what: `${rest.because}, for ever`, state };
+        rests[rest.as] = (rests[rest.as] ?? 0) + 1;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The transitions from the start to the broken property, in the words of a user. */
+async function storyOf(
+  { state, last }: Broken,
+  scenario: Scenario,
+  states: States,
+  passes: Passes,
+): Promise<readonly string[]> {
+  const story: string[] = last === undefined ? [] : [last.label];
+  for (let at = state; states.parent(at) !== -1; at = states.parent(at)) {
+    const before = states.world(states.parent(at));
+    const taken = (await transitionsFrom(before, scenario, passes)).find(({ world }) => states.add(world, -1) === at);
+    story.unshift([taken?.label, ...(taken?.events ?? []).map((event) => `event ${event}`)].join(' · '));
+  }
+  return story;
+}
+
+function reasonsIn({ numbers }: Rows): readonly string[] {
+  const found = new Set<string>();
+  for (let number = 1; number < numbers.size; number++) {
+    const value = numbers.value(number);
+    if (isRecord(value) && value['kind'] === KIND)
+      for (const { reason } of conditionsOf(value as KubeObject)) found.add(reason);
+  }
+  return [...found].toSorted();
+}

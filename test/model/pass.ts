@@ -1,0 +1,389 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { AccountId } from '../../api/names.ts';
+import {
+  CLUSTER_GROUP,
+  CLUSTER_PLURAL,
+  CONTROL_PLANE_GROUP,
+  CONTROL_PLANE_PLURAL,
+  decodeAWSManagedControlPlane,
+  decodeCluster,
+} from '../../api/external/index.ts';
+import { decodeAWSFargateProfile, PLURAL } from '../../api/v1beta2/index.ts';
+import { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
+import { clusterKeyOf } from '../../controllers/awsfargateprofile/goal/inputs.ts';
+import { newLiveChecks } from '../../controllers/awsfargateprofile/guards/checks/live-checks.ts';
+import { newLiveInputs } from '../../controllers/awsfargateprofile/guards/checks/live-inputs.ts';
+import { newReadRoleSharers } from '../../controllers/awsfargateprofile/guards/role-sharers.ts';
+import { Reconciler } from '../../controllers/awsfargateprofile/reconcile.ts';
+import type { RetryState } from '../../controllers/awsfargateprofile/retry/retry-state.ts';
+import { RetryStore } from '../../controllers/awsfargateprofile/retry/retry-store.ts';
+import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
+import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
+import {
+  BY_CONTROL_PLANE,
+  BY_EKS_CLUSTER,
+  BY_OWNER,
+  BY_ROLE,
+  PROFILE_INDEXES,
+  controlPlaneOf,
+  eksClusterOfControlPlane,
+  ownersOf,
+  rolesOf,
+} from '../../controllers/shared/caches.ts';
+import type { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
+import { ProfileWriter } from '../../controllers/shared/profile-writer.ts';
+import type { AwsFailure, Call, Session } from '../../pkg/cloud/index.ts';
+import type { UnknownRecord } from '../../api/record.ts';
+import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
+import { Store } from '../../pkg/kube/cache/store.ts';
+import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
+import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
+import { type ApiAnswer, type ApiRequest, kubeErrorOf, type Objects } from './api-server.ts';
+import { ACCOUNT, type AwsAnswer, type AwsRequest, REGION } from './aws.ts';
+import { LONG_AGO, NOW, once } from './time.ts';
+
+export type Request = ApiRequest | AwsRequest;
+export type Answer = ApiAnswer | AwsAnswer;
+
+/** What a manager keeps between two passes; a restart loses it. All times are those of {@link NOW}. */
+export interface Memory {
+  readonly retries: Readonly<Record<string, { readonly uid: string; readonly state: RetryState }>>;
+  /** Since when the Cluster of an object is missing. */
+  readonly clusterGone: Readonly<Record<string, number>>;
+  readonly lanes: Readonly<Record<string, LaneMemory>>;
+}
+type LaneMemory = Pick<ReturnType<Lanes['get']>, 'inFlight' | 'closed'>;
+
+export const NO_MEMORY: Memory = { retries: {}, clusterGone: {}, lanes: {} };
+
+/** A reconcile of the product: of an AWSFargateProfile, or of the Cluster `prod` by the teardown controller. */
+export interface PassStart {
+  readonly controller: 'profile' | 'teardown';
+  readonly name: string;
+  readonly watchFilter?: string | undefined;
+  readonly memory: Memory;
+  readonly cache: Objects;
+}
+
+/** What a pass does after the answers that it has got. */
+export type Progress =
+  /** It waits for the answers to these requests, which it has sent at the same time. */
+  | { readonly kind: 'asks'; readonly requests: readonly Request[] }
+  | {
+      readonly kind: 'ends';
+      /** Nothing but a watch event starts another pass. */
+      readonly isAsleep: boolean;
+      readonly memory: Memory;
+      readonly cache: Objects;
+      readonly events: readonly string[];
+    };
+
+export interface Answered {
+  readonly request: Request;
+  readonly answer: Answer;
+}
+
+export const NAMESPACE = 'team-a';
+export const CLUSTER = 'prod';
+
+const RESOURCE = (group: string, plural: string): Resource => ({ group, version: 'v1beta2', plural });
+const CLUSTERS = RESOURCE(CLUSTER_GROUP, CLUSTER_PLURAL);
+const CONTROL_PLANES = RESOURCE(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL);
+const CLOCK = { now: () => NOW, monotonic: () => NOW, after: () => ({ cancel: () => {} }) };
+const RANDOM = { next: () => 0.5, uuid: () => '' };
+const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {}, with: () => SILENT };
+const OUR_SCHEMA = {
+  check: async () => ({ kind: 'ours' }),
+  isSettled: () => true,
+} as Partial<ServedSchema> as ServedSchema;
+
+/**
+ * A pass of the product that runs up to its next requests. It depends on nothing but its start and its answers, so the
+ * same answers bring a new run to the same requests.
+ */
+export class Run {
+  private readonly manager: ReturnType<typeof newManager>;
+  private readonly waiting: {
+    readonly request: Request;
+    readonly text: string;
+    readonly resolve: (answer: Answer) => void;
+  }[] = [];
+  private readonly known: { readonly text: string; readonly answer: Answer }[] = [];
+  private end: { readonly isAsleep: boolean } | undefined;
+  private isBegun = false;
+
+  constructor(start: PassStart) {
+    this.manager = newManager(start, (request) => this.ask(request));
+  }
+
+  /** Goes on with these answers. A run of which nothing is asked any more is garbage, with all that waits in it. */
+  async go(answered: readonly Answered[]): Promise<Progress> {
+    const given = answered.map(({ request, answer }) => ({ text: JSON.stringify(request), answer }));
+    for (const { text, answer } of given) {
+      const index = this.waiting.findIndex((each) => each.text === text);
+      const [asked] = index === -1 ? [] : this.waiting.splice(index, 1);
+      if (asked === undefined) this.known.push({ text, answer });
+      else asked.resolve(answer);
+    }
+    if (!this.isBegun) this.begin();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (this.end !== undefined) return { kind: 'ends', ...this.end, ...this.manager.leaves() };
+    if (this.waiting.length === 0 || this.known.length > 0)
+      throw new Error(`a pass hangs after ${JSON.stringify(answered.at(-1))}`);
+    return { kind: 'asks', requests: this.waiting.map(({ request }) => request) };
+  }
+
+  private begin(): void {
+    this.isBegun = true;
+    this.manager.reconcile().then(
+      ({ kind }) => (this.end = { isAsleep: kind === 'done' || kind === 'terminal' }),
+      () => (this.end = { isAsleep: false }),
+    );
+  }
+
+  private ask(request: Request): Promise<Answer> {
+    const text = JSON.stringify(request);
+    const index = this.known.findIndex((each) => each.text === text);
+    const [found] = index === -1 ? [] : this.known.splice(index, 1);
+    if (found !== undefined) return Promise.resolve(found.answer);
+    return new Promise((resolve) => this.waiting.push({ request, text, resolve }));
+  }
+}
+
+function newManager(
+  { controller, name, watchFilter, memory, cache }: PassStart,
+  ask: (request: Request) => Promise<Answer>,
+) {
+  const logger = SILENT;
+  const stores = {
+    profiles: new Store({
+      name: 'profiles',
+      logger,
+      indexes: { ...PROFILE_INDEXES, [BY_ROLE]: (object) => rolesOf(decodeProfileOnce(object)) },
+    }),
+    clusters: new Store({ name: 'clusters', logger, indexes: { [BY_CONTROL_PLANE]: controlPlaneOf } }),
+    controlPlanes: new Store({
+      name: 'control planes',
+      logger,
+      indexes: { [BY_OWNER]: ownersOf, [BY_EKS_CLUSTER]: eksClusterOfControlPlane },
+    }),
+  };
+  const typed = {
+    profiles: new TypedStore(stores.profiles, decodeProfileOnce),
+    clusters: new TypedStore(stores.clusters, decodeClusterOnce),
+    controlPlanes: new TypedStore(stores.controlPlanes, decodeControlPlaneOnce),
+  };
+  stores.profiles.replaceAll(listed(cache, PLURAL), '');
+  stores.clusters.replaceAll(listed(cache, CLUSTER_PLURAL), '');
+  stores.controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
+
+  const client = clientOf(ask);
+  const retryStore = new RetryStore(CLOCK);
+  const lanes = new Lanes({
+    clock: CLOCK,
+    profiles: typed.profiles,
+    isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+    wake: () => {},
+  });
+  remember({ retryStore, lanes }, memory);
+
+  const events: string[] = [];
+  const shared = {
+    ...typed,
+    client,
+    clock: CLOCK,
+    random: RANDOM,
+    schema: OUR_SCHEMA,
+    leadership: { remaining: () => 15_000 },
+    controlPlaneFinalizer: new ControlPlaneFinalizer({
+      client,
+      controlPlanes: stores.controlPlanes,
+      resource: () => CONTROL_PLANES,
+    }),
+  };
+  const reconciler = (): Reconciler =>
+    new Reconciler({
+      ...shared,
+      profileWriter: new ProfileWriter({
+        client,
+        store: stores.profiles,
+        profiles: typed.profiles,
+        onForeignChange: () => {},
+      }),
+      live: newLiveChecks({
+        ...shared,
+        profiles: undefined,
+        clusters: () => CLUSTERS,
+        clusterKeyOf: (object) => clusterKeyOf(object, { ...typed, limits: NO_LIMITS }),
+      }),
+      readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
+      readRoleSharers: newReadRoleSharers(client, watchFilter),
+      limits: NO_LIMITS,
+      sessions: { open: () => TE.right(sessionOf(ask)) },
+      lanes,
+      recordTurnWait: () => {},
+      retryStore,
+      roleLocks: new LockQueue({ clock: CLOCK, wake: () => {} }),
+      recordEvent: (_object, { reason }) => void events.push(reason),
+      resync: 600_000,
+    });
+  const teardown = (): TeardownReconciler =>
+    new TeardownReconciler({
+      ...shared,
+      clusterResource: () => CLUSTERS,
+      recorder: { record: (_object, _type, reason) => void events.push(reason) },
+    });
+  return {
+    reconcile: () =>
+      (controller === 'profile' ? reconciler() : teardown()).reconcile(keyOf(name), {
+        logger,
+        signal: new AbortController().signal,
+      }),
+    leaves: () => ({
+      memory: memoryOf({ retryStore, lanes }),
+      cache: { ...contentOf(stores.profiles, PLURAL), ...without(cache, PLURAL) },
+      events,
+    }),
+  };
+}
+
+// An object is decoded once, although each run of a pass has a cache of its own.
+const decodeProfileOnce = once(decodeAWSFargateProfile);
+const decodeClusterOnce = once(decodeCluster);
+const decodeControlPlaneOnce = once(decodeAWSManagedControlPlane);
+
+const keyOf = (name: string): ObjectKey => ({ namespace: NAMESPACE, name });
+
+const listed = (cache: Objects, plural: string): readonly KubeObject[] =>
+  Object.entries(cache).flatMap(([path, object]) =>
+    path.startsWith(`${plural}/`) && object !== undefined ? [object] : [],
+  );
+
+const without = (cache: Objects, plural: string): Objects =>
+  Object.fromEntries(Object.entries(cache).filter(([path]) => !path.startsWith(`${plural}/`)));
+
+function contentOf(store: Store, plural: string): Objects {
+  const listing = store.list();
+  return listing.kind === 'unknown'
+    ? {}
+    : Object.fromEntries(listing.objects.map((object) => [`${plural}/${object.metadata.name}`, object]));
+}
+
+interface Kept {
+  readonly retryStore: RetryStore;
+  readonly lanes: Lanes;
+}
+
+// The product has no use for reading these fields from outside, so they are private. A later pass of the model starts with
+// a copy of them.
+function remember({ retryStore, lanes }: Kept, { retries, clusterGone, lanes: known }: Memory): void {
+  for (const [name, { uid, state }] of Object.entries(retries)) {
+    const metadata = { ...keyOf(name), uid, resourceVersion: '' };
+    retryStore.update({ metadata }, () => state);
+  }
+  for (const [key, since] of Object.entries(clusterGone)) retryStore['clusterGoneSince'].set(key, since);
+  for (const [lane, facts] of Object.entries(known))
+    lanes['lanes'].set(lane, { turn: undefined, clusters: new Map(), ...facts });
+}
+
+function memoryOf({ retryStore, lanes }: Kept): Memory {
+  const retries = [...retryStore['entries']].filter(([, { state }]) => Object.keys(state).length > 0);
+  return {
+    retries: Object.fromEntries(retries.map(([key, entry]) => [key.slice(key.indexOf('/') + 1), entry])),
+    clusterGone: Object.fromEntries(retryStore['clusterGoneSince']),
+    lanes: Object.fromEntries(
+      [...lanes['lanes'].entries()].map(([lane, { inFlight, closed }]) => [
+        lane,
+        { inFlight, closed: closed.until <= NOW ? { until: LONG_AGO, because: '' } : closed },
+      ]),
+    ),
+  };
+}
+
+function clientOf(ask: (request: Request) => Promise<Answer>): KubeClient {
+  const send = async (request: ApiRequest): Promise<KubeObject | readonly KubeObject[] | null> => {
+    const answer = await ask(request);
+    if ('error' in answer) throw kubeErrorOf(answer.error);
+    if (!('value' in answer)) throw new Error('the API server gives no answer of AWS');
+    return answer.value;
+  };
+  const one = async (request: ApiRequest): Promise<KubeObject | undefined> => {
+    const value = await send(request);
+    return value === null || Array.isArray(value) ? undefined : (value as KubeObject);
+  };
+  const path = ({ plural }: Resource, { name }: ObjectKey): string => `${plural}/${name}`;
+  const client: Partial<KubeClient> = {
+    get: async (resource, key) =>
+      resource.plural === 'namespaces'
+        ? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: key.name, uid: '', resourceVersion: '' } }
+        : one({ to: 'api', verb: 'get', path: path(resource, key) }),
+    list: async ({ plural }, { labelSelector }) => {
+      const value = await send({ to: 'api', verb: 'list', path: plural, labelSelector });
+      return { resourceVersion: '', items: Array.isArray(value) ? value : [] };
+    },
+    mergePatch: async (resource, key, patch, { subresource }) => {
+      const written = await one({
+        to: 'api',
+        verb: 'patch',
+        path: path(resource, key),
+        patch: patch as UnknownRecord,
+        subresource,
+      });
+      if (written === undefined) throw new Error('a patch has no answer');
+      return written;
+    },
+    delete: (resource, key, { uid }) => one({ to: 'api', verb: 'delete', path: path(resource, key), uid }),
+  };
+  return client as KubeClient;
+}
+
+function noBoundary(): never {
+  throw new Error('the model has no permissions boundaries');
+}
+
+export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
+  const call =
+    <A>(request: AwsRequest): Call<A> =>
+    async () => {
+      const answer = await ask(request);
+      if ('left' in answer) return E.left<AwsFailure>(answer.left);
+      if (!('right' in answer)) throw new Error('AWS gives no answer of the API server');
+      return E.right((answer.right ?? undefined) as A);
+    };
+  return {
+    account: AccountId.of(ACCOUNT),
+    region: REGION,
+    clusters: { describe: () => call({ to: 'aws', call: 'DescribeCluster' }) },
+    accessEntries: {
+      describe: (_cluster, arn) => call({ to: 'aws', call: 'DescribeAccessEntry', arn }),
+      create: (_cluster, arn) => call({ to: 'aws', call: 'CreateAccessEntry', arn }),
+      delete: (_cluster, arn) => call({ to: 'aws', call: 'DeleteAccessEntry', arn }),
+    },
+    profiles: {
+      describe: (_cluster, name) => call({ to: 'aws', call: 'DescribeFargateProfile', name }),
+      list: () => call({ to: 'aws', call: 'ListFargateProfiles' }),
+      create: (profile) => call({ to: 'aws', call: 'CreateFargateProfile', profile }),
+      delete: (_cluster, name) => call({ to: 'aws', call: 'DeleteFargateProfile', name }),
+      tag: (arn, tags) => call({ to: 'aws', call: 'TagResource', arn, tags }),
+      untag: (arn, keys) => call({ to: 'aws', call: 'UntagResource', arn, keys }),
+    },
+    roles: {
+      get: (name) => call({ to: 'aws', call: 'GetRole', name }),
+      attachedPolicies: (name) => call({ to: 'aws', call: 'ListAttachedRolePolicies', name }),
+      inlinePolicies: (name) => call({ to: 'aws', call: 'ListRolePolicies', name }),
+      instanceProfiles: (name) => call({ to: 'aws', call: 'ListInstanceProfilesForRole', name }),
+      create: (role) => call({ to: 'aws', call: 'CreateRole', role }),
+      delete: (name) => call({ to: 'aws', call: 'DeleteRole', name }),
+      setTrust: (name, trust) => call({ to: 'aws', call: 'UpdateAssumeRolePolicy', name, trust }),
+      setBoundary: noBoundary,
+      removeBoundary: noBoundary,
+      attach: (name, policy) => call({ to: 'aws', call: 'AttachRolePolicy', name, policy }),
+      detach: (name, policy) => call({ to: 'aws', call: 'DetachRolePolicy', name, policy }),
+      tag: (name, tags) => call({ to: 'aws', call: 'TagRole', name, tags }),
+      untag: (name, keys) => call({ to: 'aws', call: 'UntagRole', name, keys }),
+    },
+  };
+}

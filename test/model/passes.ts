@@ -1,0 +1,95 @@
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { answerOfApi, type ApiRequest, type Objects } from './api-server.ts';
+import { answerOfAws, type Aws, type AwsRequest } from './aws.ts';
+import { type Answered, type PassStart, type Progress, Run } from './pass.ts';
+import { findUntrueReady } from './safety.ts';
+import { type Numbers, type Pass, pathOf } from './world.ts';
+
+/** The most runs that are kept to go on. Each is the heap of one pass, some 30 KB. */
+const MOST_RUNS = 3_000;
+
+/** What a pass has become: it waits again, or it has ended. */
+export type Continued = Pass | (Extract<Progress, { kind: 'ends' }> & { readonly harm?: string });
+
+/**
+ * What passes, the API server and AWS do, each computed once. Equal results are the same JavaScript object, so their
+ * numbers are found without writing them out.
+ */
+export class Passes {
+  private readonly numbers: Numbers;
+  private readonly known = new Map<string, Continued>();
+  /** The runs that wait. One that is not kept any more begins again with all answers of its pass. */
+  private readonly runs = new Map<Pass, Run>();
+  private readonly ofApi = new Map<string, readonly [KubeObject | undefined, Answered]>();
+  private readonly ofAws = new Map<string, readonly [Aws, Answered]>();
+
+  constructor(numbers: Numbers) {
+    this.numbers = numbers;
+  }
+
+  /** How many different steps of the product were run. */
+  get size(): number {
+    return this.known.size;
+  }
+
+  begun(start: PassStart): Continued | Promise<Continued> {
+    const { controller, name, watchFilter = '', memory, cache } = start;
+    const objects = Object.values(cache).map((object) => this.numbers.of(object));
+    const key = `${controller} ${name} ${watchFilter} ${this.numbers.of(memory)} ${objects.join()}`;
+    return this.known.get(key) ?? this.run(key, { start, answered: [], requests: [] }, []);
+  }
+
+  /** What a pass does after the answers to its requests. */
+  continued(pass: Pass, answers: readonly Answered[]): Continued | Promise<Continued> {
+    const key = `${this.numbers.of(pass)} ${answers.map((each) => this.numbers.of(each)).join()}`;
+    return this.known.get(key) ?? this.run(key, pass, answers);
+  }
+
+  private async run(key: string, pass: Pass, answers: readonly Answered[]): Promise<Continued> {
+    const { start } = pass;
+    const answered = [...pass.answered, ...answers];
+    const waiting = this.runs.get(pass);
+    this.runs.delete(pass);
+    const run = waiting ?? new Run(start);
+    const progress = await run.go(waiting === undefined ? answered : answers);
+    if (progress.kind === 'ends') {
+      const harm = start.controller === 'profile' && findUntrueReady(progress.cache[pathOf(start.name)], answered);
+      const end = { ...progress, ...(harm && { harm }) };
+      this.known.set(key, end);
+      return end;
+    }
+    const after: Pass = { start, answered, requests: progress.requests };
+    this.numbers.addUnique(after);
+    this.known.set(key, after);
+    this.runs.set(after, run);
+    const [oldest] = this.runs.size > MOST_RUNS ? this.runs.keys() : [];
+    if (oldest !== undefined) this.runs.delete(oldest);
+    return after;
+  }
+
+  answerOfApi(objects: Objects, request: ApiRequest): readonly [Objects, Answered] {
+    const { path, verb } = request;
+    if (verb === 'list') return [objects, { request, answer: answerOfApi(objects, request)[1] }];
+    const { [path]: object, ...others } = objects;
+    const key = `${this.numbers.of(object)} ${this.numbers.of(request)}`;
+    const known = this.ofApi.get(key);
+    if (known === undefined) {
+      const [changed, answer] = answerOfApi(object === undefined ? {} : { [path]: object }, request);
+      this.ofApi.set(key, [changed[path], { request, answer }]);
+      return this.answerOfApi(objects, request);
+    }
+    const [after, answered] = known;
+    if (after === object) return [objects, answered];
+    return [after === undefined ? others : { ...objects, [path]: after }, answered];
+  }
+
+  answerOfAws(aws: Aws, request: AwsRequest, by: string): readonly [Aws, Answered] {
+    const key = `${this.numbers.of(aws)} ${this.numbers.of(request)} ${by}`;
+    const known = this.ofAws.get(key);
+    if (known !== undefined) return known;
+    const [after, answer] = answerOfAws(aws, request, by);
+    const made = [after, { request, answer }] as const;
+    this.ofAws.set(key, made);
+    return made;
+  }
+}

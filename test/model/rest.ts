@@ -1,0 +1,94 @@
+import { fieldAt } from '../../api/record.ts';
+import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { arnOfRole, userOf } from './aws.ts';
+import { isDeleting } from './safety.ts';
+import type { Scenario } from './transitions.ts';
+import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
+
+/** Whether an object may rest in a state, and in what words: `Ready`, or why its user has to act. */
+export type Rest =
+  { readonly kind: 'rests'; readonly as: string } | { readonly kind: 'wrong'; readonly because: string };
+
+const POD_EXECUTION_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
+
+/** Judges each object of a state in which the controller and AWS have come to rest. */
+export const restsOf = (world: World, { profiles, stalls }: Scenario): readonly Rest[] =>
+  profiles.map((name) => restOf(world, name, stalls));
+
+function restOf(world: World, name: string, stalls: readonly string[]): Rest {
+  const object = world.objects[pathOf(name)];
+  if (object === undefined) return restWithout(world, name);
+  const cluster = world.objects[CLUSTER_PATH];
+  if (cluster !== undefined && fieldAt(cluster['spec'], 'paused') === true) return rests('paused');
+  if (object.metadata.annotations?.[PAUSED_ANNOTATION] !== undefined) return rests('paused');
+  const stalled = conditionOf(object, 'Stalled');
+  const reason = stalled?.status === 'True' ? stalled.reason : undefined;
+  if (reason !== undefined && stalls.includes(reason)) return rests(reason);
+  if (isDeleting(object)) return wrong(`${name} stays although it is deleted (${reasonsOf(object)})`);
+  if (cluster === undefined || isDeleting(cluster) || world.objects[CONTROL_PLANE_PATH] === undefined) {
+    const hasFinalizer = object.metadata.finalizers?.includes(FINALIZER) === true;
+    return hasFinalizer ? wrong(`${name} outlives its cluster (${reasonsOf(object)})`) : rests('without a cluster');
+  }
+  if (conditionOf(object, 'Ready')?.status !== 'True') return wrong(`${name} is not Ready: ${reasonsOf(object)}`);
+  return restWhenReady(world, name, object);
+}
+
+function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {
+  if (fieldAt(object['status'], 'observedGeneration') !== object.metadata.generation)
+    return wrong(`${name} is Ready of an older generation`);
+  const own = Object.entries(aws.profiles).filter(([, { by }]) => by === name);
+  const [profile, ...others] = own;
+  if (profile === undefined || others.length > 0) return wrong(`${name} is Ready with ${own.length} profiles`);
+  const [, { status, selectors, role: arn }] = profile;
+  if (status !== 'ACTIVE') return wrong(`${name} is Ready, and its profile is ${status}`);
+  const wanted = (fieldAt(object['spec'], 'selectors') as readonly { readonly namespace: string }[]).map(
+    ({ namespace }) => namespace,
+  );
+  const found = selectors.map(({ namespace }) => namespace);
+  if (wanted.join() !== found.join())
+    return wrong(`${name} is Ready with the selectors ${found.join()} instead of ${wanted.join()}`);
+  const roles = Object.entries(aws.roles);
+  const used = roles.find(([each, { path }]) => arnOfRole(path, each).toLowerCase() === arn.toLowerCase());
+  if (used === undefined) return wrong(`${name} is Ready without its role`);
+  const [, { by, attached }] = used;
+  if (by !== 'stranger' && !attached.includes(POD_EXECUTION_POLICY))
+    return wrong(`${name} is Ready, and its role has no policy`);
+  const entry = aws.entries[arn];
+  if (aws.mode === 'API' && entry?.role !== used[1].serial)
+    return wrong(`${name} is Ready, and the access entry of its role is outdated`);
+  const left = roles.find(
+    ([each, role]) => role.by === name && each !== used[0] && userOf(aws, arnOfRole(role.path, each)) === undefined,
+  );
+  return left === undefined ? rests('Ready') : wrong(`${name} is Ready, and role ${left[0]} is left`);
+}
+
+/** The profile and roles of an object that is gone are gone too, unless they were to be retained. */
+function restWithout({ aws }: World, name: string): Rest {
+  const own = [...Object.values(aws.profiles), ...Object.values(aws.roles)].filter(({ by }) => by === name);
+  if (own.length === 0) return rests('gone');
+  return own.every(({ isRetained }) => isRetained) ? rests('retained') : rests('gone, its role is shared');
+}
+
+const rests = (as: string): Rest => ({ kind: 'rests', as });
+const wrong = (because: string): Rest => ({ kind: 'wrong', because });
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+}
+
+export const conditionsOf = (object: KubeObject): readonly Condition[] =>
+  (fieldAt(object['status'], 'conditions') as readonly Condition[] | undefined) ?? [];
+
+const conditionOf = (object: KubeObject, type: string): Condition | undefined =>
+  conditionsOf(object).find((condition) => condition.type === type);
+
+const reasonsOf = (object: KubeObject): string =>
+  ['Ready', 'Reconciling', 'Stalled']
+    .flatMap((type) => {
+      const condition = conditionOf(object, type);
+      return condition === undefined ? [] : [`${type} ${condition.status} ${condition.reason}`];
+    })
+    .join(', ');

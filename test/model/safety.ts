@@ -1,0 +1,128 @@
+import { fieldAt, isRecord } from '../../api/record.ts';
+import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { arnOfRole, type AwsRequest, userOf } from './aws.ts';
+import type { Answered } from './pass.ts';
+import { CLUSTER_PATH, pathOf, type World } from './world.ts';
+
+// These properties are written from docs/concepts.md and the documents of AWS, and use nothing of the product.
+
+/** The property that a call breaks which has just changed AWS for the AWSFargateProfile `by`; `undefined` if none. */
+export function findHarm(
+  before: World,
+  request: AwsRequest,
+  by: string,
+  answered: readonly Answered[],
+): string | undefined {
+  const { profiles, roles } = before.aws;
+  const profile = profileIn(request);
+  const found = profile === undefined ? undefined : profiles[profile];
+  const role = roleIn(request);
+  const used = role === undefined ? undefined : roles[role.toLowerCase()];
+  if (found?.isStripped || used?.isStripped) {
+    const name = profile ?? role ?? '';
+    if (isKnownStripped(answered, name)) return `${request.call} changes ${name}, which has lost its tags`;
+  } else {
+    if (found !== undefined && found.by !== by) return `${request.call} changes profile ${profile} of ${found.by}`;
+    if (used?.by === 'stranger') return `${request.call} changes role ${role} of a stranger`;
+  }
+  if (request.call === 'DeleteRole' && role !== undefined && used !== undefined) {
+    const user = userOf(before.aws, arnOfRole(used.path, role));
+    if (user !== undefined) return `role ${role} is deleted under profile ${user}`;
+  }
+  const isDeletion = request.call === 'DeleteFargateProfile' || request.call === 'DeleteRole';
+  const paused = isDeletion ? findPause(by, answered) : undefined;
+  return paused ?? (request.call === 'DeleteFargateProfile' ? findGap(before, request.name, by) : undefined);
+}
+
+/** Before something is deleted in AWS, the pass has read from the API server that neither object nor Cluster is paused. */
+function findPause(by: string, answered: readonly Answered[]): string | undefined {
+  const last = (path: string): unknown => {
+    const found = answered.findLast(
+      ({ request }) => request.to === 'api' && request.verb === 'get' && request.path === path,
+    );
+    return found !== undefined && 'value' in found.answer ? found.answer.value : undefined;
+  };
+  const object = last(pathOf(by));
+  if (!isRecord(object)) return `something of ${by} is deleted although the pass has not read it from the API server`;
+  const annotations = fieldAt(object['metadata'], 'annotations');
+  const isPaused = fieldAt(annotations, PAUSED_ANNOTATION) !== undefined;
+  const isClusterPaused = fieldAt(fieldAt(last(CLUSTER_PATH), 'spec'), 'paused') === true;
+  return isPaused || isClusterPaused ? `something of ${by} is deleted although it is paused` : undefined;
+}
+
+/** Whether the pass has read the profile or role without the tags. Nobody can see that they are taken off right before a call. */
+function isKnownStripped(answered: readonly Answered[], name: string | undefined): boolean {
+  const last = answered.findLast(
+    ({ request }) =>
+      request.to === 'aws' &&
+      (request.call === 'GetRole' || request.call === 'DescribeFargateProfile') &&
+      request.name === name,
+  );
+  const text = JSON.stringify(last?.answer ?? '');
+  return text.includes('"tags"') && !text.includes('cluster-api-provider-aws-fargate/');
+}
+
+/** A profile that serves pods goes only with its object, or if another profile of the object serves them. */
+function findGap({ aws, objects }: World, name: string, by: string): string | undefined {
+  const object = objects[pathOf(by)];
+  if (aws.profiles[name]?.status !== 'ACTIVE' || object === undefined || isDeleting(object)) return undefined;
+  const hasOther = Object.entries(aws.profiles).some(
+    ([each, { status, by: owner }]) => each !== name && owner === by && status === 'ACTIVE',
+  );
+  const wasNeverReady = fieldAt(fieldAt(object['status'], 'initialization'), 'provisioned') !== true;
+  return hasOther || wasNeverReady ? undefined : `the last ACTIVE profile ${name} of the living ${by} is deleted`;
+}
+
+/**
+ * `Ready` is True only of what the pass has read: a profile that is ACTIVE and has the selectors of the spec. A pass that got
+ * no answer about a profile leaves `Ready` as it was.
+ */
+export function findUntrueReady(object: KubeObject | undefined, answered: readonly Answered[]): string | undefined {
+  const isReady = fieldAt(object?.['status'], 'ready') === true;
+  if (object === undefined || !isReady) return undefined;
+  const read = answered.flatMap(({ request, answer }) =>
+    request.to === 'aws' && request.call === 'DescribeFargateProfile' && 'right' in answer ? [answer.right] : [],
+  );
+  const wanted = JSON.stringify(namespacesOf(fieldAt(object['spec'], 'selectors')));
+  const isTrue = read.some((found) => {
+    const profile = fieldAt(found, 'profile');
+    const isWanted = JSON.stringify(namespacesOf(fieldAt(profile, 'selectors'))) === wanted;
+    return isWanted && fieldAt(profile, 'status') === 'ACTIVE';
+  });
+  const isOfThisSpec = fieldAt(object['status'], 'observedGeneration') === object.metadata.generation;
+  if (read.length === 0 || isTrue || !isOfThisSpec) return undefined;
+  return `${object.metadata.name} is Ready, but the pass has read ${JSON.stringify(read)}`;
+}
+
+const namespacesOf = (selectors: unknown): readonly unknown[] =>
+  Array.isArray(selectors) ? selectors.map((each) => fieldAt(each, 'namespace')) : [];
+
+/** The property that a state breaks; `undefined` if none. */
+export function findBroken({ aws, objects }: World): string | undefined {
+  const kept = (by: string): boolean => objects[pathOf(by)]?.metadata.finalizers?.includes(FINALIZER) === true;
+  for (const [name, { by, isRetained }] of Object.entries(aws.profiles))
+    if (by !== 'stranger' && isRetained !== true && !kept(by)) return `profile ${name} of ${by} is leaked`;
+  for (const [name, { by, isRetained, path }] of Object.entries(aws.roles)) {
+    const user = userOf(aws, arnOfRole(path, name));
+    const isShared = user !== undefined || Object.values(objects).some((object) => namesRole(object, name));
+    if (by !== 'stranger' && isRetained !== true && !kept(by) && !isShared) return `role ${name} of ${by} is leaked`;
+  }
+  return undefined;
+}
+
+const namesRole = (object: KubeObject | undefined, role: string): boolean =>
+  object?.metadata.finalizers?.includes(FINALIZER) === true &&
+  [fieldAt(object['spec'], 'roleName'), fieldAt(fieldAt(object['status'], 'role'), 'name')].includes(role);
+
+export const isDeleting = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
+
+function profileIn(request: AwsRequest): string | undefined {
+  if (request.call === 'DeleteFargateProfile') return request.name;
+  return request.call === 'TagResource' || request.call === 'UntagResource' ? request.arn.split('/').at(-2) : undefined;
+}
+
+function roleIn(request: AwsRequest): string | undefined {
+  if (request.call === 'DeleteAccessEntry') return request.arn.split('/').at(-1);
+  return 'name' in request && request.call.includes('Role') ? request.name : undefined;
+}

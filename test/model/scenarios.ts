@@ -1,0 +1,379 @@
+import { CONTROL_PLANE_GROUP } from '../../api/external/index.ts';
+import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { fieldAt, isRecord } from '../../api/record.ts';
+import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
+import { type Aws, arnOfProfile, arnOfRole, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
+import { CLUSTER, NAMESPACE, NO_MEMORY } from './pass.ts';
+import { type Action, type Fault, released, type Scenario } from './transitions.ts';
+import { once } from './time.ts';
+import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
+
+type Spec = Readonly<Record<string, unknown>>;
+
+const ofCluster = (apiVersion: string, kind: string, name: string, more: Spec, fields: Spec): KubeObject =>
+  stored({
+    apiVersion: `${apiVersion}/v1beta2`,
+    kind,
+    metadata: { name, namespace: NAMESPACE, uid: `uid-of-${name}`, resourceVersion: '', generation: 1, ...more },
+    ...fields,
+  });
+
+const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: 'AWSManagedControlPlane', name: 'prod-control-plane' };
+const NETWORK = { subnets: [{ id: 'subnet-0a', isPublic: false }] };
+const CLUSTER_OBJECTS: Objects = {
+  [CLUSTER_PATH]: ofCluster(
+    'cluster.x-k8s.io',
+    'Cluster',
+    CLUSTER,
+    { finalizers: ['cluster.cluster.x-k8s.io'] },
+    { spec: { controlPlaneRef: REFERENCE } },
+  ),
+  [CONTROL_PLANE_PATH]: ofCluster(
+    CONTROL_PLANE_GROUP,
+    REFERENCE.kind,
+    REFERENCE.name,
+    { labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER }, finalizers: ['awsmanagedcontrolplane'] },
+    { spec: { region: REGION, eksClusterName: EKS_CLUSTER, network: NETWORK }, status: { ready: true } },
+  ),
+};
+
+const SPEC: Spec = { clusterName: CLUSTER, selectors: [{ namespace: 'web' }] };
+
+/** A user creates the object. */
+const creates = (name: string, spec: Spec = SPEC, labels?: Readonly<Record<string, string>>): Action => ({
+  label: `a user creates ${name}`,
+  apply: (world) =>
+    world.objects[pathOf(name)] === undefined
+      ? withNew(world, name, { metadata: labels === undefined ? {} : { labels }, spec })
+      : undefined,
+});
+
+function withNew(
+  world: World,
+  name: string,
+  { metadata, spec }: { readonly metadata: Readonly<Record<string, unknown>>; readonly spec: unknown },
+): World {
+  const created = world.ledger.created + 1;
+  const object = stored({
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: {
+      ...metadata,
+      name,
+      namespace: NAMESPACE,
+      uid: `uid-${created}`,
+      resourceVersion: '',
+      generation: 1,
+      creationTimestamp: `2026-01-0${name === 'web' ? 1 : 2}T00:00:00Z`,
+    },
+    spec,
+  });
+  return released(
+    { ...world, objects: { ...world.objects, [pathOf(name)]: object }, ledger: { ...world.ledger, created } },
+    world.objects,
+  );
+}
+
+/** A change of an object that exists. */
+function changes(
+  label: string,
+  name: string,
+  patch: (object: KubeObject) => Readonly<Record<string, unknown>> | undefined,
+): Action {
+  const path = pathOf(name);
+  const changed = once((object: KubeObject) => {
+    const change = patch(object);
+    return change && withChange({ [path]: object }, path, change)[path];
+  });
+  return {
+    label,
+    apply: (world) => {
+      const object = world.objects[path];
+      const after = object && changed(object);
+      const isSame = after?.metadata.resourceVersion === object?.metadata.resourceVersion;
+      return after === undefined || isSame ? undefined : { ...world, objects: { ...world.objects, [path]: after } };
+    },
+  };
+}
+
+const isLiving = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
+const isProvisioned = (object: KubeObject): boolean =>
+  fieldAt(fieldAt(object['status'], 'initialization'), 'provisioned') === true;
+
+/** The rules of the CRD: a provisioned object keeps its immutable fields, unless it may be replaced. */
+const edits = (name: string, label: string, spec: Spec): Action =>
+  changes(`a user changes ${label} of ${name}`, name, (object) => {
+    const isMutable = Object.keys(spec).every((field) => field === 'additionalTags' || field === 'deletionPolicy');
+    const isReplaced = fieldAt(fieldAt(object['spec'], 'updateStrategy'), 'type') === 'Replace';
+    return isLiving(object) && (isMutable || isReplaced || !isProvisioned(object)) ? { spec } : undefined;
+  });
+
+function deletes(name: string): Action {
+  const path = pathOf(name);
+  const deleted = once((object: KubeObject) => withDeletion({ [path]: object }, path)[path]);
+  return {
+    label: `a user deletes ${name}`,
+    apply: (world) => {
+      const { [path]: object, ...others } = world.objects;
+      if (object === undefined || !isLiving(object)) return undefined;
+      const after = deleted(object);
+      return released(
+        { ...world, objects: after === undefined ? others : { ...others, [path]: after } },
+        world.objects,
+      );
+    },
+  };
+}
+
+const annotates = (label: string, name: string, annotation: string, value: string | null): Action =>
+  changes(label, name, () => ({ metadata: { annotations: { [annotation]: value } } }));
+const pauses = (name: string): readonly Action[] => [
+  annotates(`a user pauses ${name}`, name, PAUSED_ANNOTATION, ''),
+  annotates(`a user ends the pause of ${name}`, name, PAUSED_ANNOTATION, null),
+];
+
+const pausesCluster: readonly Action[] = [true, false].map((paused) => ({
+  label: paused ? 'a user pauses the Cluster' : 'a user ends the pause of the Cluster',
+  apply: (world) => {
+    const cluster = world.objects[CLUSTER_PATH];
+    const isPaused = fieldAt(cluster?.['spec'], 'paused') === true;
+    if (cluster === undefined || isPaused === paused) return undefined;
+    return { ...world, objects: withChange(world.objects, CLUSTER_PATH, { spec: { paused: paused || null } }) };
+  },
+}));
+
+const deletesCluster: Action = {
+  label: 'a user deletes the Cluster',
+  apply: (world) => {
+    const cluster = world.objects[CLUSTER_PATH];
+    return cluster === undefined || !isLiving(cluster)
+      ? undefined
+      : { ...world, objects: withDeletion(world.objects, CLUSTER_PATH) };
+  },
+};
+
+/** Another management cluster has the objects without status and deletionTimestamp, and another manager reconciles them. */
+const moves: Action = {
+  label: 'clusterctl moves the Cluster',
+  apply: (world) => {
+    if (Object.values(world.objects).some((object) => object?.kind === 'Cluster' && !isLiving(object)))
+      return undefined;
+    let { created } = world.ledger;
+    const objects = Object.fromEntries(
+      Object.entries(world.objects).flatMap(([path, object]) => {
+        if (object === undefined) return [];
+        if (object.kind === 'Cluster') return [[path, object]];
+        const { status: _status, ...rest } = object;
+        const { deletionTimestamp: _deletion, ...metadata } = object.metadata;
+        return [[path, stored({ ...rest, metadata: { ...metadata, uid: `uid-${++created}`, generation: 1 } })]];
+      }),
+    );
+    return {
+      ...world,
+      objects,
+      ledger: { ...world.ledger, created },
+      managers: world.managers.map(() => ({ memory: NO_MEMORY, cache: objects, asleep: [], pass: undefined })),
+    };
+  },
+};
+
+/** A restore brings the metadata and the spec of a backup back, and drops status. */
+const backups = (name: string): readonly Action[] => [
+  {
+    label: `a user backs up ${name}`,
+    apply: (world) => {
+      const object = world.objects[pathOf(name)];
+      if (object === undefined || !isLiving(object)) return undefined;
+      const { annotations, labels, finalizers } = object.metadata;
+      return {
+        ...world,
+        ledger: { ...world.ledger, backup: { metadata: { annotations, labels, finalizers }, spec: object['spec'] } },
+      };
+    },
+  },
+  {
+    label: `a user restores ${name} from the backup`,
+    apply: (world) => {
+      const { backup } = world.ledger;
+      if (backup === undefined || world.objects[pathOf(name)] !== undefined || !isRecord(backup['metadata']))
+        return undefined;
+      return withNew(world, name, { metadata: backup['metadata'], spec: backup['spec'] });
+    },
+  },
+];
+
+const inAws = (label: string, change: (aws: Aws, web: Partial<KubeObject>) => Aws | undefined): Action => ({
+  label,
+  apply: (world) => {
+    const aws = change(world.aws, world.objects[pathOf('web')] ?? {});
+    return aws === undefined ? undefined : { ...world, aws };
+  },
+});
+
+const PROFILE = 'team-a_web';
+const ROLE = 'prod-team-a_web_fargate';
+
+// If status does not have the ARN or id yet, nothing proves without the tags whose the profile or role is.
+const stripsProfile = (name: string): Action =>
+  inAws(`somebody takes the tags off profile ${name}`, (aws, { status }) => {
+    const profile = aws.profiles[name];
+    if (profile === undefined || profile.isStripped) return undefined;
+    const by = fieldAt(status, 'profileARN') === arnOfProfile(name) ? profile.by : 'stranger';
+    return withProfile(aws, name, { ...profile, tags: unowned(profile.tags), by, isStripped: true });
+  });
+
+const stripsRole = (name: string): Action =>
+  inAws(`somebody takes the tags off role ${name}`, (aws, { status }) => {
+    const role = aws.roles[name];
+    if (role === undefined || role.isStripped) return undefined;
+    const by = fieldAt(fieldAt(status, 'role'), 'id') === `AROA${role.serial}` ? role.by : 'stranger';
+    return withRole(aws, name, { ...role, tags: unowned(role.tags), by, isStripped: true });
+  });
+
+const unowned = (tags: Tags): Tags =>
+  Object.fromEntries(
+    Object.entries(tags).filter(([key]) => !/cluster-api-provider-aws-fargate|kubernetes.io/.test(key)),
+  );
+
+const deletesProfileInAws = (name: string): Action =>
+  inAws(`somebody deletes profile ${name} in AWS`, (aws) => {
+    const profile = aws.profiles[name];
+    const isBusy = Object.values(aws.profiles).some(({ status }) => status === 'CREATING' || status === 'DELETING');
+    return profile === undefined || isBusy ? undefined : withProfile(aws, name, { ...profile, status: 'DELETING' });
+  });
+
+const deletesRoleInAws = (name: string): Action =>
+  inAws(`somebody deletes role ${name} in AWS`, (aws) => {
+    const { [name]: role, ...roles } = aws.roles;
+    return role === undefined ? undefined : { ...aws, roles };
+  });
+
+const detachesPolicies = (name: string): Action =>
+  inAws(`somebody detaches the policies of role ${name}`, (aws) => {
+    const role = aws.roles[name];
+    return role === undefined || role.attached.length === 0
+      ? undefined
+      : withRole(aws, name, { ...role, attached: [] });
+  });
+
+const takesProfileName = (name: string): Action =>
+  inAws(`a stranger creates profile ${name}`, (aws) => {
+    const isBusy = Object.values(aws.profiles).some(({ status }) => status === 'CREATING' || status === 'DELETING');
+    if (aws.profiles[name] !== undefined || isBusy || aws.cluster === 'gone') return undefined;
+    return withProfile(aws, name, {
+      status: 'ACTIVE',
+      role: arnOfRole('/', 'theirs'),
+      subnets: ['subnet-0a'],
+      selectors: [{ namespace: 'theirs', labels: {} }],
+      tags: {},
+      by: 'stranger',
+    });
+  });
+
+const LOSSES: readonly Fault[] = ['crash', 'answerLost', 'requestLost'];
+
+interface More extends Partial<Pick<Scenario, 'profiles' | 'managers' | 'faults' | 'stalls'>> {
+  readonly mode?: Aws['mode'];
+}
+
+/** A scenario with so many actions of users and strangers, and so many faults. */
+function scenario(
+  [name, about]: readonly [string, string],
+  [mostActions, mostFaults]: readonly [number, number],
+  actions: readonly Action[],
+  { mode = 'CONFIG_MAP', profiles = ['web'], managers = [{ profiles }], faults = ['crash'], stalls = [] }: More = {},
+): Scenario {
+  const start: World = {
+    objects: CLUSTER_OBJECTS,
+    aws: { cluster: 'there', mode, profiles: {}, roles: {}, entries: {}, serial: 0 },
+    ledger: { actions: mostActions, faults: mostFaults, created: 0 },
+    managers: managers.map(() => ({ memory: NO_MEMORY, cache: CLUSTER_OBJECTS, asleep: [], pass: undefined })),
+  };
+  return { name, about, profiles, managers, actions, faults, stalls, start };
+}
+
+const REPLACE: Spec = { ...SPEC, updateStrategy: { type: 'Replace' } };
+const SELECTORS_OF_API = { selectors: [{ namespace: 'api' }] };
+const SHARED: Spec = { ...SPEC, roleName: 'shared' };
+const SHARED_BY_API: Spec = { ...SHARED, ...SELECTORS_OF_API };
+
+const LIFE = [creates('web'), deletes('web')];
+const OTHER = edits('web', 'the selectors', SELECTORS_OF_API);
+const BACK = edits('web', 'the selectors back', { selectors: [{ namespace: 'web' }] });
+const RETAIN = edits('web', 'deletionPolicy to Retain', { deletionPolicy: 'Retain' });
+const DELETE = edits('web', 'deletionPolicy to Delete', { deletionPolicy: 'Delete' });
+const TAGS = edits('web', 'the tags', { additionalTags: { team: 'web' } });
+const DRIFT = [deletesProfileInAws(PROFILE), deletesRoleInAws(ROLE), detachesPolicies(ROLE)];
+const STRIP = [stripsProfile(PROFILE), stripsRole(ROLE), takesProfileName(PROFILE)];
+
+const ofShard = (value: string) => ({ 'cluster.x-k8s.io/watch-filter': value });
+const TWO = ['web', 'api'];
+
+export const SCENARIOS: readonly Scenario[] = [
+  scenario(['life', 'one profile is created, changed and deleted'], [2, 1], [...LIFE, OTHER], { faults: LOSSES }),
+  scenario(['edits', 'a spec is changed and changed back'], [2, 1], [...LIFE, OTHER, BACK, TAGS], { faults: LOSSES }),
+  scenario(
+    ['replace', 'a profile is replaced, and replaced again'],
+    [3, 1],
+    [creates('web', REPLACE), deletes('web'), OTHER, BACK],
+    {
+      faults: ['crash', 'eksFails', 'quotaExceeded'],
+    },
+  ),
+  scenario(['pause', 'object and Cluster are paused'], [3, 1], [...LIFE, ...pauses('web'), ...pausesCluster]),
+  scenario(['teardown', 'the Cluster is deleted'], [3, 1], [...LIFE, deletesCluster], {
+    faults: ['crash', 'eksFails'],
+  }),
+  scenario(
+    ['retain', 'a retained profile, alone and with its Cluster'],
+    [3, 1],
+    [...LIFE, RETAIN, DELETE, deletesCluster],
+    {
+      stalls: ['RetainBlocksClusterDeletion'],
+    },
+  ),
+  scenario(['move', 'clusterctl moves the objects'], [3, 1], [...LIFE, moves]),
+  scenario(['restore', 'an object is restored from an old backup'], [4, 1], [...LIFE, ...backups('web')], {
+    faults: ['crash', 'answerLost'],
+  }),
+  scenario(['drift', 'others change AWS'], [3, 1], [...LIFE, ...DRIFT], {
+    mode: 'API',
+    faults: ['crash', 'eksFails'],
+  }),
+  scenario(['tags', 'others take off the ownership tags, or take the name'], [3, 1], [...LIFE, ...STRIP], {
+    stalls: ['OwnershipTagMissing', 'ProfileNotOwned', 'RoleNotOwned'],
+  }),
+  scenario(['refusals', 'AWS refuses calls'], [2, 1], LIFE, {
+    faults: ['denied', 'unavailable', 'clusterUpdating', 'trustRefused', 'quotaExceeded', 'eksFails'],
+  }),
+  scenario(['lag', 'a manager restarts on an API server that is behind'], [3, 1], [...LIFE, OTHER, ...pauses('web')], {
+    faults: ['restartBehind'],
+  }),
+  scenario(
+    ['shared role', 'two objects share a role and a lane'],
+    [3, 0],
+    [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map(deletes)],
+    { profiles: TWO },
+  ),
+  scenario(
+    ['shards', 'two managers work at the same time on objects that share a role'],
+    [3, 0],
+    [creates('web', SHARED, ofShard('a')), creates('api', SHARED_BY_API, ofShard('b')), ...TWO.map(deletes)],
+    {
+      profiles: TWO,
+      managers: [
+        { profiles: ['web'], watchFilter: 'a' },
+        { profiles: ['api'], watchFilter: 'b' },
+      ],
+      faults: [],
+    },
+  ),
+];
+
+export function scenarioNamed(name: string): Scenario {
+  const found = SCENARIOS.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no scenario ${name}`);
+  return found;
+}

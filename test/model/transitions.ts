@@ -1,0 +1,393 @@
+import { fieldAt, type UnknownRecord } from '../../api/record.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
+import {
+  type Aws,
+  arnOfProfile,
+  arnOfRole,
+  failed,
+  isAwsRead,
+  shown,
+  TRUST_REFUSED,
+  userOf,
+  withEnd,
+  withProfile,
+  withRole,
+} from './aws.ts';
+import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';
+import { aged, once } from './time.ts';
+import { findHarm, isDeleting } from './safety.ts';
+import type { Continued, Passes } from './passes.ts';
+import { CLUSTER_PATH, CONTROL_PLANE_PATH, type Manager, type Pass, pathOf, type World } from './world.ts';
+
+/** A fault of AWS, of the API server, of the network, or of a manager. */
+export type Fault = 'answerLost' | 'requestLost' | 'crash' | 'restartBehind' | 'eksFails' | keyof typeof REFUSALS;
+
+/** What a user or another client may do, once or as often as the budget allows. */
+export interface Action {
+  readonly label: string;
+  /** `undefined`: it is not possible now. */
+  readonly apply: (world: World) => World | undefined;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** What the scenario is about, for the report. */
+  readonly about: string;
+  readonly profiles: readonly string[];
+  readonly managers: readonly { readonly profiles: readonly string[]; readonly watchFilter?: string }[];
+  readonly start: World;
+  readonly actions: readonly Action[];
+  readonly faults: readonly Fault[];
+  /** The reasons of `Stalled` with which an object may rest in this scenario, because a user has to act. */
+  readonly stalls: readonly string[];
+}
+
+/**
+ * - `fair`: it happens in the end as long as it stays possible. `agent` names who makes it happen.
+ * - `free`: an action or a fault, which may never happen.
+ */
+export interface Transition {
+  readonly kind: 'fair' | 'free';
+  readonly agent: string;
+  readonly label: string;
+  readonly world: World;
+  /** The property that the transition breaks, if it does. */
+  readonly harm?: string | undefined;
+  readonly events?: readonly string[] | undefined;
+}
+
+const PROFILES = 'awsfargateprofiles';
+
+export async function transitionsFrom(
+  world: World,
+  scenario: Scenario,
+  passes: Passes,
+): Promise<readonly Transition[]> {
+  const all: Transition[] = [];
+  for (const [index, manager] of world.managers.entries()) {
+    if (manager.pass === undefined) await addStarts(all, world, index, scenario, passes);
+    else await addAnswers(all, world, index, manager.pass, scenario, passes);
+  }
+  addProgress(all, world, scenario);
+  if (world.ledger.actions > 0) {
+    for (const { label, apply } of scenario.actions) {
+      const after = apply(world);
+      if (after === undefined) continue;
+      const ledger = { ...after.ledger, actions: world.ledger.actions - 1 };
+      all.push({ kind: 'free', agent: '', label, world: { ...after, ledger } });
+    }
+  }
+  return all;
+}
+
+async function addStarts(
+  all: Transition[],
+  world: World,
+  index: number,
+  { profiles, managers }: Scenario,
+  passes: Passes,
+): Promise<void> {
+  const manager = world.managers[index];
+  const { watchFilter, profiles: own = [] } = managers[index] ?? {};
+  if (manager === undefined) return;
+  const { cache, memory, asleep } = manager;
+  const begin = async (controller: PassStart['controller'], name: string): Promise<void> => {
+    const start: PassStart = { controller, name, watchFilter, memory, cache };
+    const verb = controller === 'profile' ? 'looks at' : 'looks at the deletion of Cluster';
+    const label = `manager ${index + 1} ${verb} ${name}`;
+    all.push(afterStep(world, index, start, await passes.begun(start), label));
+  };
+  for (const name of own) {
+    const isKnown = cache[pathOf(name)] !== undefined || memory.retries[name] !== undefined;
+    if (isKnown && !asleep.includes(name)) await begin('profile', name);
+  }
+  if (profiles.length > 0 && !asleep.includes('prod') && index === 0) await begin('teardown', 'prod');
+}
+
+async function addAnswers(
+  all: Transition[],
+  world: World,
+  index: number,
+  pass: Pass,
+  { faults }: Scenario,
+  passes: Passes,
+): Promise<void> {
+  const { requests, start } = pass;
+  const who = `manager ${index + 1}`;
+  const done = carriedOut(world, pass, passes);
+  const says = requests.map(describe).join(' and ');
+  const agent = `${who} at work`;
+  const next = await passes.continued(pass, done.answered);
+  all.push(
+    afterStep(done.world, index, start, next, `${says}: done`, { agent, ...(done.harm && { harm: done.harm }) }),
+  );
+  if (world.ledger.faults === 0) return;
+
+  const faulty = { ...world, ledger: { ...world.ledger, faults: world.ledger.faults - 1 } };
+  const [request] = requests;
+  if (request === undefined) return;
+  const isWrite = request.to === 'api' ? request.verb === 'patch' || request.verb === 'delete' : !isAwsRead(request);
+  const push = async (label: string, answer: Answer, before = faulty): Promise<void> => {
+    const answers = done.answered.map((each, at) => (at === 0 ? { request, answer } : each));
+    const failing = await passes.continued(pass, answers);
+    all.push(afterStep(before, index, start, failing, `${describe(request)}: ${label}`, { kind: 'free' }));
+  };
+  const carried = { ...done.world, ledger: faulty.ledger };
+  // If nobody has got the answer, EKS may show the new profile later.
+  const isCreate = request.to === 'aws' && request.call === 'CreateFargateProfile';
+  const created = isCreate ? carried.aws.profiles[request.profile.name] : undefined;
+  const isMade = isCreate && created !== undefined && carried.aws !== world.aws;
+  const unseen = isMade
+    ? { ...carried, aws: withProfile(carried.aws, request.profile.name, { ...created, isHidden: true }) }
+    : undefined;
+  for (const fault of faults) {
+    switch (fault) {
+      case 'answerLost':
+        if (isWrite) await push('done, but the answer is lost', lost(request), carried);
+        if (unseen !== undefined)
+          await push('done, but the answer is lost, and EKS does not show it yet', lost(request), unseen);
+        break;
+      case 'requestLost':
+        if (isWrite) await push('the request is lost', lost(request));
+        break;
+      case 'crash':
+        all.push(crashed(faulty, index, `${who} crashes before ${says}`));
+        if (isWrite) all.push({ ...crashed(carried, index, `${who} crashes after ${says}`), harm: done.harm });
+        if (unseen !== undefined)
+          all.push(crashed(unseen, index, `${who} crashes after ${says}, and EKS does not show it yet`));
+        break;
+      case 'restartBehind':
+        if (isWrite)
+          all.push({
+            ...crashed(carried, index, `${who} crashes after ${says}, and a lagging API server lists`, start.cache),
+            harm: done.harm,
+          });
+        break;
+      case 'eksFails':
+        break;
+      default: {
+        const { calls, says: told, status, code, message } = REFUSALS[fault];
+        if (request.to === 'aws' && calls.test(request.call)) await push(told, failed(request, status, code, message));
+      }
+    }
+  }
+}
+
+const REFUSALS = {
+  denied: { calls: /./, says: 'AWS denies it', status: 403, code: 'AccessDenied', message: 'not authorized' },
+  unavailable: { calls: /./, says: 'AWS is not available', status: 503, code: 'ServiceUnavailable', message: 'later' },
+  clusterUpdating: {
+    calls: /^(Create|Delete)FargateProfile$/,
+    says: 'EKS updates the cluster',
+    status: 409,
+    code: 'ResourceInUseException',
+    message: 'Cannot change the profile because the cluster currently has an update in progress',
+  },
+  trustRefused: {
+    calls: /^CreateFargateProfile$/,
+    says: 'EKS does not see the role yet',
+    status: 400,
+    code: 'InvalidParameterException',
+    message: TRUST_REFUSED,
+  },
+  quotaExceeded: {
+    calls: /^CreateFargateProfile$/,
+    says: 'EKS has no room',
+    status: 400,
+    code: 'ResourceLimitExceededException',
+    message: 'Fargate Profile limit exceeded for cluster.',
+  },
+} as const;
+
+/** The effect of requests that were sent at the same time, one after the other, and their answers. */
+function carriedOut(world: World, { requests, start, answered: known }: Pass, passes: Passes) {
+  let { objects, aws } = world;
+  const answered: Answered[] = [];
+  let harm: string | undefined;
+  for (const request of requests) {
+    const before = { ...world, objects, aws };
+    let answer: Answered;
+    if (request.to === 'api') [objects, answer] = passes.answerOfApi(objects, request);
+    else [aws, answer] = passes.answerOfAws(aws, request, start.name);
+    answered.push(answer);
+    if (request.to === 'aws' && aws !== before.aws) harm ??= findHarm(before, request, start.name, known);
+  }
+  return { world: released({ ...world, objects, aws }, world.objects), answered, harm };
+}
+
+/** After a step of a pass of the manager with this index. */
+function afterStep(
+  world: World,
+  index: number,
+  { controller, name }: PassStart,
+  next: Continued,
+  label: string,
+  more: Partial<Transition> = {},
+): Transition {
+  const { [index]: before } = world.managers;
+  if (before === undefined) throw new Error(`there is no manager ${index}`);
+  const agent = `${controller} ${name} of manager ${index + 1}`;
+  if (!('kind' in next))
+    return { kind: 'fair', agent, label, world: withManager(world, index, { ...before, pass: next }), ...more };
+  const { memory, cache, isAsleep, events, harm } = next;
+  const others = before.asleep.filter((each) => each !== name);
+  const asleep = isAsleep ? [...others, name].toSorted() : before.asleep;
+  const manager: Manager = { memory, cache, asleep, pass: undefined };
+  return { kind: 'fair', agent, label, world: withManager(world, index, manager), events, harm, ...more };
+}
+
+function crashed(world: World, index: number, label: string, cache: Objects = world.objects): Transition {
+  const after: Manager = { memory: NO_MEMORY, cache, asleep: [], pass: undefined };
+  return { kind: 'free', agent: '', label, world: withManager(world, index, after) };
+}
+
+const withManager = (world: World, index: number, manager: Manager): World => ({
+  ...world,
+  managers: world.managers.map((each, at) => (at === index ? manager : each)),
+});
+
+const lost = (request: Request): Answer =>
+  request.to === 'api'
+    ? { error: { status: 0, reason: 'NoAnswer' } }
+    : failed(request, 0, 'NoAnswer', 'no answer within 10 s');
+
+/** What EKS, the watches, Cluster API and time do on their own. */
+function addProgress(all: Transition[], world: World, scenario: Scenario): void {
+  const { objects, aws, managers, ledger } = world;
+  const fair = (agent: string, label: string, after: World): void => {
+    all.push({ kind: 'fair', agent, label, world: after });
+  };
+  for (const [name, { status, isHidden }] of Object.entries(aws.profiles)) {
+    if (isHidden) fair(`EKS shows ${name}`, `EKS shows ${name}`, { ...world, aws: shown(aws, name) });
+    if (status !== 'CREATING' && status !== 'DELETING') continue;
+    const verb = status === 'CREATING' ? 'creating' : 'deleting';
+    fair(`EKS ends ${name}`, `EKS ends ${verb} ${name}`, { ...world, aws: withEnd(aws, name) });
+    if (ledger.faults > 0 && scenario.faults.includes('eksFails')) {
+      const after = { ...world, aws: withEnd(aws, name, true), ledger: { ...ledger, faults: ledger.faults - 1 } };
+      all.push({ kind: 'free', agent: '', label: `EKS fails at ${verb} ${name}`, world: after });
+    }
+  }
+  for (const [index, manager] of managers.entries()) {
+    if (manager.pass !== undefined) continue;
+    for (const path of new Set([...Object.keys(objects), ...Object.keys(manager.cache)])) {
+      const { [path]: now } = objects;
+      const known = manager.cache[path];
+      if (
+        now?.metadata.resourceVersion === known?.metadata.resourceVersion &&
+        now?.metadata.uid === known?.metadata.uid
+      )
+        continue;
+      const { [path]: _former, ...others } = manager.cache;
+      const cache = now === undefined ? others : { ...others, [path]: now };
+      const after = withManager(world, index, { ...manager, cache, asleep: [] });
+      fair(
+        `watch ${path} of manager ${index + 1}`,
+        `manager ${index + 1} sees ${now === undefined ? 'the end' : 'the change'} of ${path}`,
+        after,
+      );
+    }
+  }
+  addClusterApi(fair, world);
+  if (managers.every(({ pass }) => pass === undefined)) fair('time', 'twenty minutes pass', later(world));
+}
+
+/** Cluster API deletes the control plane of a deleted Cluster, CAPA its EKS cluster, and the garbage collector the rest. */
+function addClusterApi(fair: (agent: string, label: string, after: World) => void, world: World): void {
+  const { objects, aws } = world;
+  const { [CLUSTER_PATH]: cluster, [CONTROL_PLANE_PATH]: controlPlane } = objects;
+  const changed = (path: string, patch: UnknownRecord): World => ({
+    ...world,
+    objects: withChange(objects, path, patch),
+  });
+  const deleted = (path: string): World => released({ ...world, objects: withDeletion(objects, path) }, objects);
+  const gone = { metadata: { finalizers: [] } };
+  if (cluster !== undefined && isDeleting(cluster)) {
+    if (controlPlane === undefined) fair('Cluster API', 'Cluster API lets the Cluster go', changed(CLUSTER_PATH, gone));
+    else if (!isDeleting(controlPlane))
+      fair('Cluster API', 'Cluster API deletes the control plane', deleted(CONTROL_PLANE_PATH));
+  }
+  if (controlPlane !== undefined && isDeleting(controlPlane) && controlPlane.metadata.finalizers?.length === 1) {
+    if (aws.cluster === 'gone') fair('CAPA', 'CAPA lets the control plane go', changed(CONTROL_PLANE_PATH, gone));
+    else if (Object.keys(aws.profiles).length === 0)
+      fair('CAPA', 'CAPA deletes the EKS cluster', { ...world, aws: { ...aws, cluster: 'gone', entries: {} } });
+  }
+  if (controlPlane !== undefined && fieldAt(controlPlane['status'], 'ready') !== true && aws.cluster === 'there')
+    fair('CAPA', 'CAPA reports the control plane ready', changed(CONTROL_PLANE_PATH, { status: { ready: true } }));
+  if (cluster !== undefined) return;
+  for (const [path, object] of Object.entries(objects)) {
+    const isOwned = object?.metadata.ownerReferences?.some(({ kind }) => kind === 'Cluster') === true;
+    if (isOwned && !isDeleting(object))
+      fair('garbage collector', `the garbage collector deletes ${path}`, deleted(path));
+  }
+}
+
+const later = ({ objects, aws, managers, ledger }: World): World => ({
+  objects: agedObjects(objects),
+  aws: Object.entries(aws.profiles).reduce((now, [name, { isHidden }]) => (isHidden ? shown(now, name) : now), aws),
+  ledger,
+  managers: managers.map((manager) => {
+    const { memory, cache } = manager;
+    return { ...manager, memory: agedMemory(memory), cache: agedObjects(cache) };
+  }),
+});
+
+const agedMemory = once((memory: Memory) => aged(memory));
+
+const agedObjects = (objects: Objects): Objects =>
+  Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object && agedObject(object)]));
+
+/** The times of a status are part of the content, so the resourceVersion is that of the changed content. */
+const agedObject = once((object: KubeObject): KubeObject => {
+  const status = aged(object['status']);
+  return JSON.stringify(status) === JSON.stringify(object['status']) ? object : stored({ ...object, status });
+});
+
+/**
+ * Notes in AWS what may stay without its object: all with `deletionPolicy: Retain`, else the roles that a profile uses, which
+ * an event tells. An object that has come back keeps them again.
+ */
+export function released(world: World, before: Objects): World {
+  let { aws } = world;
+  for (const [path, object] of Object.entries(before)) {
+    if (object === undefined || world.objects[path] !== undefined || !path.startsWith(PROFILES)) continue;
+    const isAll = fieldAt(object['spec'], 'deletionPolicy') === 'Retain';
+    aws = withRetained(aws, object.metadata.name, true, (arn) => isAll || userOf(world.aws, arn) !== undefined);
+  }
+  for (const [path, object] of Object.entries(world.objects)) {
+    if (!path.startsWith(PROFILES) || object === undefined || object === before[path]) continue;
+    if ((object.metadata.finalizers ?? []).length > 0) aws = withRetained(aws, object.metadata.name, false, () => true);
+  }
+  return aws === world.aws ? world : { ...world, aws };
+}
+
+function withRetained(aws: Aws, by: string, isRetained: boolean, isOne: (arn: string) => boolean): Aws {
+  let after = aws;
+  for (const [name, profile] of Object.entries(aws.profiles)) {
+    const { isRetained: was = false, ...rest } = profile;
+    if (profile.by !== by || was === isRetained || !isOne(arnOfProfile(name))) continue;
+    after = withProfile(after, name, { ...rest, ...(isRetained && { isRetained }) });
+  }
+  for (const [name, role] of Object.entries(aws.roles)) {
+    const { isRetained: was = false, ...rest } = role;
+    if (role.by !== by || was === isRetained || !isOne(arnOfRole(role.path, name))) continue;
+    after = withRole(after, name, { ...rest, ...(isRetained && { isRetained }) });
+  }
+  return after;
+}
+
+/** A request in the words of a story. */
+export function describe(request: Request): string {
+  if (request.to === 'aws') {
+    const { call } = request;
+    if ('arn' in request) return `${call} ${request.arn.split('/').slice(1).join('/')}`;
+    if ('profile' in request) return `${call} ${request.profile.name}`;
+    if ('role' in request) return `${call} ${request.role.name}`;
+    return 'name' in request ? `${call} ${request.name}` : call;
+  }
+  if (request.verb !== 'patch') return `${request.verb} ${request.path}`;
+  const { status } = request.patch;
+  const ready = fieldAt(status, 'ready');
+  const told = typeof ready === 'boolean' ? ` (ready: ${ready})` : '';
+  return `write ${request.subresource ?? 'metadata'} of ${request.path.split('/').at(-1)}${told}`;
+}

@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import type { Objects } from './api-server.ts';
+import type { Aws } from './aws.ts';
+import type { Answered, Memory, PassStart, Request } from './pass.ts';
+
+export const CLUSTER_PATH = 'clusters/prod';
+export const CONTROL_PLANE_PATH = 'awsmanagedcontrolplanes/prod-control-plane';
+export const pathOf = (name: string): string => `awsfargateprofiles/${name}`;
+
+/** A pass that waits for the answers to its requests. */
+export interface Pass {
+  readonly start: PassStart;
+  readonly answered: readonly Answered[];
+  readonly requests: readonly Request[];
+}
+
+export interface Manager {
+  readonly memory: Memory;
+  /** What the caches of the manager show, which may be behind. */
+  readonly cache: Objects;
+  /** The objects of which only a watch event starts another pass. */
+  readonly asleep: readonly string[];
+  readonly pass?: Pass | undefined;
+}
+
+/** What nobody in the model sees: it bounds the exploration, and the properties refer to it. */
+export interface Ledger {
+  /** How many more actions of users and other clients, and how many faults, may follow. */
+  readonly actions: number;
+  readonly faults: number;
+  /** The objects that were created before, so that a later one of the name has another uid. */
+  readonly created: number;
+  /** The metadata of an object that a user has backed up. */
+  readonly backup?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A state of the model. */
+export interface World {
+  readonly objects: Objects;
+  readonly aws: Aws;
+  readonly ledger: Ledger;
+  readonly managers: readonly Manager[];
+}
+
+/** Gives equal values one number, so that a state is a row of numbers. */
+export class Numbers {
+  private readonly known = new Map<string, number>();
+  private readonly ofObject = new WeakMap<object, number>();
+  private readonly values: unknown[] = [undefined];
+
+  get size(): number {
+    return this.values.length;
+  }
+
+  of(value: object | undefined): number {
+    return value === undefined ? 0 : (this.ofObject.get(value) ?? this.ofText(value));
+  }
+
+  /** Of the text of a value, only a hash of 128 bits is kept. */
+  private ofText(value: object): number {
+    const key = hash('md5', JSON.stringify(value), 'base64');
+    const known = this.known.get(key);
+    if (known === undefined) this.known.set(key, this.addUnique(value));
+    else this.ofObject.set(value, known);
+    return known ?? this.values.length - 1;
+  }
+
+  /** For a value that equals no other one. */
+  addUnique(value: object): number {
+    const number = this.values.push(value) - 1;
+    this.ofObject.set(value, number);
+    return number;
+  }
+
+  value(number: number): unknown {
+    return this.values[number];
+  }
+}
+
+/** Writes states of a scenario as rows of numbers, and reads them. */
+export class Rows {
+  readonly numbers = new Numbers();
+  readonly width: number;
+  private readonly paths: readonly string[];
+  private readonly managers: number;
+
+  constructor(paths: readonly string[], managers: number) {
+    this.paths = paths;
+    this.managers = managers;
+    this.width = paths.length + 2 + managers * (paths.length + 3);
+  }
+
+  write({ objects, aws, ledger, managers }: World): Int32Array {
+    const { numbers, paths } = this;
+    const row = new Int32Array(this.width);
+    let at = 0;
+    const put = (value: object | undefined): void => void (row[at++] = numbers.of(value));
+    for (const path of paths) put(objects[path]);
+    put(aws);
+    put(ledger);
+    for (const { memory, cache, asleep, pass } of managers) {
+      for (const path of paths) put(cache[path]);
+      put(memory);
+      put(asleep);
+      put(pass);
+    }
+    return row;
+  }
+
+  read(row: Int32Array): World {
+    let at = 0;
+    const take = (): unknown => this.numbers.value(row[at++] ?? 0);
+    const takeObjects = (): Objects =>
+      Object.fromEntries(
+        this.paths.flatMap((path) => {
+          const object = take();
+          return object === undefined ? [] : [[path, object]];
+        }),
+      ) as Objects;
+    const objects = takeObjects();
+    const aws = take() as Aws;
+    const ledger = take() as Ledger;
+    const managers = Array.from({ length: this.managers }, (): Manager => ({
+      cache: takeObjects(),
+      memory: take() as Memory,
+      asleep: take() as readonly string[],
+      pass: take() as Pass | undefined,
+    }));
+    return { objects, aws, ledger, managers };
+  }
+}
