@@ -29,8 +29,10 @@ longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
+# Where the files of a release will be found, for the manifest of krew.
+DOWNLOADS ?= https://downloads.invalid
 # Additional flags of hack/release.ts. The workflow of releases sets --published, so that CHANGELOG.md must have a section
-# for the version. A test sets --no-container-image, because the build of the image takes minutes.
+# for the version. A test sets --no-binaries, because the build of image and executables takes minutes.
 RELEASE_FLAGS ?=
 # A copy of the lock file from which node_modules was installed. If package-lock.json is newer and differs, npm ci runs.
 INSTALLED := node_modules/.installed-lock.json
@@ -120,7 +122,7 @@ image: $(INSTALLED) ## Build the image for amd64 and arm64 as an OCI archive in 
 .PHONY: release
 release: $(INSTALLED) ## Write the files of a release to out/ (VERSION=v0.1.0, IMAGE=<repository of the image>)
 	@kubectl=$$(node test/envtest/main.ts path kubectl) && \
-	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl" --out out $(RELEASE_FLAGS)
+	node hack/release.ts --version '$(VERSION)' --image '$(IMAGE)' --kubectl "$$kubectl" --out out --downloads '$(DOWNLOADS)' $(RELEASE_FLAGS)
 
 .PHONY: generate
 generate: $(INSTALLED) ## Write the generated files: the CRD, the reference in docs, the alerts for the Prometheus Operator

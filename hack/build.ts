@@ -1,4 +1,5 @@
-// Builds manager.mjs, the manager in one file, with its source map and the licence notices of the bundled packages.
+// Builds manager.mjs and capaf.mjs, the two programs in one file each, with their source maps and the licence notices of
+// the bundled packages, and capaf.cjs, from which hack/release/executable.sh makes executables.
 // Usage: node hack/build.ts [--out DIRECTORY] [--version v0.1.0]
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { bundle } from './build/bundle.ts';
+import { HASHBANG } from './build/node-flags.ts';
 import { collectNotices, renderNotices } from './build/notices.ts';
 import { versionOf } from './build/version.ts';
 
@@ -17,8 +19,20 @@ const { values } = parseArgs({
   },
 });
 const { out, version } = values;
-const outfile = join(out, 'manager.mjs');
-const { inputs, bytes } = await bundle({ entry: 'cmd/manager/main.ts', outfile, version, root });
-const notices = collectNotices(root, inputs);
+const capaf = { entry: 'cmd/capaf/main.ts', program: 'capaf', hashbang: '#!/usr/bin/env node', version, root };
+const bundles = [
+  await bundle({
+    entry: 'cmd/manager/main.ts',
+    outfile: join(out, 'manager.mjs'),
+    program: 'The manager',
+    hashbang: HASHBANG,
+    version,
+    root,
+  }),
+  await bundle({ ...capaf, outfile: join(out, 'capaf.mjs') }),
+  await bundle({ ...capaf, outfile: join(out, 'capaf.cjs'), format: 'cjs' }),
+];
+const notices = collectNotices(root, [...new Set(bundles.flatMap(({ inputs }) => inputs))]);
 writeFileSync(join(out, 'THIRD-PARTY-NOTICES.txt'), renderNotices(notices));
-console.log(`${outfile} ${version}: ${(bytes / 1e6).toFixed(1)} MB, ${notices.length} packages`);
+for (const { outfile, bytes } of bundles) console.log(`${outfile} ${version}: ${(bytes / 1e6).toFixed(1)} MB`);
+console.log(`${notices.length} packages`);

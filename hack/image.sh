@@ -35,19 +35,7 @@ fetch_debian() {
   return 1
 }
 
-# Downloads the npm package of Node.js into the cache, as $archive: fetch_node CPU
-fetch_node() {
-  local name=node-linux-$1 locked integrity
-  locked="require('./package-lock.json').packages['node_modules/$name']"
-  archive=$cache/$name-$(node -p "$locked.version").tgz
-  # The machine's own npm and Node.js have its settings, such as the certificates of a proxy.
-  [ -e "$archive" ] || PATH=${MACHINE_PATH:-$PATH} npm pack "$name@$(node -p "$locked.version")" --silent \
-    --fetch-timeout=60000 --pack-destination "$cache"
-  integrity=sha512-$(openssl dgst -sha512 -binary "$archive" | base64 --wrap=0)
-  [ "$integrity" = "$(node -p "$locked.integrity")" ] && return
-  echo "$archive is not the package of package-lock.json; remove it"
-  return 1
-}
+. hack/fetch-node.sh
 
 for architecture in amd64 arm64; do
   root=$context/$architecture
@@ -78,7 +66,7 @@ done
 
 node hack/build.ts --out "$work/build" ${version:+--version "$version"}
 version=$(node "$work/build/manager.mjs" --version)
-install -D --mode 644 --target-directory "$context/manager" "$work/build/manager.mjs"
+install -D --mode 644 --target-directory "$context/manager" "$work/build/manager.mjs" "$work/build/capaf.mjs"
 install -D --mode 644 --target-directory "$context/manager/usr/share/doc/cluster-api-provider-aws-fargate" \
   LICENSE "$work/build/THIRD-PARTY-NOTICES.txt"
 

@@ -44,7 +44,14 @@ describe('the bundle', () => {
     const entry = join(directory, 'entry.ts');
     await writeFile(entry, source);
     const outfile = join(directory, 'out/manager.mjs');
-    ({ inputs } = await bundle({ entry: relative(root, entry), outfile, version: 'v1.2.3', root }));
+    ({ inputs } = await bundle({
+      entry: relative(root, entry),
+      outfile,
+      version: 'v1.2.3',
+      root,
+      program: 'The test',
+      hashbang: HASHBANG,
+    }));
   });
   after(async () => {
     await rm(directory, { recursive: true });

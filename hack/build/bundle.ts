@@ -3,10 +3,15 @@ import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
-import { HASHBANG } from './node-flags.ts';
 
 export interface BundleRequest {
   readonly entry: string;
+  /** For the message to a user with an old Node.js, e.g. `The manager`. */
+  readonly program: string;
+  /** The first line of the file, which makes it an executable program. */
+  readonly hashbang: string;
+  /** `cjs`: for an executable that contains Node.js, which runs no ES module. */
+  readonly format?: 'esm' | 'cjs';
   readonly outfile: string;
   /** The version of the build, which replaces `__VERSION__` of pkg/version.ts in the bundle. */
   readonly version: string;
@@ -15,22 +20,23 @@ export interface BundleRequest {
 }
 
 export interface Bundle {
+  readonly outfile: string;
   /** The paths, relative to `root`, of all files whose code is in the bundle. */
   readonly inputs: readonly string[];
   readonly bytes: number;
 }
 
 /**
- * Code at the start of the bundle. It defines require(), which ES modules do not have, for CommonJS packages in the
- * bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library with an error that
- * does not name the cause.
+ * Code at the start of a bundle of ES modules. It defines require(), which ES modules do not have, for CommonJS packages
+ * in the bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library with an error
+ * that does not name the cause.
  */
-const BANNER = `${HASHBANG}
+const bannerOf = ({ program, hashbang }: BundleRequest): string => `${hashbang}
 import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);
 const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
-  console.error('The manager needs Node.js 22.19 or newer; this is ' + process.version + '.');
+  console.error('${program} needs Node.js 22.19 or newer; this is ' + process.version + '.');
   process.exit(1);
 }`;
 
@@ -98,7 +104,6 @@ const readNodeModulesLazily: Plugin = {
 const options: BuildOptions = {
   bundle: true,
   platform: 'node',
-  format: 'esm',
   // The oldest Node.js that `engines` of package.json allows.
   target: 'node22.19',
   // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
@@ -106,7 +111,6 @@ const options: BuildOptions = {
   // The sources import the CommonJS builds of fp-ts and io-ts, which Node.js can run without a bundler. The bundle has
   // the ES modules, and these only: the types of two builds would not be compatible at run time.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
-  banner: { js: BANNER },
   // Removes indentation and comments, which are a third of the bundle, because Node.js keeps the text of the bundle in
   // memory. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
@@ -124,9 +128,12 @@ const options: BuildOptions = {
  * Writes the bundle to `outfile`, and its source map to `outfile`.map. If a source does not build, throws esbuild's own
  * error, which esbuild has already printed.
  */
-export async function bundle({ entry, outfile, version, root }: BundleRequest): Promise<Bundle> {
+export async function bundle(request: BundleRequest): Promise<Bundle> {
+  const { entry, outfile, version, root, format = 'esm' } = request;
   const { metafile, outputFiles } = await build({
     ...options,
+    format,
+    banner: { js: format === 'esm' ? bannerOf(request) : '' },
     absWorkingDir: root,
     entryPoints: [entry],
     outfile,
@@ -147,5 +154,5 @@ export async function bundle({ entry, outfile, version, root }: BundleRequest): 
   const inputs = Object.entries(written.inputs).flatMap(([path, { bytesInOutput }]) =>
     bytesInOutput > 0 ? [path] : [],
   );
-  return { inputs, bytes: written.bytes };
+  return { outfile, inputs, bytes: written.bytes };
 }

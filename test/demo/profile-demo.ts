@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { leftovers } from '../aws/admin/expect-nothing-left.ts';
 import { kubectl } from '../envtest/clients/kubectl.ts';
+import { AWS_KEY } from '../world/world.ts';
 import { listAwsResources } from './output/aws-resources.ts';
 import type { ProfileProgress } from './output/profile-progress.ts';
 import type { Printer } from './output/printer.ts';
@@ -75,6 +76,13 @@ export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'pri
   printer.line(`  emulator=${awsUrl}/_emulator`);
 }
 
+/** capaf reads the emulated AWS with the keys of the demo. */
+function printCapafSetUp(printer: Printer, awsUrl: string, region: string): void {
+  printer.line(`  export AWS_ENDPOINT_URL=${awsUrl} AWS_REGION=${region}`);
+  printer.line(`  export AWS_ACCESS_KEY_ID=${AWS_KEY} AWS_SECRET_ACCESS_KEY=any`);
+  printer.line('  alias capaf=dist/capaf.mjs');
+}
+
 export function printSuggestions(printer: Printer, suggestions: readonly Suggestion[]): void {
   for (const [words, command] of suggestions) {
     printer.line();
@@ -86,9 +94,16 @@ export function printSuggestions(printer: Printer, suggestions: readonly Suggest
 /** Prints commands that the user can try while the demo keeps running. */
 export async function showNextSteps({ printer, environment }: DemoContext): Promise<void> {
   const { aws, manager } = environment;
-  const { region, cluster, name } = (await aws.profiles())[0] ?? {};
+  const { region = '', cluster, name } = (await aws.profiles())[0] ?? {};
   printShellSetUp({ printer, environment });
+  printCapafSetUp(printer, environment.awsUrl, region);
   const suggestions: readonly Suggestion[] = [
+    [
+      'What the controller would do for a change, before it is applied',
+      "kubectl get awsfp web -o yaml | sed 's/4711/4712/' | capaf plan -f -",
+    ],
+    ['Which profile takes a pod, and why', 'capaf explain pod -f test/demo/pod.yaml --cluster my-cluster'],
+    ['Whether the installation is sound', 'capaf doctor'],
     ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],
     ['Change a tag, then a subnet (which EKS cannot change)', 'kubectl edit awsfp web'],
     ['List the profiles in AWS (roles and calls work the same way)', 'curl -s $emulator/profiles | jq'],

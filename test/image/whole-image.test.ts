@@ -196,6 +196,12 @@ describe('the image of the manager', () => {
       await world.gone('web');
     });
 
+    it('has capaf, which runs with its Node.js', () => {
+      const run = ['/usr/bin/node', '/capaf.mjs', 'version'];
+      const args = ['--mount', '--pid', '--fork', 'sh', RUN, join(directory, NATIVE), '--', ...run];
+      expect(execFileSync('unshare', args, { encoding: 'utf8' })).to.equal(`${VERSION}\n`);
+    });
+
     it('stops cleanly on SIGTERM', async () => {
       process.kill(child, 'SIGTERM');
       expect(await manager.exited, manager.tail()).to.deep.equal({ code: 0, signal: null });
@@ -203,5 +209,43 @@ describe('the image of the manager', () => {
         .to.contain('"Stopping"')
         .and.to.not.match(/^[WE]\d{4} |^warning/im);
     });
+  });
+});
+
+describe('the executables of capaf', () => {
+  let directory: string;
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'capaf-executables-test-'));
+    execFileSync(process.execPath, [
+      join(ROOT, 'hack/build.ts'),
+      '--out',
+      join(directory, 'build'),
+      '--version',
+      VERSION,
+    ]);
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  function make(name: string, env: NodeJS.ProcessEnv = {}): (architecture: string) => Buffer {
+    const out = join(directory, name);
+    mkdirSync(out);
+    const args = [join(directory, 'build'), out, VERSION];
+    execFileSync(join(ROOT, 'hack/release/executables.sh'), args, { env: { ...process.env, ...env }, stdio: 'pipe' });
+    return (architecture) => readFileSync(join(out, `kubectl-fargate_${VERSION}_linux_${architecture}.tar.gz`));
+  }
+
+  it('are byte for byte the same when they are made again, and run without Node.js', () => {
+    const first = make('first');
+    const second = make('second', { TZ: 'Asia/Tokyo', LC_ALL: 'C' });
+    for (const architecture of ['amd64', 'arm64'])
+      expect(first(architecture).equals(second(architecture)), architecture).to.equal(true);
+    execFileSync('tar', ['--extract', '--gzip', '--directory', directory], { input: first(NATIVE) });
+    const run = (...args: readonly string[]): string =>
+      execFileSync(join(directory, 'kubectl-fargate'), args, { encoding: 'utf8', env: {} });
+    expect(run('version')).to.equal(`${VERSION}\n`);
+    expect(run('explain', 'pod', '--help')).to.contain('capaf explain pod -f deployment.yaml --cluster prod');
+    expect(execFileSync('ls', [directory], { encoding: 'utf8' })).to.match(
+      /^LICENSE\nNODE-LICENSE.txt\nTHIRD-PARTY-NOTICES.txt$/m,
+    );
   });
 });

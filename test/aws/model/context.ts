@@ -1,3 +1,4 @@
+import type { Question } from './authorization/policy.ts';
 import type { Input } from './input.ts';
 import type { Principal, Principals } from './sts/principals.ts';
 import type { EmulatedAccount, EmulatedRegion } from './resources.ts';
@@ -16,6 +17,8 @@ export interface Context {
    * subnets, with the permissions of its caller.
    */
   readonly mayCaller: (action: string) => boolean;
+  /** Whether the IAM policy of all callers allows it. A simulation is no check, so it is not recorded as one. */
+  readonly isAllowedByPolicy: (question: Question) => boolean;
 }
 
 export type Output = Readonly<Record<string, unknown>>;

@@ -11,6 +11,7 @@ import { type PolicyStatement, type Question, isAllowed } from './authorization/
 import { type AuthorizedCall, questionsAbout } from './authorization/questions.ts';
 import { policyOperations } from './iam/policies.ts';
 import { roleOperations } from './iam/roles.ts';
+import { simulationOperations } from './iam/simulation.ts';
 import type { Input } from './input.ts';
 import { type Principal, type Service, Principals, missingAllow } from './sts/principals.ts';
 import { stsOperations } from './sts/sts.ts';
@@ -19,7 +20,7 @@ import { AwsState } from './aws-state.ts';
 
 const operations: Readonly<Record<Service, Operations>> = {
   eks: { ...clusterOperations, ...profileOperations, ...accessEntryOperations, ...tagOperations },
-  iam: { ...roleOperations, ...policyOperations, ...instanceProfileOperations },
+  iam: { ...roleOperations, ...policyOperations, ...instanceProfileOperations, ...simulationOperations },
   sts: stsOperations,
 };
 
@@ -98,6 +99,7 @@ export class Model {
       mayCaller: (action) =>
         !this.principals.isDenied(principal, action, '*') &&
         this.#isAllowedByPolicy({ action, resource: '*', context: {} }),
+      isAllowedByPolicy: (question) => this.policyCheck === undefined || isAllowed(this.policyCheck.policy, question),
     };
     if (call.operation !== 'GetCallerIdentity') {
       const action = `${service}:${call.operation}`;

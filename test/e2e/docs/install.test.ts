@@ -57,7 +57,7 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
     // The test does not build the container image of the manager, because that takes minutes and needs Debian packages.
     // The tests in test/image build the image.
-    const env = { RELEASE_FLAGS: '--no-container-image' };
+    const env = { RELEASE_FLAGS: '--no-binaries' };
     terminal = await openTerminalInClone(world.controlPlane, { programs: { clusterctl }, env });
     cpSync(core, join(terminal.home, CORE), { recursive: true });
     terminal.write(CONFIGURATION, withCore({}));

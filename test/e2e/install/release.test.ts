@@ -30,7 +30,7 @@ describe('the files of a release', () => {
       kubectl,
       '--out',
       directory,
-      '--no-container-image',
+      '--no-binaries',
       ...flags,
     ];
     const { code, stderr } = await runProgram(process.execPath, [join(ROOT, 'hack/release.ts'), ...args], {
@@ -51,6 +51,7 @@ describe('the files of a release', () => {
 
   it('are those that clusterctl looks for, and a bill of materials, notes and checksums', () => {
     expect([...files.keys()]).to.have.members([
+      'capaf.mjs',
       'checksums.txt',
       'cluster-template-eks-fargate-only.yaml',
       'cluster-template-eks-fargate.yaml',

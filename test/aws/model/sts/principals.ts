@@ -157,7 +157,11 @@ export class Principals {
     return principal;
   }
 
-  #denialOf(principal: Principal, action: string, resource: string): Denial | undefined {
+  #denialOf(
+    principal: Pick<Principal, 'arn' | 'account'> & Partial<Principal>,
+    action: string,
+    resource: string,
+  ): Denial | undefined {
     const names = [principal.accessKeyId, principal.arn, principal.account, principal.session?.roleArn];
     return this.#denials.find(
       (denial) =>
@@ -169,6 +173,16 @@ export class Principals {
 
   isDenied(principal: Principal, action: string, resource: string): boolean {
     return this.#denialOf(principal, action, resource) !== undefined;
+  }
+
+  /** As the policy simulator of IAM calls it; undefined: no test has denied the action. */
+  decisionAbout(
+    principal: Pick<Principal, 'arn' | 'account'>,
+    action: string,
+    resource: string,
+  ): 'explicitDeny' | 'implicitDeny' | undefined {
+    const denial = this.#denialOf(principal, action, resource);
+    return denial && (denial.explicit === true ? 'explicitDeny' : 'implicitDeny');
   }
 
   /** @throws the AccessDenied error of the AWS service if a test has denied the action for this principal */

@@ -55,7 +55,7 @@ export async function createClusterctlRepository(directory: string): Promise<Clu
   await mkdir(own, { recursive: true });
   // prettier-ignore
   await promisify(execFile)(process.execPath, [
-    RELEASE, '--version', FIRST_VERSION, '--image', IMAGE, '--kubectl', kubectl, '--out', first, '--no-container-image',
+    RELEASE, '--version', FIRST_VERSION, '--image', IMAGE, '--kubectl', kubectl, '--out', first, '--no-binaries',
   ]);
   const providers = [
     { name: 'cluster-api', type: 'CoreProvider', url: `file://${join(core, 'core-components.yaml')}` },

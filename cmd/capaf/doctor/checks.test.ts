@@ -1,0 +1,309 @@
+import { expect } from 'chai';
+import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
+import { NOW, anObject } from '../../../controllers/awsfargateprofile/testing/builders.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { type AwsFacts, type Check, checkAll } from './checks.ts';
+import type { ClusterFacts, Deployment, Manager, NamedCluster } from './read-cluster.ts';
+import { render } from './run.ts';
+
+const seen = <A>(value: A) => ({ kind: 'seen', value }) as const;
+const unseen = { kind: 'unseen', why: 'forbidden' } as const;
+
+const deployment: Deployment = {
+  key: { namespace: 'capaf-system', name: 'capaf-controller-manager' },
+  provider: 'infrastructure-aws-fargate',
+  version: 'dev',
+  replicas: 2,
+  ready: 2,
+  serviceAccount: 'capaf-manager',
+  args: [],
+};
+const manager: Manager = {
+  deployment,
+  flags: undefined,
+  mistake: undefined,
+  account: { namespace: 'capaf-system', name: 'capaf-manager' },
+  roleArn: seen(undefined),
+  missing: [{ role: 'ClusterRole capaf-system-manager', permissions: seen([]) }],
+  lease: {
+    name: 'capaf-system/capaf-leader-election',
+    spec: seen({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: new Date(NOW - 10_000).toISOString() }),
+  },
+};
+const named: NamedCluster = {
+  namespace: 'team-a',
+  name: 'team-a_prod-control-plane' as NamedCluster['name'],
+  region: 'eu-west-1',
+  endpoint: undefined,
+  identity: 'the manager itself',
+  problem: undefined,
+  roleArn: undefined,
+  isManager: true,
+  account: undefined,
+};
+const crd = { ...ourCrd, metadata: { ...ourCrd.metadata, uid: 'u', resourceVersion: '1' } } as unknown as KubeObject;
+const healthy: ClusterFacts = {
+  version: seen({ major: '1', minor: '34', gitVersion: 'v1.34.1' }),
+  managerNamespace: 'capaf-system',
+  deployments: seen([deployment]),
+  managers: [manager],
+  crd: seen(crd),
+  webhooks: seen({ entries: [], answer: { kind: 'noWebhook' } }),
+  objects: seen([]),
+  controlPlanes: seen([]),
+  clusters: [named],
+};
+const quiet: AwsFacts = {
+  caller: seen({ arn: 'arn:aws:iam::111122223333:user/me', account: '111122223333' }),
+  simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', isGuess: false, denials: seen([]) }],
+  clusters: [],
+  orphans: seen([]),
+  roles: seen([]),
+};
+
+const condition = (type: string, status: 'True' | 'False', reason: string, minutesAgo: number) => ({
+  type,
+  status,
+  reason,
+  message: `message of ${reason}`,
+  lastTransitionTime: new Date(NOW - minutesAgo * 60_000).toISOString(),
+});
+const objectWith = (name: string, ...conditions: readonly ReturnType<typeof condition>[]): KubeObject => ({
+  ...anObject({ metadata: { name }, status: { conditions } }),
+});
+
+const linesOf = (checks: readonly Check[], results: readonly string[]): readonly string[] =>
+  checks
+    .filter(({ result }) => results.includes(result))
+    .map(({ result, name, message }) => `${result} ${name}: ${message}`);
+const told = (cluster: Partial<ClusterFacts>, aws: Partial<AwsFacts> = {}): readonly string[] =>
+  linesOf(checkAll({ ...healthy, ...cluster }, { ...quiet, ...aws }, NOW), ['problem', 'warning', 'unchecked']);
+
+type Case = readonly [
+  given: string,
+  cluster: Partial<ClusterFacts>,
+  aws: Partial<AwsFacts>,
+  expected: readonly string[],
+];
+const ofDeployment = (change: Partial<Deployment>): Partial<ClusterFacts> => ({
+  managers: [{ ...manager, deployment: { ...deployment, ...change } }],
+});
+const ofLease = (spec: NonNullable<Manager['lease']>['spec']): Partial<ClusterFacts> => ({
+  managers: [{ ...manager, lease: { name: 'n/l', spec } }],
+});
+const NAME = 'Deployment capaf-system/capaf-controller-manager';
+const WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
+const entry = { phase: 'mutating', name: WEBHOOK, index: 0, isDecisive: true, configuration: crd } as const;
+
+const CASES: readonly Case[] = [
+  ['a healthy installation', {}, {}, []],
+  [
+    'an API server that is too old',
+    { version: seen({ major: '1', minor: '29', gitVersion: 'v1.29.1' }) },
+    {},
+    [
+      'problem Kubernetes: the API server is Kubernetes v1.29.1, but this provider needs v1.30 or newer; upgrade the management cluster',
+    ],
+  ],
+  ['no ready pod', ofDeployment({ ready: 0 }), {}, [`problem ${NAME}: dev, 0 of 2 pods ready`]],
+  ['one ready pod of two', ofDeployment({ ready: 1 }), {}, [`warning ${NAME}: dev, 1 of 2 pods ready`]],
+  [
+    'a manager of another release',
+    ofDeployment({ version: 'v0.1.0' }),
+    {},
+    [`warning ${NAME}: v0.1.0, 2 of 2 pods ready; capaf dev checks what its own release needs`],
+  ],
+  ['an image without the tag of a release', ofDeployment({ version: 'registry.example/capaf' }), {}, []],
+  [
+    'arguments that the manager refuses',
+    { managers: [{ ...manager, mistake: '--v: "x" is not a whole number' }] },
+    {},
+    [`problem ${NAME}: the manager does not start: --v: "x" is not a whole number`],
+  ],
+  [
+    'no Deployment in the namespace',
+    { managers: [{ ...manager, deployment: undefined }] },
+    {},
+    ['unchecked manager: no Deployment in namespace capaf-system'],
+  ],
+  [
+    'no CRD',
+    { crd: seen(undefined) },
+    {},
+    ['problem CRD: awsfargateprofiles.infrastructure.cluster.x-k8s.io does not exist'],
+  ],
+  [
+    'a webhook of CAPA that nobody answers',
+    { webhooks: seen({ entries: [entry], answer: { kind: 'notServed' } }) },
+    {},
+    [`problem CAPA webhooks: nobody answers ${WEBHOOK}: each write of an AWSFargateProfile is refused`],
+  ],
+  [
+    'a webhook that CAPA answers',
+    { webhooks: seen({ entries: [entry], answer: { kind: 'served', webhook: WEBHOOK } }) },
+    {},
+    [`problem CAPA webhooks: Cluster API Provider AWS answers ${WEBHOOK}, and changes profiles too`],
+  ],
+  [
+    'a missing RBAC rule',
+    { managers: [{ ...manager, missing: [{ role: 'Role r', permissions: seen(['get secrets', 'get leases']) }] }] },
+    {},
+    ['problem Role r: ServiceAccount capaf-system/capaf-manager may not get secrets, get leases'],
+  ],
+  ['no Lease', ofLease(seen(undefined)), {}, ['problem Lease n/l: does not exist: no manager has started']],
+  [
+    'a Lease that was released',
+    ofLease(seen({ holderIdentity: '' })),
+    {},
+    ['problem Lease n/l: nobody holds it: no manager runs'],
+  ],
+  [
+    'a Lease whose holder has died',
+    ofLease(seen({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: new Date(NOW - 76_000).toISOString() })),
+    {},
+    ['problem Lease n/l: a has not renewed it since 2026-11-21T03:23:44.000Z'],
+  ],
+  [
+    'a Lease with a time that is none',
+    ofLease(seen({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: 'soon' })),
+    {},
+    ['problem Lease n/l: a has not renewed it since soon'],
+  ],
+  ['an election that is off', { managers: [{ ...manager, lease: undefined }] }, {}, []],
+  [
+    'an identity that does not exist',
+    {
+      clusters: [{ ...named, isManager: false, problem: { reason: 'IdentityNotFound', message: 'x does not exist' } }],
+    },
+    {},
+    ['problem the manager itself: x does not exist'],
+  ],
+  [
+    'an identity that capaf may not read',
+    { clusters: [{ ...named, isManager: false, problem: { reason: 'IdentityUnreadable', message: 'forbidden' } }] },
+    {},
+    ['unchecked the manager itself: forbidden'],
+  ],
+  [
+    'a denied action',
+    {},
+    {
+      simulations: [
+        { principal: 'role/m', isGuess: false, denials: seen([{ sid: 'PassRole', action: 'iam:PassRole' }]) },
+      ],
+    },
+    ['problem IAM permissions: role/m may not iam:PassRole'],
+  ],
+  [
+    'a denied action that is optional, of a guessed role',
+    {},
+    {
+      simulations: [
+        {
+          principal: 'role/m',
+          isGuess: true,
+          denials: seen([{ sid: 'AccessEntries', action: 'eks:DeleteAccessEntry' }]),
+        },
+      ],
+    },
+    [
+      'warning IAM permissions: role/m (that of capaf, as the ServiceAccount of the manager names no role) may not eks:DeleteAccessEntry',
+    ],
+  ],
+  [
+    'objects in trouble, by reason',
+    {
+      objects: seen([
+        ...['a', 'b', 'c', 'd', 'e'].map((name) => objectWith(name, condition('Stalled', 'True', 'RoleNotFound', 1))),
+        objectWith('slow', condition('Ready', 'False', 'WaitingForCluster', 16)),
+        objectWith('young', condition('Ready', 'False', 'Creating', 14)),
+        objectWith('fine', condition('Ready', 'True', 'Ready', 99)),
+        { ...objectWith('broken'), spec: { selectors: 'all' } },
+      ]),
+    },
+    {},
+    [
+      'problem RoleNotFound: 5 AWSFargateProfiles: team-a/a, team-a/b, team-a/c and 2 more',
+      'warning WaitingForCluster: 1 AWSFargateProfile: team-a/slow',
+      'problem InvalidObject: 1 AWSFargateProfile',
+    ],
+  ],
+  [
+    'an object that no manager has looked at, and a paused one',
+    {
+      objects: seen([
+        {
+          ...objectWith('ignored'),
+          metadata: { ...objectWith('ignored').metadata, creationTimestamp: '2026-11-20T00:00:00Z' },
+        },
+        { ...anObject({ metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } }) },
+      ]),
+    },
+    {},
+    ['warning NotReconciled: 1 AWSFargateProfile: team-a/ignored'],
+  ],
+  [
+    'an orphan, and an EKS cluster that AWS does not show',
+    {},
+    {
+      orphans: seen([{ kind: 'FargateProfile', name: 'p', eksCluster: 'c', owner: 'n/p', commands: [] }]),
+      clusters: [{ cluster: named, profiles: unseen }],
+      roles: { kind: 'unseen', why: '--scan-roles looks for them' },
+    },
+    [
+      'warning FargateProfile p: AWSFargateProfile n/p does not exist (c)',
+      'unchecked EKS cluster team-a_prod-control-plane: forbidden',
+      'unchecked IAM roles: --scan-roles looks for them',
+    ],
+  ],
+];
+
+describe('capaf doctor tells of', () => {
+  for (const [given, cluster, aws, expected] of CASES)
+    it(given, () => expect(told(cluster, aws)).to.deep.equal(expected));
+
+  it('a user without any right only what it could not check', () => {
+    const nothing: ClusterFacts = {
+      ...healthy,
+      version: unseen,
+      deployments: unseen,
+      managers: [
+        { ...manager, missing: [{ role: 'Role r', permissions: unseen }], lease: { name: 'n/l', spec: unseen } },
+      ],
+      crd: unseen,
+      webhooks: unseen,
+      objects: unseen,
+      controlPlanes: unseen,
+      clusters: [],
+    };
+    const lines = told(nothing, { caller: unseen, simulations: [], orphans: unseen });
+    expect(lines).to.have.length(10);
+    for (const line of lines) expect(line).to.match(/^unchecked .*: forbidden$/);
+  });
+
+  it('a CRD of an older release the fields that it lacks', () => {
+    const older = structuredClone(crd) as unknown as {
+      spec: {
+        versions: { name: string; schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[];
+      };
+    };
+    for (const { name, schema } of older.spec.versions)
+      if (name === 'v1beta2')
+        Reflect.deleteProperty(schema.openAPIV3Schema.properties.spec.properties, 'updateStrategy');
+    const [line = ''] = told({ crd: seen(older as unknown as KubeObject) });
+    expect(line).to.match(/^warning CRD: .* is of another release and lacks spec.updateStrategy$/);
+  });
+});
+
+describe('the text of capaf doctor', () => {
+  const checks: readonly Check[] = [
+    { group: 'AWS', name: 'a', result: 'ok', message: 'fine' },
+    { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', cure: 'do\u202e this' },
+  ];
+  it('shows hostile text in one line, without control characters', () =>
+    expect(render(checks, [], { isColored: false })).to.equal(
+      'problems: 1, warnings: 0, not checked: 0, ok: 1\n\nAWS\n  ok        a      fine\n  problem   long   bad\\u001b[31m ok  forged\n    → do\\u202e this\n',
+    ));
+  it('is coloured on a terminal', () =>
+    expect(render(checks, [], { isColored: true })).to.contain('  \u001b[31mproblem\u001b[39m   long'));
+});

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import {
+  CLUSTER_ARN,
+  EKS_CLUSTER,
+  ROLE,
+  ROLE_ARN,
+  anObject,
+} from '../../../controllers/awsfargateprofile/testing/builders.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { type Orphan, findOrphans } from './orphans.ts';
+import type { EksProfile, TaggedRole } from './read-aws.ts';
+
+const PROFILE: EksProfile = {
+  name: 'team-a_web',
+  clusterArn: CLUSTER_ARN,
+  roleArn: ROLE_ARN,
+  status: 'ACTIVE',
+  owner: 'team-a/web',
+};
+const WEB: readonly KubeObject[] = [{ ...anObject() }];
+const roleOf = (change: Partial<TaggedRole> = {}): TaggedRole => ({
+  name: ROLE,
+  arn: ROLE_ARN,
+  clusterArn: CLUSTER_ARN,
+  namespace: 'team-a',
+  ...change,
+});
+const namesOf = (orphans: readonly Orphan[]): readonly string[] => orphans.map(({ name }) => name);
+
+describe('an orphan among the Fargate profiles', () => {
+  const cases: readonly (readonly [
+    given: string,
+    profile: Partial<EksProfile>,
+    objects: readonly KubeObject[],
+    boolean,
+  ])[] = [
+    ['whose object does not exist', {}, [], true],
+    ['whose object exists', {}, WEB, false],
+    ['whose object cannot be decoded', {}, [{ ...anObject(), spec: 1 }], false],
+    ['without an owner tag', { owner: undefined }, [], false],
+    ['that EKS is deleting', { status: 'DELETING' }, [], false],
+  ];
+  for (const [given, profile, objects, isOrphan] of cases)
+    it(`${isOrphan ? 'is' : 'is not'} one ${given}`, () =>
+      expect(namesOf(findOrphans([{ ...PROFILE, ...profile }], [], objects))).to.deep.equal(
+        isOrphan ? [PROFILE.name] : [],
+      ));
+
+  it('has commands that delete it and wait, quoted for a shell', () => {
+    const [orphan] = findOrphans([{ ...PROFILE, name: "d'été; rm" }], [], []);
+    const where = `--region eu-west-1 --cluster-name ${EKS_CLUSTER} --fargate-profile-name 'd'\\''été; rm'`;
+    expect(orphan?.commands).to.deep.equal([
+      `aws eks delete-fargate-profile ${where}`,
+      `aws eks wait fargate-profile-deleted ${where}`,
+    ]);
+  });
+});
+
+describe('an orphan among the IAM roles', () => {
+  const withStatus = (status: object): readonly KubeObject[] => [{ ...anObject({ spec: { roleName: ROLE } }), status }];
+  const other = anObject({ metadata: { name: 'other' } });
+  const cases: readonly (readonly [
+    string,
+    TaggedRole,
+    readonly Partial<EksProfile>[],
+    readonly KubeObject[],
+    boolean,
+  ])[] = [
+    ['that no object names', roleOf(), [], [], true],
+    ['of a profile that is an orphan too', roleOf(), [{}], [], true],
+    ['of a profile that EKS is deleting', roleOf(), [{ status: 'DELETING' }], [], false],
+    ['that an object computes as its name', roleOf(), [], WEB, false],
+    [
+      'that an object names in other case',
+      roleOf({ name: 'X', arn: 'x' }),
+      [],
+      withStatus({ role: { name: 'x' } }),
+      false,
+    ],
+    [
+      'that a replacement has on record',
+      roleOf({ name: 'x' }),
+      [],
+      withStatus({ predecessors: [{ role: 'x' }] }),
+      false,
+    ],
+    ['while an object of its namespace cannot be decoded', roleOf(), [], [{ ...anObject(), spec: 1 }], false],
+    ['that the profile of another owner uses', roleOf(), [{ owner: undefined }], [], false],
+    ['of another namespace than the objects', roleOf({ namespace: 'team-b' }), [], WEB, true],
+    ['of another object of the namespace', roleOf(), [], [{ ...other }], true],
+  ];
+  for (const [given, role, profiles, objects, isOrphan] of cases)
+    it(`${isOrphan ? 'is' : 'is not'} one ${given}`, () =>
+      expect(
+        namesOf(
+          findOrphans(
+            profiles.map((profile) => ({ ...PROFILE, ...profile })),
+            [role],
+            objects,
+          ),
+        ).filter((name) => name !== PROFILE.name),
+      ).to.deep.equal(isOrphan ? [role.name] : []));
+
+  it('comes after its profile, with commands that detach its policies first', () => {
+    const orphans = findOrphans([PROFILE, PROFILE], [roleOf()], []);
+    expect(
+      orphans.map(({ kind }) => kind),
+      'a profile that was read twice is one orphan',
+    ).to.deep.equal(['FargateProfile', 'Role']);
+    expect(
+      orphans.at(-1)?.commands.map((command) => /detach-role-policy|delete-role/.exec(command)?.[0]),
+    ).to.deep.equal(['detach-role-policy', 'delete-role']);
+  });
+});

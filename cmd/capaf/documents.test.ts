@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import * as s from '../../api/schema/field.ts';
+import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
+import { Failure } from './io.ts';
+import { MAX_FILE_BYTES, decodeAt, parseDocuments } from './documents.ts';
+
+const messageOf = (text: string): string => {
+  try {
+    parseDocuments('file', text);
+  } catch (error) {
+    if (error instanceof Failure) return error.message;
+    throw error;
+  }
+  return 'no failure';
+};
+
+describe('parseDocuments', () => {
+  it('reads JSON, and each document of YAML', () => {
+    expect(parseDocuments('file', '{"a": [1, null]}').map(({ value }) => value)).to.deep.equal([{ a: [1, null] }]);
+    expect(parseDocuments('file', 'a: 1\n---\n# nothing\n---\nb: 2\n').map(({ value }) => value)).to.deep.equal([
+      { a: 1 },
+      { b: 2 },
+    ]);
+  });
+
+  it('keeps prototype keys as plain keys', () => {
+    for (const text of ['{"__proto__": {"a": "b"}}', '__proto__: { a: b }'])
+      expect(parseDocuments('file', text).map(({ value }) => Object.entries(value as object))).to.deep.equal([
+        [['__proto__', { a: 'b' }]],
+      ]);
+    expect(({} as Record<string, unknown>)['a']).to.equal(undefined);
+  });
+
+  it('reads short tags of CloudFormation as intrinsic functions', () => {
+    const [document] = parseDocuments('file', 'A: !Ref B\nC: !Join [",", [!GetAtt D.Arn]]\n');
+    expect(document?.value).to.deep.equal({
+      A: { '!Ref': 'B' },
+      C: { '!Join': [',', [{ '!GetAtt': 'D.Arn' }]] },
+    });
+    expect(document?.at(['C', '!Join', 1, 0])).to.equal('file:2:25');
+  });
+
+  it('refuses what would take too much time or memory', () => {
+    expect(messageOf('')).to.equal('file is empty');
+    expect(messageOf(`"${'x'.repeat(MAX_FILE_BYTES)}"`)).to.equal('file has 16 MiB, but capaf reads at most 16 MiB');
+    expect(messageOf(`a: ${'x'.repeat(5 * 1024 * 1024)}`)).to.match(/YAML may have at most 4 MiB$/);
+    expect(messageOf('['.repeat(20_000))).to.contain('nested deeper than 100 levels');
+    expect(messageOf(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)).to.contain('nested deeper than 100 levels');
+    expect(messageOf('- '.repeat(5_000))).to.contain('nested deeper than 100 levels');
+  });
+
+  it('reads many keys in linear time', () => {
+    const keys = Array.from({ length: 5_000 }, (_, index) => `k${index}: 1`).join('\n');
+    expect(messageOf(keys)).to.equal('no failure');
+    expect(messageOf(`${keys}\nk7: 2`)).to.equal('file:5001:1: the key "k7" is there twice');
+  });
+
+  it('returns a value or a Failure for any text', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json(),
+      fc.string({ unit: fc.constantFrom(...'{}[]:,-&*!"\'#|> \n\ta1'.split('')) }),
+    );
+    fc.assert(
+      fc.property(text, (any) => {
+        expect(messageOf(any)).to.be.a('string');
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+});
+
+describe('decodeAt', () => {
+  const Port = s.object({ port: s.number() });
+  const failure = (text: string, path: readonly (string | number)[]): string => {
+    const [document] = parseDocuments('file', text);
+    if (document === undefined) return 'no document';
+    try {
+      return JSON.stringify(decodeAt(document, path, Port));
+    } catch (error) {
+      return error instanceof Failure ? error.message : String(error);
+    }
+  };
+
+  it('names line, column and the whole path of each wrong field', () => {
+    expect(failure('list:\n  - port: 1\n  - port: x\n', ['list', 1])).to.equal(
+      'file:3:11: list[1].port: expected number, got "x"',
+    );
+    expect(failure('{\n "list": [\n  {"port": true}]}', ['list', 0])).to.equal(
+      'file:3:12: list[0].port: expected number, got true',
+    );
+  });
+
+  it('names the place around a field that is missing', () => {
+    expect(failure('list:\n  - name: a\n', ['list', 0])).to.equal(
+      'file:2:5: list[0].port is missing: set list[0].port to a number',
+    );
+  });
+});

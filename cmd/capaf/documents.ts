@@ -1,0 +1,172 @@
+import { createReadStream } from 'node:fs';
+import * as E from 'fp-ts/lib/Either.js';
+import { LineCounter, YAMLMap, isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
+import type { Document } from 'yaml';
+import { fieldAt, textAt } from '../../api/record.ts';
+import type { Field } from '../../api/schema/field.ts';
+import { describeProblem, toProblem } from '../../api/schema/problem.ts';
+import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
+import { Failure, type Io } from './io.ts';
+
+/** The way from the root of a document to a value. */
+export type Path = readonly (string | number)[];
+
+/** A document of a file, or an object of the API server. */
+export interface SourceDocument {
+  readonly file: string;
+  readonly value: unknown;
+  /** Where the value is, or the nearest value around it that exists: `cluster.yaml:12:7`. */
+  readonly at: (path: Path) => string;
+}
+
+/** A Terraform state of some hundred resources has 1 MiB. */
+export const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** The parser of YAML needs several seconds for such a file, and hundreds of times its size in memory. */
+const MAX_YAML_BYTES = 4 * 1024 * 1024;
+/** Sources have about 20. The parser of YAML itself ends at some 800. */
+const MAX_DEPTH = 100;
+/** A file that multiplies its size with each alias is refused. */
+const MAX_ALIASES = 100;
+const SHOWN_PROBLEMS = 10;
+
+/**
+ * Reads a file, or with `-` standard input.
+ *
+ * @throws Failure
+ */
+export async function readText(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
+  if (path === '-') return { file: 'standard input', text: await readStdin() };
+  let text = '';
+  try {
+    // One byte more than the limit tells that the file is too large.
+    const stream = createReadStream(path, { encoding: 'utf8', end: MAX_FILE_BYTES, signal });
+    for await (const chunk of stream) text += String(chunk);
+  } catch (cause) {
+    throw new Failure(`reading ${path}`, { cause });
+  }
+  return { file: path, text };
+}
+
+/**
+ * Reads JSON, or one or several documents of YAML.
+ *
+ * @throws Failure with file, line and column
+ */
+export function parseDocuments(file: string, text: string): readonly SourceDocument[] {
+  const size = Buffer.byteLength(text);
+  if (size > MAX_FILE_BYTES)
+    throw new Failure(`${file} has ${inMiB(size)} MiB, but capaf reads at most ${inMiB(MAX_FILE_BYTES)} MiB`);
+  if (text.trim() === '') throw new Failure(`${file} is empty`);
+  const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
+  if (size > MAX_YAML_BYTES && E.isLeft(json))
+    throw new Failure(`${file}: ${json.left}. YAML may have at most ${inMiB(MAX_YAML_BYTES)} MiB`);
+  if (E.isLeft(json)) return parseYaml(file, text);
+  requireFlat(file, json.right);
+  // Only messages need a position, and the parser that knows it takes long.
+  let yaml: readonly SourceDocument[] | undefined;
+  const at = (path: Path): string =>
+    size > MAX_YAML_BYTES ? file : ((yaml ??= parseYaml(file, text))[0]?.at(path) ?? file);
+  return [{ file, value: json.right, at }];
+}
+
+const inMiB = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1).replace(/\.0$/, '');
+
+function parseYaml(file: string, text: string): readonly SourceDocument[] {
+  const lineCounter = new LineCounter();
+  const place = (offset: number): string => {
+    const { line, col } = lineCounter.linePos(offset);
+    return `${file}:${line}:${col}`;
+  };
+  // The parser's own check for repeated keys takes quadratic time.
+  const options = { lineCounter, uniqueKeys: false, merge: true, prettyErrors: false, logLevel: 'silent' } as const;
+  const parsed = parseAllDocuments(text, options);
+  return [...parsed].flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${wordsOf(error.message, text)}`);
+    prepare(document, place);
+    const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
+    if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);
+    requireFlat(file, value.right);
+    const at = (path: Path): string => place(offsetOf(document, path));
+    return value.right === null ? [] : [{ file, value: value.right, at }];
+  });
+}
+
+function wordsOf(message: string, text: string): string {
+  if (/call stack/i.test(message)) return `nested deeper than ${MAX_DEPTH} levels`;
+  return /^\s*[[{]/.test(text) ? 'the JSON is wrong here, or truncated' : `${message}. The file may be truncated`;
+}
+
+/** Refuses repeated keys, and turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. */
+function prepare(document: Document.Parsed, place: (offset: number) => string): void {
+  visit(document, {
+    Node: (_, node) => {
+      const seen = new Set<unknown>();
+      for (const { key } of isMap(node) ? node.items : []) {
+        const name = isScalar(key) ? key.value : key;
+        const offset = isScalar(key) ? key.range?.[0] : undefined;
+        if (seen.has(name)) throw new Failure(`${place(offset ?? 0)}: the key ${toJson(name)} is there twice`);
+        seen.add(name);
+      }
+      const tag = 'tag' in node ? node.tag : '';
+      if (!/^![A-Za-z]/.test(tag) || !('tag' in node)) return undefined;
+      const map = new YAMLMap();
+      map.range = node.range ?? null;
+      map.set(tag, node);
+      Reflect.deleteProperty(node, 'tag');
+      return map;
+    },
+  });
+}
+
+function offsetOf(document: Document.Parsed, path: Path): number {
+  for (let length = path.length; length > 0; length -= 1) {
+    const node = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return node.range[0];
+  }
+  return document.contents?.range[0] ?? 0;
+}
+
+/** So that no later recursion overflows the stack. */
+function requireFlat(file: string, value: unknown): void {
+  const depthLeft = (inner: unknown, left: number): boolean =>
+    left > 0 &&
+    (typeof inner !== 'object' || inner === null || Object.values(inner).every((each) => depthLeft(each, left - 1)));
+  if (!depthLeft(value, MAX_DEPTH)) throw new Failure(`${file}: nested deeper than ${MAX_DEPTH} levels`);
+}
+
+export const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce(
+    (inner: unknown, key) => (Array.isArray(inner) ? inner[Number(key)] : fieldAt(inner, String(key))),
+    value,
+  );
+
+/** @throws Failure with the position and the path of each wrong field */
+export function decodeAt<A>(document: SourceDocument, path: Path, field: Field<A>): A {
+  const context = ['', ...path].map((key, index) => {
+    return { key: String(key), type: field, actual: valueAt(document.value, path.slice(0, index)) };
+  });
+  const decoded = field.validate(context.at(-1)?.actual, context);
+  if (E.isRight(decoded)) return decoded.right;
+  const lines = decoded.left.slice(0, SHOWN_PROBLEMS).map((error) => {
+    const keys = error.context.slice(1).map(({ key }) => key);
+    return `${document.at(keys)}: ${describeProblem(toProblem(error))}`;
+  });
+  throw new Failure(lines.join('\n'));
+}
+
+/** The items of a list at a path; none if there is no such list. */
+export const itemsAt = (value: unknown, path: Path) => {
+  const list: unknown = valueAt(value, path);
+  return (Array.isArray(list) ? list : []).map((item: unknown, index) => ({ item, path: [...path, index] }));
+};
+
+/** The items of a List of Kubernetes, each as a document of its own; of anything else, the document. */
+export const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
+  textAt(document.value, 'kind')?.endsWith('List') === true
+    ? itemsAt(document.value, ['items']).map(({ item, path }) => ({
+        ...document,
+        value: item,
+        at: (inner) => document.at([...path, ...inner]),
+      }))
+    : [document];

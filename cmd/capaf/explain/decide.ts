@@ -1,0 +1,162 @@
+import type { FargateSelector } from '../../../pkg/cloud/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
+import { isPreferred } from '../../../pkg/fargate/overlap.ts';
+import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
+import type { Pod } from './pod.ts';
+
+/** A Fargate profile as far as it is seen: in EKS, in its AWSFargateProfile, or in both. */
+export interface Profile {
+  readonly name: string;
+  /** The word of EKS, such as `ACTIVE`; `absent` if only an object names the profile. */
+  readonly status: string;
+  readonly selectors: readonly FargateSelector[];
+  /** When EKS was asked to create it. */
+  readonly createdAt?: Ms | undefined;
+  /** When the controller first saw it ACTIVE. */
+  readonly activeSince?: Ms | undefined;
+  readonly roleArn?: string | undefined;
+  /** `namespace/name` of its AWSFargateProfile. */
+  readonly object?: string;
+  /** What EKS or the AWSFargateProfile reports as wrong with it. */
+  readonly problems: readonly string[];
+}
+
+export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
+  readonly matches: boolean;
+  /** `mismatch` is the first reason for which the pod does not match the selector, and `null` if it does. */
+  readonly selectors: readonly (FargateSelector & { readonly matches: boolean; readonly mismatch: string | null })[];
+}
+
+export interface Verdict {
+  /** The profile that takes the pod, or has taken it; for a pod that none has taken, the one that would take a new copy. */
+  readonly taker: string | null;
+  /** One sentence. */
+  readonly summary: string;
+  readonly profiles: readonly ProfileVerdict[];
+  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its cure. */
+  readonly traps: readonly string[];
+}
+
+/** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
+export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
+/** EKS leaves pods with the value `ec2` alone. Older versions of CoreDNS have it. */
+const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
+/** So long after a profile has become ACTIVE, EKS may still miss its pods: eksctl-io/eksctl#3615. */
+const SETTLING: Ms = 30_000;
+
+/** Decides as EKS does. `profiles` are those of the EKS cluster, in any order; `isComplete`: there are no others. */
+export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
+  const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
+  const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));
+  const decision =
+    pod.created !== undefined && pod.spec['schedulerName'] === 'fargate-scheduler'
+      ? decideAdmitted(pod, judged, isComplete)
+      : decideByRules(pod, judged, now);
+  const verdicts = judged.map(({ name, status, object, matches, selectors }) => {
+    return { name, status, ...(object !== undefined && { object }), matches, selectors };
+  });
+  return { ...decision, profiles: verdicts };
+}
+
+type Decision = Omit<Verdict, 'profiles'>;
+type Judged = Profile & ReturnType<typeof judge>;
+
+const nameOf = ({ kind, namespace, name }: Pod): string => `${kind} ${namespace}/${name}`;
+
+function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
+  const asked = pod.labels[PROFILE_LABEL];
+  const matching = judged.filter(({ matches }) => matches);
+  const usable = matching.filter(({ status }) => status === 'ACTIVE');
+  const taker = asked === undefined ? usable[0] : usable.find(({ name }) => name === asked);
+  const nobody = `No Fargate profile takes ${nameOf(pod)}: `;
+  if (pod.annotations[COMPUTE_TYPE_ANNOTATION] === 'ec2')
+    return { taker: null, summary: `${nobody}its annotation ${COMPUTE_TYPE_ANNOTATION} is ec2.`, traps: [EC2_TRAP] };
+  if (taker === undefined) {
+    const [first] = matching;
+    const why =
+      asked !== undefined
+        ? whyAskedDoesNot(asked, judged, usable)
+        : first === undefined
+          ? 'none has a selector that matches it.'
+          : `profile "${first.name}" matches it, but is ${statusText(first.status)}.`;
+    return { taker: null, summary: nobody + why, traps: matching.flatMap(({ problems }) => problems) };
+  }
+  const summary =
+    pod.created === undefined
+      ? `Fargate profile "${taker.name}" takes ${nameOf(pod)}.`
+      : `No Fargate profile has taken ${nameOf(pod)}; "${taker.name}" would take a new copy of it.`;
+  return { taker: taker.name, summary, traps: [...timeTraps(pod, taker, now), ...taker.problems] };
+}
+
+const EC2_TRAP =
+  `EKS leaves pods with the annotation ${COMPUTE_TYPE_ANNOTATION}: ec2 to EC2 nodes. Remove it from the pod template. ` +
+  `CoreDNS: kubectl patch deployment coredns -n kube-system --type json -p ` +
+  `'[{"op":"remove","path":"/spec/template/metadata/annotations/eks.amazonaws.com~1compute-type"}]'`;
+
+function judge(pod: Pod, { selectors }: Profile) {
+  const judged = selectors.map((selector) => {
+    const mismatch = findMismatch(selector, pod) ?? null;
+    return { ...selector, matches: mismatch === null, mismatch };
+  });
+  return { matches: judged.some((selector) => selector.matches), selectors: judged };
+}
+
+/** The first part of the selector that the pod does not match. */
+export function findMismatch(selector: FargateSelector, { namespace, labels }: Pick<Pod, 'namespace' | 'labels'>) {
+  if (!matchesWildcard(selector.namespace, namespace)) return `the namespace is ${namespace}`;
+  for (const [key, value] of Object.entries(selector.labels)) {
+    const found = Object.entries(labels).filter(([name]) => matchesWildcard(key, name));
+    if (found.some(([, text]) => matchesWildcard(value, text))) continue;
+    return found.length === 0
+      ? `there is no label ${key}`
+      : `the label is ${found.map(([name, text]) => `${name}=${text}`).join(', ')}`;
+  }
+  return undefined;
+}
+
+export const statusText = (status: string): string => (status === 'absent' ? 'not in EKS' : status);
+
+function whyAskedDoesNot(asked: string, judged: readonly Judged[], usable: readonly Judged[]): string {
+  const profile = judged.find(({ name }) => name === asked);
+  const status = profile?.matches === true ? `is ${statusText(profile.status)}` : 'has no selector that matches it';
+  const [other] = usable;
+  const hint = other === undefined ? '' : ` Without the label, profile "${other.name}" takes it.`;
+  const problem = profile === undefined ? 'does not exist' : status;
+  return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.${hint}`;
+}
+
+/** EKS has chosen the profile when the pod was created; what the selectors say now does not matter. */
+function decideAdmitted(pod: Pod, judged: readonly Judged[], isComplete: boolean): Decision {
+  const taker = pod.labels[PROFILE_LABEL] ?? null;
+  const { status, problems } = judged.find(({ name }) => name === taker) ?? { problems: [] };
+  const traps = [...problems];
+  if (status === undefined && isComplete)
+    traps.unshift(`Fargate profile "${taker}" does not exist any more, so the pod does not start. Delete the pod.`);
+  if (status !== undefined && status !== 'ACTIVE')
+    traps.unshift(`Fargate profile "${taker}" is ${statusText(status)}.`);
+  return { taker, summary: `EKS has given ${nameOf(pod)} to Fargate profile "${taker}".`, traps };
+}
+
+function timeTraps(pod: Pod, { name, createdAt, activeSince }: Profile, now: Ms): readonly string[] {
+  const since = activeSince ?? createdAt;
+  if (pod.created === undefined)
+    return since === undefined || now - since >= SETTLING
+      ? []
+      : [`Profile "${name}" has been ACTIVE for less than 30 s: EKS may miss a pod before ${time(since + SETTLING)}.`];
+  const { at } = pod.created;
+  const cure =
+    pod.owner === undefined
+      ? 'Delete the pod and create it again.'
+      : `Delete the pod; its ${pod.owner} makes a new one.`;
+  const choice = 'EKS chooses a profile only while a pod is created.';
+  if (at === undefined || since === undefined || at >= since + SETTLING)
+    return [
+      `${choice} It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${cure}`,
+    ];
+  const start = createdAt ?? since;
+  const seen = activeSince === undefined ? '' : `, seen ACTIVE at ${time(activeSince)}`;
+  const age = at < start ? 'was created before' : 'may have been created before';
+  const known = createdAt === undefined ? `ACTIVE at ${time(since)}` : `created at ${time(start)}${seen}`;
+  return [`The pod (${time(at)}) ${age} EKS knew profile "${name}" (${known}). ${choice} ${cure}`];
+}

@@ -1,0 +1,357 @@
+import { EksClusterName } from '../../../api/names.ts';
+import { expect } from 'chai';
+import { systemClock } from '../../../pkg/env/system.ts';
+import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import { FakeApiServer, type FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { Emulator } from '../../../test/aws/emulator.ts';
+import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
+import { expectGolden } from '../../../test/support/golden.ts';
+import type { AwsAccess } from '../aws.ts';
+import type { Io } from '../io.ts';
+import type { KubeAccess } from '../kube.ts';
+import { type ExplainOptions, explain } from './run.ts';
+import { formatExplanation } from './text.ts';
+
+const ACCOUNT = '123456789012';
+const REGION = 'eu-west-1';
+const EKS = EksClusterName.of('default_prod');
+const PODS_ROLE = `arn:aws:iam::${ACCOUNT}:role/pods`;
+
+const INFRASTRUCTURE = 'infrastructure.cluster.x-k8s.io';
+const CONTROL_PLANE = 'controlplane.cluster.x-k8s.io';
+const kind = (group: string, plural: string, name: string, more: Partial<FakeKind> = {}): FakeKind => ({
+  group,
+  plural,
+  kind: name,
+  versions: ['v1'],
+  status: false,
+  ...more,
+});
+const KINDS = [
+  kind('', 'pods', 'Pod'),
+  kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim'),
+  kind('storage.k8s.io', 'storageclasses', 'StorageClass', { namespaced: false }),
+  kind('cluster.x-k8s.io', 'clusters', 'Cluster', { versions: ['v1beta2', 'v1beta1'] }),
+  kind(CONTROL_PLANE, 'awsmanagedcontrolplanes', 'AWSManagedControlPlane', { versions: ['v1beta2'] }),
+  kind(INFRASTRUCTURE, 'awsfargateprofiles', 'AWSFargateProfile', { versions: ['v1beta2'] }),
+];
+
+type Fields = Readonly<Record<string, unknown>>;
+interface Selector {
+  readonly namespace: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+const withLabels = ({ namespace, labels = {} }: Selector) => ({ namespace, labels });
+
+/** A management cluster with the Cluster `default/prod`, its workload cluster, and AWS, all in this process. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly aws = new Emulator({
+    clock: { ...this.emulatorClock() },
+    keys: [{ accessKeyId: 'test', account: ACCOUNT }],
+  });
+  private readonly management = this.newServer();
+  private readonly workload = this.newServer();
+  private stdin = '';
+  isAwsReachable = true;
+
+  constructor() {
+    this.aws.admin.createCluster({ name: EKS, region: REGION, authenticationMode: 'API' });
+    const controlPlaneRef = { apiGroup: CONTROL_PLANE, kind: 'AWSManagedControlPlane', name: 'prod-cp' };
+    this.create(this.management, 'clusters', 'prod', { spec: { controlPlaneRef } });
+    const spec = { eksClusterName: EKS, region: REGION };
+    this.create(this.management, 'awsmanagedcontrolplanes', 'prod-cp', { spec, status: { ready: true } });
+  }
+
+  /** A Fargate profile in EKS alone. */
+  inEks(name: string, selectors: readonly Selector[], more: Fields = {}): void {
+    const profile = { cluster: EKS, region: REGION, name, podExecutionRoleArn: PODS_ROLE };
+    this.aws.admin.putProfile({ ...profile, selectors: selectors.map(withLabels), ...more });
+  }
+
+  /** An AWSFargateProfile, with its profile in EKS unless the status says that there is none. */
+  managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true): void {
+    if (isInEks) this.inEks(`default_${name}`, selectors);
+    const inEks = isInEks && {
+      profileName: `default_${name}`,
+      profileARN: `arn:aws:eks:${REGION}:${ACCOUNT}:fargateprofile/${EKS}/default_${name}/1`,
+      profileStatus: 'ACTIVE',
+      account: ACCOUNT,
+      region: REGION,
+      eksClusterName: EKS,
+      podExecutionRoleARN: PODS_ROLE,
+    };
+    const fields = { spec: { clusterName: 'prod', selectors }, status: { ...inEks, ...status } };
+    this.create(this.management, 'awsfargateprofiles', name, fields);
+  }
+
+  role(): void {
+    this.aws.admin.putRole({ name: 'pods', trustPolicy: '{}' });
+  }
+
+  accessEntry(): void {
+    this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE, type: 'FARGATE_LINUX' });
+  }
+
+  pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}): void {
+    const created = { schedulerName: 'default-scheduler', containers: [{ name: 'main' }], ...spec };
+    this.create(this.workload, 'pods', name, { metadata, spec: created }, namespace);
+  }
+
+  inWorkload(plural: string, name: string, fields: Fields, namespace: string): void {
+    this.create(this.workload, plural, name, fields, namespace);
+  }
+
+  async explain(name: string, namespace: string, options: Partial<ExplainOptions> = {}) {
+    const io: Io = {
+      clock: systemClock,
+      env: {},
+      signal: new AbortController().signal,
+      isColored: false,
+      out: () => {},
+      err: () => {},
+      readStdin: async () => this.stdin,
+    };
+    const access = {
+      aws: this.awsAccess(),
+      management: options.eksCluster === undefined ? this.access(this.management, 'default') : undefined,
+      workload: options.filename === undefined ? this.access(this.workload, namespace) : undefined,
+    };
+    const cluster = options.eksCluster === undefined && { cluster: 'prod' };
+    const all: ExplainOptions = { output: 'text', ...cluster, ...options };
+    return explain(name === '' ? undefined : name, all, access, { ...io, clock: this.clock });
+  }
+
+  async explainFile(manifest: string, options: Partial<ExplainOptions> = {}) {
+    this.stdin = manifest;
+    return this.explain('', 'default', { filename: '-', ...options });
+  }
+
+  private create(server: FakeApiServer, plural: string, name: string, fields: Fields, namespace = 'default'): void {
+    const metadata = { ...(fields['metadata'] as Fields | undefined), name };
+    server.storage.create(server.kind(plural), namespace, { ...fields, metadata });
+  }
+
+  private newServer(): FakeApiServer {
+    return new FakeApiServer({ clock: this.clock, random: new SeededRandom(1), kinds: KINDS });
+  }
+
+  private access(server: FakeApiServer, namespace: string): KubeAccess {
+    const client = createKubeClient({ transport: server, clock: this.clock });
+    return { client, namespace, server: 'https://10.0.0.1:6443', close: async () => {} };
+  }
+
+  private emulatorClock() {
+    return { now: () => this.clock.now(), sleep: async () => {} };
+  }
+
+  private awsAccess(): AwsAccess {
+    const handler = new EmulatorRequestHandler(this.aws);
+    const unreachable = {
+      handle: async () => {
+        throw new Error('connect ETIMEDOUT 10.0.0.1:443');
+      },
+      destroy: () => {},
+      updateHttpClientConfig: () => {},
+      httpHandlerConfigs: () => ({}),
+    };
+    return {
+      region: REGION,
+      clientConfig: (service: string, region: string) => ({
+        region: service === 'iam' ? 'us-east-1' : region,
+        credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
+        requestHandler: this.isAwsReachable ? handler : unreachable,
+        maxAttempts: 1,
+      }),
+      close: async () => {},
+    } as unknown as AwsAccess;
+  }
+}
+
+const text = async (explanation: ReturnType<Scene['explain']>): Promise<string> =>
+  formatExplanation(await explanation, { isColored: false });
+
+const golden = async (name: string, explanation: ReturnType<Scene['explain']>): Promise<void> =>
+  expectGolden(new URL(`golden/${name}.txt`, import.meta.url), await text(explanation));
+
+const WEB = { namespace: 'shop', labels: { app: 'web' } };
+
+describe('capaf explain pod', () => {
+  let scene: Scene;
+  beforeEach(async () => {
+    scene = new Scene();
+    scene.role();
+    await scene.clock.advance(60_000);
+    scene.accessEntry();
+  });
+
+  const threeProfiles = async (): Promise<void> => {
+    scene.managed('batch', [{ namespace: 'batch-*' }]);
+    scene.managed('shop', [WEB, { namespace: 'shop', labels: { app: 'api', 'tier?': '*' } }]);
+    scene.inEks('everything', [{ namespace: '*' }]);
+    scene.inEks('new', [{ namespace: 'shop' }], { status: 'CREATING' });
+    await scene.clock.advance(60 * 60_000);
+  };
+  const manifest = 'kind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec: {containers: [{}]}\n';
+
+  it('shows the profile that takes a pod, and why each other does not', async () => {
+    await threeProfiles();
+    await golden('taken', scene.explainFile(manifest));
+  });
+
+  it('shows for each selector why nobody takes a pod, such as a wrong namespace or label', async () => {
+    scene.managed('shop', [{ namespace: 'shp' }, { namespace: 'shop', labels: { app: 'web', tier: 'front' } }]);
+    scene.managed('api', [{ namespace: 'shop', labels: { app: 'api' } }]);
+    await scene.clock.advance(60 * 60_000);
+    await golden('nobody', scene.explainFile(manifest));
+  });
+
+  it('shows a label that names a profile without a matching selector', async () => {
+    await threeProfiles();
+    const label = 'eks.amazonaws.com/fargate-profile';
+    const metadata = `{name: web, namespace: shop, labels: {app: web, ${label}: default_batch}}`;
+    await golden('foreign-label', scene.explainFile(`kind: Pod\nmetadata: ${metadata}\nspec: {containers: [{}]}\n`));
+  });
+
+  it('shows that a pod is older than the profile', async () => {
+    scene.pod('shop', 'web-7d9c', {
+      labels: { app: 'web' },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }],
+    });
+    await scene.clock.advance(60_000);
+    scene.managed('shop', [WEB], { activeSince: { name: 'default_shop', time: '2026-11-21T03:28:30Z' } });
+    await scene.clock.advance(60 * 60_000);
+    await golden('too-old', scene.explain('web-7d9c', 'shop'));
+  });
+
+  it('shows all that Fargate refuses, EBS volumes of claims included, and the size', async () => {
+    scene.managed('shop', [WEB]);
+    scene.pod(
+      'shop',
+      'web-0',
+      { labels: { app: 'web' } },
+      {
+        hostNetwork: true,
+        nodeSelector: { 'kubernetes.io/arch': 'arm64' },
+        containers: [
+          { name: 'a', securityContext: { privileged: true }, ports: [{ containerPort: 80, hostPort: 80 }] },
+          { name: 'b', resources: { requests: { cpu: '1500m', memory: '3Gi' }, limits: { 'nvidia.com/gpu': '1' } } },
+        ],
+        volumes: [
+          { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
+          { name: 'scratch', ephemeral: { volumeClaimTemplate: {} } },
+          { name: 'logs', persistentVolumeClaim: { claimName: 'logs' } },
+        ],
+      },
+    );
+    const claim = (storageClassName: string) => ({ spec: { storageClassName } });
+    scene.inWorkload('persistentvolumeclaims', 'data', claim('gp3'), 'shop');
+    scene.inWorkload('persistentvolumeclaims', 'web-0-scratch', claim('gp3'), 'shop');
+    scene.inWorkload('persistentvolumeclaims', 'logs', claim('efs'), 'shop');
+    scene.inWorkload('storageclasses', 'gp3', { provisioner: 'ebs.csi.aws.com' }, '');
+    scene.inWorkload('storageclasses', 'efs', { provisioner: 'efs.csi.aws.com' }, '');
+    await scene.clock.advance(60 * 60_000);
+    await golden('refused', scene.explain('web-0', 'shop'));
+  });
+
+  it('explains with the profiles of EKS alone', async () => {
+    await threeProfiles();
+    await golden('eks-only', scene.explainFile(manifest, { eksCluster: EKS }));
+  });
+
+  it('explains without AWS as far as the objects tell, and says what it did not see', async () => {
+    await threeProfiles();
+    scene.managed('late', [WEB], LATE, false);
+    scene.isAwsReachable = false;
+    await golden('without-aws', scene.explainFile(manifest));
+  });
+
+  it('shows an object whose profile is not in EKS, with the reason of the object', async () => {
+    scene.managed('late', [WEB], LATE, false);
+    await golden('not-in-eks', scene.explainFile(manifest));
+  });
+
+  const trapsOf = async (): Promise<string> => (await scene.explainFile(manifest)).traps.join('\n');
+
+  it('compares the access entry of the role with the role', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60_000);
+    expect(await trapsOf()).to.equal('');
+    scene.aws.admin.removeRole({ name: 'pods' });
+    expect(await trapsOf()).to.equal(`The role ${PODS_ROLE} does not exist, so pods do not start.`);
+    scene.role();
+    await golden('stale-access-entry', scene.explainFile(manifest));
+    scene.aws.admin.removeAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE });
+    expect(await trapsOf()).to.match(
+      /has no access entry, so pods cannot join the cluster. Create it: aws eks create-/,
+    );
+    scene.aws.admin.setCluster({ name: EKS, region: REGION, authenticationMode: 'CONFIG_MAP' });
+    expect(await trapsOf()).to.equal('');
+  });
+
+  it('names the IAM action that is missing, and goes on', async () => {
+    await threeProfiles();
+    scene.aws.admin.deny({ principal: '*', action: 'iam:GetRole' });
+    expect((await scene.explainFile(manifest)).unseen.join()).to.match(
+      /^the access entry of the role: the credentials may not do iam:GetRole: /,
+    );
+    scene.aws.admin.deny({ principal: '*', action: 'eks:ListFargateProfiles' });
+    const { taker, unseen } = await scene.explainFile(manifest);
+    expect(taker).to.equal('default_shop');
+    expect(unseen[0]).to.match(/^EKS: the credentials may not do eks:ListFargateProfiles: /);
+  });
+
+  it('does not believe an EKS cluster of the same name in another account', async () => {
+    scene.managed('shop', [WEB], { account: '999999999999' });
+    const { taker, unseen } = await scene.explainFile(manifest);
+    expect(taker).to.equal('default_shop');
+    expect(unseen[0]).to.equal(
+      `EKS: the credentials are of account ${ACCOUNT}, but the profiles are in 999999999999; --profile or --role-arn chooses others`,
+    );
+  });
+
+  it('keeps apart an object from the profile of another owner that has its name', async () => {
+    scene.managed('shop', [{ namespace: 'elsewhere' }], {}, false);
+    scene.inEks('default_shop', [WEB]);
+    await scene.clock.advance(60_000);
+    const { taker, profiles } = await scene.explainFile(manifest);
+    expect(taker).to.equal('default_shop');
+    expect(profiles.map(({ name, status, object }) => ({ name, status, object }))).to.have.deep.members([
+      { name: 'default_shop', status: 'absent', object: 'default/shop' },
+      { name: 'default_shop', status: 'ACTIVE', object: undefined },
+    ]);
+  });
+
+  it('shows hidden characters of others as escape sequences', async () => {
+    scene.managed('shop', [WEB], { conditions: [{ ...NOT_READY, message: 'a\u001b[2J\u202eb\nNot seen:' }] });
+    scene.managed('api', [{ namespace: 'shop', labels: { tier: 'x' } }]);
+    const shown = await text(scene.explainFile(manifest.replace('app: web', 'app: web, tier: "w\\e[2J"')));
+    expect(shown).to.include('tier=w\\u001b[2J');
+    expect(shown).to.include('a\\u001b[2J\\u202eb Not seen:');
+    expect(shown).not.to.match(/[^\P{Cc}\n]|\u202e/u);
+  });
+
+  it('fails without a Cluster, an EKS cluster or a pod of the name', async () => {
+    const failureOf = (explanation: Promise<unknown>) => explanation.then(() => 'none', String);
+    expect(await failureOf(scene.explainFile(manifest, { cluster: 'other' }))).to.equal(
+      'Failure: there is no Cluster default/other; --cluster-namespace and --context choose another, --eks-cluster needs none',
+    );
+    expect(await failureOf(scene.explainFile(manifest, { eksCluster: 'other' }))).to.match(
+      /^Failure: the Fargate profiles of EKS cluster other in eu-west-1 cannot be read: No cluster found for name: other\./,
+    );
+    expect(await failureOf(scene.explain('no', 'shop'))).to.equal(
+      'Failure: there is no pod shop/no in the cluster at https://10.0.0.1:6443; -n names its namespace',
+    );
+  });
+});
+
+const NOT_READY = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'WaitingForSibling',
+  message: 'EKS is creating profile "default_other" first.',
+  lastTransitionTime: '2026-11-21T03:25:00Z',
+};
+const LATE = { conditions: [NOT_READY] };

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { parseAllDocuments } from 'yaml';
+import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { errorMessage } from '../../../pkg/env/error-text.ts';
+import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import { itemsAt, valueAt } from '../documents.ts';
+import { Failure, type Io } from '../io.ts';
+
+/** A pod, or the pods that a workload makes from its template. */
+export interface Pod {
+  /** Of the manifest: `Pod`, `Deployment`, … */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: UnknownRecord;
+  /** The path of `spec` in the manifest, e.g. `spec.template.spec`. */
+  readonly path: string;
+  /** The kind of its controller; for a template that of the manifest. */
+  readonly owner: string | undefined;
+  /** Set if the API server has admitted the pod already, so that EKS does not choose a profile any more. */
+  readonly created?: { readonly at: Ms | undefined };
+  /** Those of a StatefulSet. */
+  readonly hasClaimTemplates: boolean;
+}
+
+export const listAt = (value: unknown, field: string) => itemsAt(value, [field]).map(({ item }) => item);
+
+/** Where kinds have their pods: Pod; Deployment, StatefulSet, DaemonSet, Job and others; CronJob. */
+const TEMPLATES = [[], ['spec', 'template'], ['spec', 'jobTemplate', 'spec', 'template']] as const;
+
+/** `undefined` if the object has no pods. `namespace` is used if the object names none. */
+export function podOf(object: unknown, namespace: string): Pod | undefined {
+  const kind = textAt(object, 'kind') ?? '';
+  const own = fieldAt(object, 'metadata');
+  const path = TEMPLATES.find(
+    (each) => (each.length === 0) === (kind === 'Pod') && isRecord(valueAt(object, [...each, 'spec'])),
+  );
+  const template = path && valueAt(object, path);
+  const spec = fieldAt(template, 'spec');
+  if (path === undefined || !isRecord(spec)) return undefined;
+  const metadata = fieldAt(template, 'metadata');
+  const isCreated = kind === 'Pod' && textAt(own, 'uid') !== undefined;
+  const controller = listAt(own, 'ownerReferences').find((owner) => fieldAt(owner, 'controller') === true);
+  return {
+    kind,
+    namespace: textAt(own, 'namespace') ?? namespace,
+    name: textAt(own, 'name') ?? textAt(own, 'generateName') ?? '',
+    labels: textsOf(fieldAt(metadata, 'labels')),
+    annotations: textsOf(fieldAt(metadata, 'annotations')),
+    spec,
+    path: [...path, 'spec'].join('.'),
+    owner: kind === 'Pod' ? textAt(controller, 'kind') : kind,
+    ...(isCreated && { created: { at: parseTimestamp(textAt(own, 'creationTimestamp') ?? '') } }),
+    hasClaimTemplates: listAt(fieldAt(object, 'spec'), 'volumeClaimTemplates').length > 0,
+  };
+}
+
+const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(isRecord(value) ? value : {}).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    ),
+  );
+
+/**
+ * Reads the pod in a file of YAML or JSON, or with `-` on standard input. `name` chooses one of several.
+ *
+ * @throws Failure
+ */
+export async function readPodFile(
+  file: string,
+  name: string | undefined,
+  namespace: string,
+  { readStdin }: Pick<Io, 'readStdin'>,
+): Promise<Pod> {
+  const source = file === '-' ? 'standard input' : file;
+  let found: readonly Pod[];
+  try {
+    const text = file === '-' ? await readStdin() : readFileSync(file, 'utf8');
+    found = parseObjects(text).flatMap((object) => podOf(object, namespace) ?? []);
+  } catch (cause) {
+    throw new Failure(`${source} cannot be read: ${errorMessage(cause).split('\n')[0]}`, { cause });
+  }
+  const [pod, ...others] = found.filter((each) => name === undefined || each.name === name);
+  if (pod !== undefined && others.length === 0) return pod;
+  const choices = found.map((each) => `${each.kind} ${each.name}`).join(', ') || 'nothing';
+  throw new Failure(`${source}: name one of the objects that are pods or make pods; there is: ${choices}`);
+}
+
+/** The objects in all documents of YAML or JSON; of a List, its items. */
+const parseObjects = (text: string): readonly unknown[] =>
+  parseAllDocuments(text).flatMap((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    const object: unknown = document.toJS();
+    return textAt(object, 'kind') === 'List' ? listAt(object, 'items') : [object];
+  });

@@ -1,0 +1,56 @@
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { isPreferred } from '../../../pkg/fargate/overlap.ts';
+import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
+import { type Io, alignColumns, paint } from '../io.ts';
+import { type ProfileVerdict, type Verdict, statusText } from './decide.ts';
+import type { Violation } from './fargate-limits.ts';
+import type { Pod } from './pod.ts';
+import type { Size } from './size.ts';
+
+/** What the command tells, in the shape of `-o json`. */
+export interface Explanation extends Verdict {
+  readonly pod: Pick<Pod, 'kind' | 'namespace' | 'name'>;
+  readonly violations: readonly Violation[];
+  /** `null` if the pod is larger than the largest size. */
+  readonly size: Size | null;
+  /** What could change the answer and was not seen, with the reason. */
+  readonly unseen: readonly string[];
+}
+
+export const isFine = ({ taker, violations, traps }: Explanation): boolean =>
+  taker !== null && violations.length === 0 && traps.length === 0;
+
+export function formatExplanation(explanation: Explanation, io: Pick<Io, 'isColored'>): string {
+  const { summary, taker, profiles, violations, traps, size, unseen } = explanation;
+  const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
+  const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
+  const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
+  const refusals = columns(violations.map(({ field, message }) => [field, message]));
+  const sections = [
+    [paint(io, 'red', 'Fargate refuses:'), refusals],
+    [paint(io, 'yellow', 'Beware:'), traps.map(toPrintableLine)],
+    [paint(io, 'dim', 'Not seen:'), unseen.map(toPrintableLine)],
+  ] as const;
+  const color = isFine(explanation) ? 'green' : taker === null ? 'red' : 'yellow';
+  const lines = [
+    paint(io, color, toPrintableLine(`${summary}${refused}`)),
+    ...(size === null ? [] : [`Billed size on Fargate: ${size.vCPU} vCPU, ${size.memoryGB} GB`]),
+    '',
+    ...(rows.length === 0
+      ? ['The EKS cluster has no Fargate profile.']
+      : columns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
+    ...sections.flatMap(([title, each]) => (each.length === 0 ? [] : ['', title, ...each.map((line) => `  ${line}`)])),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function rowsOf({ name, status, selectors }: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+  if (selectors.length === 0) return [[name, statusText(status), 'none', 'does not match']];
+  return selectors.map(({ matches, mismatch, ...selector }, index) => {
+    const isLater = taker !== null && taker !== name;
+    const chosen = isLater && isPreferred(taker, name) ? `"${taker}" comes first by name` : `"${taker}" is chosen`;
+    const but = status !== 'ACTIVE' ? `, but is ${statusText(status)}` : isLater ? `, but ${chosen}` : '';
+    const told = matches ? `matches${but}` : (mismatch ?? '');
+    return [...(index === 0 ? [name, statusText(status)] : ['', '']), describeSelectors([selector]), told];
+  });
+}

@@ -1,0 +1,337 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import { isRight } from 'fp-ts/lib/Either.js';
+import { parseAllDocuments } from 'yaml';
+import { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { fieldAt } from '../../../api/record.ts';
+import { hasHidden } from '../../../pkg/env/printable.ts';
+import { systemClock } from '../../../pkg/env/system.ts';
+import type { ProfileRequest } from '../../../test/aws/admin/admin.ts';
+import { type EmulatorServer, startServer } from '../../../test/aws/transport/server.ts';
+import { expectGolden } from '../../../test/support/golden.ts';
+import type { ExitCode } from '../io.ts';
+import { type ImportOptions, type ImportSource, objectNames, runImport } from './run.ts';
+
+const TESTDATA = 'cmd/capaf/import/testdata';
+const golden = (name: string): URL => new URL(`testdata/golden/${name}`, import.meta.url);
+const REGION = 'eu-west-1';
+const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
+/** What the default chain of the AWS SDK reads, which has no other way to get credentials. */
+const ENVIRONMENT: Readonly<Record<string, string>> = {
+  AWS_ACCESS_KEY_ID: 'test',
+  AWS_SECRET_ACCESS_KEY: 'secret',
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+
+interface Outcome {
+  readonly out: string;
+  readonly code: ExitCode | 1;
+}
+
+describe('capaf import', () => {
+  let aws: EmulatorServer;
+  const saved = Object.keys(ENVIRONMENT).map((name) => [name, process.env[name]] as const);
+  before(() => void Object.assign(process.env, ENVIRONMENT));
+  after(() => {
+    for (const [name, value] of saved) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  beforeEach(async () => {
+    aws = await startServer({ keys: [{ accessKeyId: 'test', account: '123456789012' }] });
+    const subnets = ['subnet-0aaaaaaaaaaaaaaaa', 'subnet-0bbbbbbbbbbbbbbbb'].map((id) => ({ id }));
+    aws.emulator.admin.createCluster({ name: 'prod', region: REGION, subnets });
+  });
+  afterEach(() => aws.close());
+
+  const put = (profile: Partial<ProfileRequest> & Pick<ProfileRequest, 'name'>): unknown =>
+    aws.emulator.admin.putProfile({
+      cluster: 'prod',
+      region: REGION,
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/pods',
+      subnets: ['subnet-0aaaaaaaaaaaaaaaa', 'subnet-0bbbbbbbbbbbbbbbb'],
+      selectors: [{ namespace: 'shop', labels: { app: 'web' } }],
+      ...profile,
+    });
+
+  /** What a user sees: standard output, or the error message with exit code 1. */
+  async function run(
+    files: readonly string[],
+    options: Partial<ImportOptions> & Pick<ImportOptions, 'from'>,
+    stdin = '',
+  ): Promise<Outcome> {
+    let out = '';
+    const io = {
+      clock: systemClock,
+      env: { ...ENVIRONMENT, AWS_ENDPOINT_URL: aws.url, KUBECONFIG: '/nonexistent/kubeconfig' },
+      signal: new AbortController().signal,
+      isColored: false,
+      out: (text: string) => void (out += text),
+      err: () => {},
+      readStdin: () => Promise.resolve(stdin),
+    };
+    try {
+      const all = { eksCluster: 'prod', region: REGION, namespace: 'team-a', output: 'text' as const, ...options };
+      const code = await runImport(files, all, io);
+      return { out, code };
+    } catch (error) {
+      return { out: error instanceof Error ? messages(error) : String(error), code: 1 };
+    }
+  }
+
+  const messages = (error: Error): string =>
+    error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+
+  const manifestsIn = (out: string): readonly unknown[] =>
+    parseAllDocuments(out).flatMap((document) => (document.contents === null ? [] : [document.toJS() as unknown]));
+
+  function expectReadable(out: string): void {
+    for (const manifest of manifestsIn(out)) {
+      const metadata = { ...(fieldAt(manifest, 'metadata') as object), uid: 'u', resourceVersion: '1' };
+      const decoded = AWSFargateProfile.decode({ ...(manifest as object), metadata });
+      expect(isRight(decoded), out).to.equal(true);
+    }
+  }
+
+  const SHAPES: readonly (readonly [file: string, from: ImportSource, manifests: number])[] = [
+    ['ack.yaml', 'ack', 1],
+    ['cdk.json', 'cloudformation', 1],
+    ['cloudformation.yaml', 'cloudformation', 1],
+    ['crossplane.yaml', 'crossplane', 2],
+    ['eksctl.yaml', 'eksctl', 2],
+    ['keiko.yaml', 'keiko', 2],
+    ['live.json', 'live', 1],
+    ['terraform-show.json', 'terraform', 1],
+    ['terraform-state.json', 'terraform', 2],
+  ];
+
+  describe('of a file, without permission to ask AWS', () => {
+    for (const [file, from, manifests] of SHAPES)
+      it(`reads ${file}`, async () => {
+        aws.emulator.admin.deny({ principal: '*', action: 'eks:*' });
+        const { out, code } = await run([`${TESTDATA}/${file}`], { from });
+        expectGolden(golden(`${file}.txt`), `${out}exit code ${code}\n`);
+        expect(out).to.contain('# - AWS was not seen: the credentials may not do eks:DescribeFargateProfile');
+        expect(manifestsIn(out)).to.have.length(manifests);
+        expectReadable(out);
+      });
+  });
+
+  describe('of a wrong file', () => {
+    const wrong = readdirSync(`${TESTDATA}/wrong`);
+    for (const file of wrong)
+      it(`refuses ${file}`, async () => {
+        const from = file.slice(0, file.search(/[-.]/)) as ImportSource;
+        const { out, code } = await run([`${TESTDATA}/wrong/${file}`], { from });
+        expect(code).to.equal(1);
+        expectGolden(golden(`wrong/${file}.txt`), `${out}\n`);
+      });
+  });
+
+  describe('compared with AWS', () => {
+    const terraform = [`${TESTDATA}/terraform-state.json`];
+    const teamA = {
+      name: 'team-a',
+      selectors: [{ namespace: 'team-a', labels: {} }],
+      subnets: ['subnet-0aaaaaaaaaaaaaaaa'],
+    };
+    const batch = {
+      name: 'batch',
+      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/batch-20240101000000000000000001',
+      selectors: [
+        { namespace: 'batch-*', labels: {} },
+        { namespace: 'batch', labels: { run: 'fargate' } },
+      ],
+      tags: { stage: 'production', team: 'batch', 'aws:cloudformation:stack-name': 'x', cost: '7' },
+    };
+
+    it('finds no difference, whatever the order, and takes the tags of AWS', async () => {
+      put(teamA);
+      put(batch);
+      const { out, code } = await run(terraform, { from: 'terraform' });
+      expect(code).to.equal(0);
+      expectGolden(golden('equal.txt'), out);
+      expectReadable(out);
+    });
+
+    it('shows each difference, and takes the values of AWS', async () => {
+      put({
+        ...teamA,
+        selectors: [{ namespace: 'team-b', labels: {} }],
+        podExecutionRoleArn: 'arn:aws:iam::123456789012:role/other',
+      });
+      put({ ...batch, subnets: ['subnet-0bbbbbbbbbbbbbbbb'], tags: { team: 'jobs' }, status: 'CREATE_FAILED' });
+      const { out, code } = await run(terraform, { from: 'terraform' });
+      expect(code).to.equal(2);
+      expectGolden(golden('different.txt'), out);
+    });
+
+    it('leaves out what AWS does not have, and what belongs to an AWSFargateProfile', async () => {
+      put({ ...batch, tags: { [OWNER_TAG]: 'team-b/batch' } });
+      const { out, code } = await run(terraform, { from: 'terraform' });
+      expect(code).to.equal(2);
+      expectGolden(golden('absent-and-owned.txt'), out);
+      expect(manifestsIn(out)).to.deep.equal([]);
+    });
+
+    it('returns 0 if all profiles belong to AWSFargateProfiles already', async () => {
+      put({ name: 'web', tags: { [OWNER_TAG]: 'team-a/web' } });
+      const { out, code } = await run([], { from: 'live' });
+      expect(code).to.equal(0);
+      expect(manifestsIn(out)).to.deep.equal([]);
+      expect(out).to.contain('# - It belongs to AWSFargateProfile team-a/web');
+    });
+
+    it('warns of a profile that another Cluster claims, but not of one of the same Cluster', async () => {
+      put({ name: 'web', tags: { 'kubernetes.io/cluster/prod': 'owned' } });
+      const other = await run([], { from: 'live' });
+      expect(other.code).to.equal(2);
+      expect(other.out).to.contain('# - The controller would not adopt it, because it belongs to cluster prod');
+      const same = await run([], { from: 'live', cluster: 'prod' });
+      expect(same.code).to.equal(0);
+      expect(same.out).to.contain('clusterName: prod').and.not.contain('additionalTags');
+    });
+
+    it('says that the EKS cluster does not exist', async () => {
+      aws.emulator.admin.removeCluster({ name: 'prod', region: REGION });
+      const { out, code } = await run(terraform, { from: 'terraform' });
+      expect(code).to.equal(2);
+      expect(out).to.contain('AWS has no such EKS cluster');
+      const live = await run([], { from: 'live' });
+      expect(live).to.deep.equal({
+        code: 1,
+        out: 'AWS has no EKS cluster prod in eu-west-1; check --region, and the account of the credentials',
+      });
+    });
+
+    it('takes from AWS what a template does not tell', async () => {
+      put({ name: 'batch', selectors: [{ namespace: 'batch', labels: {} }] });
+      const { out } = await run([`${TESTDATA}/cloudformation.yaml`], { from: 'cloudformation' });
+      const [manifest] = manifestsIn(out);
+      expect(fieldAt(manifest, 'spec')).to.deep.include({
+        profileName: 'batch',
+        roleARN: 'arn:aws:iam::123456789012:role/pods',
+        subnetIDs: ['subnet-0aaaaaaaaaaaaaaaa', 'subnet-0bbbbbbbbbbbbbbbb'],
+      });
+    });
+
+    it('explains selectors that keiko has mixed up', async () => {
+      const name = 'fargate-prod-13820142433111750759';
+      const selectors = [
+        { namespace: 'jobs', labels: { run: 'fargate' } },
+        { namespace: 'jobs', labels: {} },
+      ];
+      put({ name, selectors, subnets: ['subnet-0aaaaaaaaaaaaaaaa'] });
+      const { out, code } = await run([`${TESTDATA}/keiko.yaml`], { from: 'keiko' });
+      expect(code).to.equal(2);
+      expect(out).to.contain('# - keiko before v0.19.0 gave all selectors of a profile the namespace of the last one');
+    });
+  });
+
+  describe('of live profiles', () => {
+    it('prints all profiles of the EKS cluster', async () => {
+      put({ name: 'Web_A', tags: { team: 'shop' } });
+      put({ name: 'web-a', selectors: [{ namespace: 'yes', labels: { on: 'off', '012': '1:30' } }] });
+      const { out, code } = await run([], { from: 'live' });
+      expect(code).to.equal(0);
+      expectGolden(golden('live.txt'), out);
+      expectReadable(out);
+    });
+
+    it('names the IAM action that is missing', async () => {
+      aws.emulator.admin.deny({ principal: '*', action: 'eks:ListFargateProfiles' });
+      const { out, code } = await run([], { from: 'live' });
+      expect(code).to.equal(1);
+      expect(out).to.contain('the credentials may not do eks:ListFargateProfiles');
+    });
+
+    it('changes nothing in AWS', async () => {
+      put({ name: 'web' });
+      await run([], { from: 'live' });
+      const operations = [...new Set(aws.emulator.log.read().map(({ operation }) => operation))];
+      expect(operations).to.have.members(['ListFargateProfiles', 'DescribeFargateProfile']);
+    });
+  });
+
+  describe('of the options', () => {
+    const file = [`${TESTDATA}/terraform-show.json`];
+
+    it('needs to know the cluster', async () => {
+      const { out, code } = await run(file, { from: 'terraform', eksCluster: undefined as never });
+      expect(code).to.equal(1);
+      expect(out).to.contain('give --cluster').and.contain('--eks-cluster');
+    });
+
+    it('refuses profiles of several EKS clusters for one Cluster', async () => {
+      const { out, code } = await run(file, { from: 'terraform', cluster: 'prod', eksCluster: undefined as never });
+      expect(code).to.equal(1);
+      expect(out).to.equal('the profiles are in the EKS clusters prod, staging; choose one with --eks-cluster too');
+    });
+
+    it('says that all profiles are elsewhere', async () => {
+      const { out, code } = await run(file, { from: 'terraform', eksCluster: 'test' });
+      expect(code).to.equal(2);
+      expect(out).to.match(
+        /^# 0 Fargate profiles: nothing to import\n# Left out: Fargate profile web of EKS cluster prod/,
+      );
+    });
+
+    it('says that it could not see the Cluster', async () => {
+      const options = { from: 'eksctl', cluster: 'prod', eksCluster: undefined as never } as const;
+      const { out } = await run([`${TESTDATA}/eksctl.yaml`], options);
+      expect(out).to.contain(
+        '# Check that the profiles are those of Cluster team-a/prod. Its EKS cluster is not known: ',
+      );
+    });
+
+    it('reads standard input', async () => {
+      put({ name: 'web', tags: { stage: 'production' } });
+      const { out, code } = await run(['-'], { from: 'terraform' }, readFileSync(file[0] ?? '', 'utf8'));
+      expect(code, out).to.equal(0);
+      expect(out).to.contain('# Source: Terraform aws_eks_fargate_profile.web, standard input\n');
+    });
+
+    it('names a file that does not exist', async () => {
+      const { out, code } = await run(['nowhere.json'], { from: 'terraform' });
+      expect(code).to.equal(1);
+      expect(out).to.match(/^reading nowhere.json: ENOENT/);
+    });
+
+    it('lets no text of a file leave its comment or its value', async () => {
+      const evil = 'x\n---\nkind: Secret # \u001b[31m\u202e';
+      const state = JSON.parse(
+        readFileSync(file[0] ?? '', 'utf8').replace(
+          '"app": "web"',
+          `"app": ${JSON.stringify(evil)}, "bidi": "a\u202eb"`,
+        ),
+      ) as {
+        values: { root_module: { resources: { address: string }[] } };
+      };
+      for (const resource of state.values.root_module.resources) resource.address = `aws.${evil}'; rm -r`;
+      aws.emulator.admin.deny({ principal: '*', action: 'eks:*' });
+      const { out } = await run(['-'], { from: 'terraform' }, JSON.stringify(state));
+      expect(hasHidden(out)).to.equal(false);
+      expect(out).to.contain(String.raw`terraform state rm 'aws.x --- kind: Secret # \u001b[31m\u202e'\''; rm -r'`);
+      const spec = fieldAt(manifestsIn(out)[0], 'spec');
+      expect(fieldAt(spec, 'selectors')).to.deep.equal([
+        { namespace: 'shop', labels: { app: evil, bidi: 'a\u202eb' } },
+      ]);
+      expect(manifestsIn(out)).to.have.length(1);
+    });
+
+    it('prints JSON', async () => {
+      put({ name: 'web', tags: { stage: 'production' } });
+      const { out, code } = await run(file, { from: 'terraform', output: 'json' });
+      expect(code).to.equal(0);
+      expectGolden(golden('output.json'), out);
+    });
+  });
+});
+
+describe('objectNames', () => {
+  it('makes DNS names, each once', () => {
+    const names = ['Web_A', 'web-a', 'WEB-A', '_', 'ümlaut', '世界', '9'].map((name) => ({ name: name as never }));
+    expect(objectNames(names)).to.deep.equal(['web-a', 'web-a-2', 'web-a-3', 'profile', 'mlaut', 'profile-2', '9']);
+  });
+});

@@ -1,0 +1,75 @@
+import { styleText } from 'node:util';
+import { escapeHidden } from '../../pkg/env/printable.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+
+/** What a command uses of the process, so that tests can run it inside their own. */
+export interface Io {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts at SIGINT and SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Whether standard output may be coloured: it is a terminal, and NO_COLOR is not set. */
+  readonly isColored: boolean;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly readStdin: () => Promise<string>;
+}
+
+/** A problem that ends the command with exit code 1. The message names the cause and the cure. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+}
+
+/** 0: nothing to do; 2: something to tell, such as changes, a pod that nobody takes, or problems. */
+export type ExitCode = 0 | 2;
+
+export type Format = 'text' | 'json';
+
+/** After this time a user wants to know what a command is doing. */
+const PROGRESS_AFTER: Ms = 1_000;
+
+/** Tells on standard error what the command does, if that takes longer than a second. */
+export async function withProgress<A>({ clock, err }: Io, doing: string, work: () => Promise<A>): Promise<A> {
+  const timer = clock.after(PROGRESS_AFTER, () => err(`${doing} …\n`));
+  try {
+    return await work();
+  } finally {
+    timer.cancel();
+  }
+}
+
+export function printJson({ out }: Io, value: unknown): void {
+  out(`${escapeHidden(JSON.stringify(value, undefined, 2))}\n`);
+}
+
+export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
+
+export const paint = ({ isColored }: Pick<Io, 'isColored'>, color: Color, text: string): string =>
+  isColored ? styleText(color, text, { validateStream: false }) : text;
+
+/** Lines with aligned columns, each indented by `indent`. The last column is as long as it is. */
+export function alignColumns(rows: readonly (readonly string[])[], indent = ''): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, cell] of row.slice(0, -1).entries())
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
+    return `${indent}${cells.join('   ')}`.trimEnd();
+  });
+}
+
+/** Keeps the order. At most `limit` calls of `work` run at the same time. */
+export async function mapAtMost<A, B>(
+  limit: number,
+  items: readonly A[],
+  work: (item: A) => Promise<B>,
+): Promise<readonly B[]> {
+  const results: B[] = [];
+  const left = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of left) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: limit }, lane));
+  return results;
+}

@@ -1,0 +1,42 @@
+import { escapeHidden } from '../../pkg/env/printable.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { systemClock } from '../../pkg/env/system.ts';
+import type { Io } from './io.ts';
+import { runCapaf } from './program.ts';
+
+const stop = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`received ${name}`)));
+
+// The reader of a pipe, such as head, may end first.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
+
+const io: Io = {
+  clock: systemClock,
+  env: process.env,
+  signal: stop.signal,
+  isColored: process.stdout.isTTY && !process.env['NO_COLOR'],
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  readStdin: async () => {
+    let text = '';
+    for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
+    return text;
+  },
+};
+
+/** The names of errors whose message tells a user what to do. Their classes would load the clients at each start. */
+const EXPECTED: readonly string[] = ['Failure', 'KubeconfigError', 'KubeError'];
+
+async function main(): Promise<void> {
+  try {
+    process.exitCode = await runCapaf(process.argv.slice(2), io);
+  } catch (error) {
+    const isBug = error instanceof Error && !EXPECTED.includes(error.name);
+    const text = isBug ? (error.stack ?? error.message) : errorMessage(error);
+    process.stderr.write(`capaf: ${escapeHidden(text)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+// An executable that contains Node.js runs CommonJS, which has no await at the top.
+void main();

@@ -1,0 +1,163 @@
+import { Argument, Command, CommanderError, Option } from 'commander';
+import { VERSION } from '../../pkg/version.ts';
+import type { AwsOptions } from './aws.ts';
+import { COMPLETION_SCRIPTS, findCompletions } from './completion.ts';
+import type { DoctorOptions } from './doctor/run.ts';
+import type { ExplainOptions } from './explain/run.ts';
+import type { ImportOptions } from './import/run.ts';
+import type { ExitCode, Format, Io } from './io.ts';
+import type { KubeOptions } from './kube.ts';
+import type { PlanOptions } from './plan/run.ts';
+
+/** The options that each command has. */
+export interface CommonOptions extends KubeOptions, AwsOptions {
+  readonly output: Format;
+}
+
+type End = (code: ExitCode) => void;
+
+const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
+  'capaf-system',
+);
+const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
+
+/**
+ * Runs one command and returns the exit code of the process. Each command is loaded only when it runs, because the
+ * clients of AWS and Kubernetes take most of the time of a start.
+ *
+ * @throws Failure and the errors of the API server's client
+ */
+export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCode | 1> {
+  let code: ExitCode | 1 = 0;
+  const program = new Command('capaf')
+    .description(
+      'Answers questions about EKS Fargate profiles. It only reads: it changes nothing in AWS or Kubernetes.',
+    )
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .showHelpAfterError('(capaf --help shows the commands and their options)')
+    .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to tell, 1 an error.');
+  for (const add of [addPlan, addExplain, addImport, addDoctor])
+    add(program, io, (result) => {
+      code = result;
+    });
+  program
+    .command('version')
+    .description('Print the version')
+    .action(() => io.out(`${VERSION}\n`));
+  program
+    .command('completion')
+    .description('Print the script with which a shell completes the words of a command line')
+    .addArgument(new Argument('<shell>').choices(Object.keys(COMPLETION_SCRIPTS)))
+    .action((shell: keyof typeof COMPLETION_SCRIPTS) => io.out(COMPLETION_SCRIPTS[shell]));
+  program
+    .command('complete [word...]', { hidden: true })
+    .action((words: readonly string[]) => io.out(findCompletions(program, words)));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? 0 : 1;
+  }
+  return code;
+}
+
+function addPlan(program: Command, io: Io, end: End): void {
+  addCommand(program, 'plan')
+    .description('Tell what the controller would do, in order, and why it would wait')
+    .argument('[name...]', 'AWSFargateProfiles; without names and files: all of the namespace')
+    .option('-f, --filename <file...>', 'manifests that need not be applied: files, folders, or - for standard input')
+    .option('-A, --all-namespaces', 'the AWSFargateProfiles of all namespaces')
+    .addOption(MANAGER_NAMESPACE)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf plan -n team-a                               all AWSFargateProfiles of the namespace
+  capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
+  kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
+    )
+    .action(async (names: readonly string[], options: PlanOptions) => {
+      const { runPlan } = await import('./plan/run.ts');
+      end(await runPlan(names, options, io));
+    });
+}
+
+function addExplain(program: Command, io: Io, end: End): void {
+  const explain = program.command('explain').description('Explain what happens to a pod');
+  addCommand(explain, 'pod')
+    .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
+    .argument('[name]', 'the name of the pod, or of an object in the file of -f')
+    .option('--cluster <name>', 'the Cluster of Cluster API')
+    .option('--cluster-namespace <name>', 'the namespace of the Cluster; default: that of the context')
+    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
+    .option(
+      '--workload-kubeconfig <file>',
+      "the kubeconfig of the pod's cluster; default: that of Cluster API's Secret",
+    )
+    .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf explain pod web-7d9c -n shop --cluster prod
+  capaf explain pod -f deployment.yaml --cluster prod
+  capaf explain pod web-7d9c -n shop --eks-cluster prod --region eu-west-1`,
+    )
+    .action(async (name: string | undefined, options: ExplainOptions) => {
+      const { runExplainPod } = await import('./explain/run.ts');
+      end(await runExplainPod(name, options, io));
+    });
+}
+
+function addImport(program: Command, io: Io, end: End): void {
+  addCommand(program, 'import')
+    .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
+    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, AWS or the API server is read')
+    .addOption(new Option('--from <source>', 'what has the profiles now').choices(IMPORT_SOURCES).makeOptionMandatory())
+    .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
+    .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
+  terraform show -json | capaf import --from terraform --cluster prod -n team-a -
+
+The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, 2 a
+profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
+    )
+    .action(async (files: readonly string[], options: ImportOptions) => {
+      const { runImport } = await import('./import/run.ts');
+      end(await runImport(files, options, io));
+    });
+}
+
+function addDoctor(program: Command, io: Io, end: End): void {
+  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
+  addCommand(program, 'doctor', withoutNamespace)
+    .description('Check the installation: versions, CRD, permissions, leader, objects, and what is left over in AWS')
+    .addOption(MANAGER_NAMESPACE)
+    .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
+    .action(async (options: DoctorOptions) => {
+      const { runDoctor } = await import('./doctor/run.ts');
+      end(await runDoctor(options, io));
+    });
+}
+
+/** Those of kubectl with which a command finds the API server, and those with which it gets AWS credentials. */
+const COMMON_OPTIONS: readonly Option[] = [
+  new Option('--kubeconfig <file>', 'the kubeconfig of the management cluster'),
+  new Option('--context <name>', 'the context of the kubeconfig'),
+  new Option('-n, --namespace <name>', 'the namespace; default: that of the context'),
+  new Option('--profile <name>', 'a profile of the shared AWS configuration files'),
+  new Option('--region <name>', 'the AWS region'),
+  new Option('--role-arn <arn>', 'an IAM role that the credentials assume'),
+  new Option('-o, --output <format>', 'the format').choices(['text', 'json']).default('text'),
+];
+
+function addCommand(parent: Command, name: string, options = COMMON_OPTIONS): Command {
+  const command = parent.command(name);
+  for (const option of options) command.addOption(option);
+  return command;
+}

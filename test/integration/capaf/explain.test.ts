@@ -1,0 +1,166 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
+import type { ProgramResult } from '../../support/run-program.ts';
+import { REGION, type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { runCapaf } from './run-capaf.ts';
+
+interface PodOptions {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly schedulerName?: string;
+  readonly metadata?: object;
+}
+
+const pod = (
+  name: string,
+  { labels = { app: 'web' }, schedulerName = 'default-scheduler', metadata }: PodOptions = {},
+) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'shop', labels, ...metadata },
+  spec: { schedulerName, containers: [{ name: 'main', image: 'nginx', resources: { requests: { cpu: '300m' } } }] },
+});
+
+const OWNED = {
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }],
+};
+
+/** Times, and which of two relations of them holds: the profile may have been created in the same second. */
+const withoutTimes = (text: string): string =>
+  text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>').replace('may have been created', 'was created');
+
+const DAEMON_SET = `
+kind: DaemonSet
+metadata: {name: agent, namespace: shop}
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec: {hostNetwork: true, containers: [{name: a, securityContext: {privileged: true}}]}
+`;
+
+// The API server is both the management cluster and the workload cluster.
+describe('capaf explain pod', () => {
+  let world: World;
+  const page = takeBlocks('docs/cli.md', import.meta.url);
+
+  const capaf = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> =>
+    runCapaf(world, ['explain', 'pod', ...args], { stdin, env });
+
+  /** The Secret as Cluster API Provider AWS writes it, with a token. */
+  const putKubeconfigSecret = async (user: object = { token: world.controlPlane.token }): Promise<void> => {
+    const { url, caPath } = world.controlPlane;
+    const kubeconfig = stringify({
+      'current-context': 'prod',
+      contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'prod' } }],
+      clusters: [
+        {
+          name: 'prod',
+          cluster: { server: url, 'certificate-authority-data': readFileSync(caPath).toString('base64') },
+        },
+      ],
+      users: [{ name: 'prod', user }],
+    });
+    const metadata = { name: 'prod-kubeconfig', namespace: 'default' };
+    const data = { value: Buffer.from(kubeconfig).toString('base64') };
+    await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata, data });
+  };
+
+  before(async () => {
+    world = await startWorld();
+    await world.startManager();
+    await world.createEksCluster('prod');
+    await world.createNamespace('shop');
+    const metadata = { name: 'default', namespace: 'shop' };
+    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }, pod('web-7d9c', { metadata: OWNED }));
+    const selectors = [{ namespace: 'shop', labels: { app: 'web' } }];
+    await world.apply(fargateProfile('web', { selectors }), fargateProfile('other'));
+    await Promise.all([world.ready('web'), world.ready('other')]);
+    await putKubeconfigSecret();
+  });
+  after(() => world.finish());
+
+  it('finds a pod through the Secret of the Cluster, and tells that it is older than its profile, as the page shows', async () => {
+    const [program, command, kind, ...args] = page.next('capaf explain pod').trim().split(' ');
+    expect([program, command, kind]).to.deep.equal(['capaf', 'explain', 'pod']);
+    const { stdout, stderr, code } = await capaf(args);
+    const output = blocksOf('docs/cli.md').find(({ text }) => text.includes('Pod shop/web-7d9c'));
+    // A slow machine also tells on standard error what the command does.
+    expect(withoutTimes(stdout.trim()), stderr).to.equal(withoutTimes(output?.text.trim() ?? ''));
+    expect(code).to.equal(2);
+  });
+
+  it('says yes to a pod that EKS has admitted, and exits with 0', async () => {
+    const labels = { app: 'web', 'eks.amazonaws.com/fargate-profile': 'default_web' };
+    await world.apply(pod('admitted', { labels, schedulerName: 'fargate-scheduler' }));
+    const { stdout, code } = await capaf(['admitted', '-n', 'shop', '--cluster', 'prod', '-o', 'json']);
+    expect(JSON.parse(stdout)).to.deep.include({
+      pod: { kind: 'Pod', namespace: 'shop', name: 'admitted' },
+      taker: 'default_web',
+      violations: [],
+      traps: [],
+      size: { vCPU: 0.5, memoryGB: 1 },
+      unseen: [],
+    });
+    expect(code).to.equal(0);
+  });
+
+  it('explains a manifest with the profiles of EKS, without an API server', async () => {
+    const cluster = `default_prod-control-plane`;
+    const args = ['-f', '-', '--eks-cluster', cluster, '--region', REGION, '-o', 'json'];
+    const { stdout, code } = await capaf(args, DAEMON_SET, { KUBECONFIG: '/nonexistent' });
+    const { taker, violations } = JSON.parse(stdout) as { taker: string; violations: { field: string }[] };
+    expect(taker).to.equal('default_web');
+    expect(violations.map(({ field }) => field)).to.deep.equal([
+      'kind',
+      'spec.template.spec.hostNetwork',
+      'spec.template.spec.containers[0].securityContext.privileged',
+    ]);
+    expect(code).to.equal(2);
+  });
+
+  it('explains with the objects alone while AWS is unreachable', async () => {
+    const manifest = JSON.stringify(pod('new'));
+    const unreachable = { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' };
+    const { stdout, code } = await capaf(['-f', '-', '--cluster', 'prod'], manifest, unreachable);
+    expect(stdout).to.match(/^Fargate profile "default_web" takes Pod shop\/new\.\n/);
+    expect(stdout).to.match(/Not seen:\n {2}EKS: .*ECONNREFUSED/);
+    // The profile may be ACTIVE for less than 30 s, of which the program warns.
+    expect(code).to.be.oneOf([0, 2]);
+  });
+
+  it('runs no program that a kubeconfig in a Secret names', async () => {
+    const marker = join(world.controlPlane.dir, 'was-run');
+    const script = join(world.controlPlane.dir, 'plugin.sh');
+    writeFileSync(script, `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 });
+    await putKubeconfigSecret({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script } });
+    const { stderr, code } = await capaf(['web-7d9c', '-n', 'shop', '--cluster', 'prod']);
+    expect(stderr).to.equal(
+      'capaf: kubeconfig in Secret default/prod-kubeconfig: exec of "prod" is not used, because it is about the local machine\n',
+    );
+    expect(code).to.equal(1);
+    expect(() => readFileSync(marker)).to.throw('ENOENT');
+  });
+
+  it('fails with the cure for a wrong name or option', async () => {
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [
+        ['web-7d9c'],
+        /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/,
+      ],
+      [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Secret default\/no-kubeconfig with a kubeconfig; name a /],
+      [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; --cluster-namespace and --context /],
+      [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: \/no\.yaml cannot be read: ENOENT/],
+      [
+        ['web-7d9c', '--eks-cluster', 'x'],
+        /^capaf: there is no pod default\/web-7d9c in the cluster at https:\/\/127\.0\.0\.1/,
+      ],
+    ];
+    for (const [args, problem] of cases) {
+      const { stdout, stderr, code } = await capaf(args, 'kind: Pod\nmetadata: {name: a}\nspec: {}\n');
+      expect({ stdout, code }, stderr).to.deep.equal({ stdout: '', code: 1 });
+      expect(stderr).to.match(problem);
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { stringify } from 'yaml';
+import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
+import { expectGolden } from '../../support/golden.ts';
+import { type World, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { runCapaf } from './run-capaf.ts';
+
+const golden = (name: string): URL => new URL(`golden/${name}.golden`, import.meta.url);
+const manifest = (...objects: readonly object[]): string => objects.map((each) => stringify(each)).join('---\n');
+
+/** Without the ids that differ between runs. */
+const withoutIds = (text: string): string => text.replaceAll(/subnet-[0-9a-f]{17}/g, '<subnet>');
+
+describe('capaf plan', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+    await world.startManager();
+    await world.createEksCluster('prod');
+    await world.apply(fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'a' } }));
+    await world.ready('web');
+  });
+  after(() => world.finish());
+  const page = takeBlocks('docs/cli.md', import.meta.url);
+
+  /** The state of everything that a plan must not change. */
+  const state = async (): Promise<unknown> => ({
+    object: await world.profile('web'),
+    controlPlane: await world.controlPlane.api.get(controlPlanePath('prod')),
+    calls: world.aws.admin.calls({ mutates: true }).length,
+  });
+
+  it('tells the changes of manifests that are not applied, in order and with what they wait for', async () => {
+    const before = await state();
+    const changed = fargateProfile('web', {
+      updateStrategy: { type: 'Replace' },
+      selectors: [{ namespace: 'shop' }],
+      additionalTags: { team: 'b' },
+    });
+    const added = fargateProfile('jobs', { selectors: [{ namespace: 'jobs' }, { namespace: 'sh*' }] });
+    const { code, stdout, stderr } = await runCapaf(world, ['plan', '-f', '-'], { stdin: manifest(added, changed) });
+    expect(code, stderr).to.equal(2);
+    expectGolden(golden('plan-changes'), withoutIds(stdout));
+    expect(await state()).to.deep.equal(before);
+  });
+
+  it('tells of a replacement what its page says', async () => {
+    const [, ...args] = page.next('capaf plan').trim().split(' ');
+    const changed = fargateProfile('web', {
+      updateStrategy: { type: 'Replace' },
+      selectors: [{ namespace: 'shop' }],
+      additionalTags: { team: 'b' },
+    });
+    const { stdout, stderr } = await runCapaf(world, args, { stdin: manifest(changed) });
+    const [plan, note] = stdout.split('\n\nNote ');
+    expect(note, stderr).to.match(/^The flags of the manager are not known/);
+    const shown = blocksOf('docs/cli.md').find(({ text }) => text.startsWith('Plan for 1'));
+    expect(withoutIds(`${plan}\n`)).to.equal(withoutIds(`${shown?.text.trimEnd()}\n`));
+  });
+
+  it('has nothing to tell of an object in order', async () => {
+    const { code, stdout, stderr } = await runCapaf(world, ['plan', 'web', '-o', 'json']);
+    expect(code, stderr).to.equal(0);
+    const [object] = (JSON.parse(stdout) as { objects: readonly object[] }).objects;
+    expect(object).to.deep.include({
+      namespace: 'default',
+      name: 'web',
+      changes: [],
+      then: { ready: 'True', reason: 'Ready', message: 'The Fargate profile is ACTIVE and matches the spec' },
+    });
+  });
+
+  const refused: readonly (readonly [what: string, object: object, message: RegExp])[] = [
+    [
+      'a field that the schema does not have',
+      fargateProfile('typo', { selector: [{ namespace: 'a' }] }),
+      /^capaf: standard input:1: the API server refuses default\/typo: .*unknown field "spec\.selector"/,
+    ],
+    [
+      'a change that the API server refuses',
+      fargateProfile('web', { clusterName: 'other' }),
+      /^capaf: standard input:1: the API server refuses default\/web: .*clusterName is immutable/,
+    ],
+    [
+      'another API version',
+      { ...fargateProfile('old'), apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1' },
+      /^capaf: standard input:1: apiVersion is "infrastructure\.cluster\.x-k8s\.io\/v1beta1"; an AWSFargateProfile of this provider has infrastructure\.cluster\.x-k8s\.io\/v1beta2\n$/,
+    ],
+  ];
+  for (const [what, object, message] of refused)
+    it(`ends with an error that names the manifest, for ${what}`, async () => {
+      const { code, stderr, stdout } = await runCapaf(world, ['plan', '-f', '-'], { stdin: manifest(object) });
+      expect(stderr).to.match(message);
+      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    });
+
+  it('knows nothing with credentials of another account', async () => {
+    const { accessKeyId } = world.aws.admin.registerKey({ account: '210987654321' });
+    const { code, stdout } = await runCapaf(world, ['plan'], { env: { AWS_ACCESS_KEY_ID: accessKeyId } });
+    expect(code).to.equal(2);
+    expect(stdout).to.contain(
+      'then Ready Unknown, WrongAccount: the object is of AWS account 123456789012, and the credentials are of 210987654321, so nothing is known. Use --profile or --role-arn with credentials of account 123456789012.',
+    );
+  });
+
+  it('ends with an error that tells what to do when AWS refuses the credentials', async () => {
+    const { code, stderr } = await runCapaf(world, ['plan'], { env: { AWS_ACCESS_KEY_ID: 'wrong' } });
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/^capaf: AWS does not accept the credentials, and without AWS there is no plan\. /);
+  });
+
+  it('tells what the manager does once the manifest is applied', async () => {
+    const changed = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'c' } });
+    const planned = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(changed) });
+    const [{ changes }] = (
+      JSON.parse(planned.stdout) as { objects: readonly [{ changes: readonly { operation: string }[] }] }
+    ).objects;
+    const from = world.aws.admin.calls({ mutates: true }).length;
+    await world.patch('web', { spec: { additionalTags: { team: 'c' } } });
+    const { generation } = ((await world.profile('web')) ?? expect.fail('web is gone')).metadata;
+    await world.ready('web', { generation: Number(generation) });
+    const made = world.aws.admin.calls({ mutates: true }).slice(from);
+    expect(made.map(({ service, operation }) => (service === 'eks' ? `eks:${operation}` : operation))).to.deep.equal(
+      changes.map(({ operation }) => operation),
+    );
+  });
+});

@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url';
+import { type ProgramResult, runProgram } from '../../support/run-program.ts';
+import { AWS_KEY, REGION, type World } from '../../world/world.ts';
+
+export const PROGRAM = fileURLToPath(new URL('../../../dist/capaf.mjs', import.meta.url));
+
+export interface CapafOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly stdin?: string;
+}
+
+/** What a command that takes longer than a second tells on standard error, which depends on the machine. */
+const PROGRESS = /^.* …\n/gm;
+
+/** Runs the built capaf as an administrator of the world would. */
+export const runCapaf = async (
+  world: World,
+  args: readonly string[],
+  { env = {}, stdin }: CapafOptions = {},
+): Promise<ProgramResult> => {
+  const result = await runProgram(process.execPath, [PROGRAM, ...args], {
+    name: 'capaf',
+    env: {
+      HOME: '/nonexistent',
+      KUBECONFIG: world.controlPlane.kubeconfigPath,
+      AWS_ENDPOINT_URL: world.awsUrl,
+      AWS_ACCESS_KEY_ID: AWS_KEY,
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      AWS_REGION: REGION,
+      AWS_EC2_METADATA_DISABLED: 'true',
+      ...env,
+    },
+    ...(stdin !== undefined && { stdin }),
+  });
+  return { ...result, stderr: result.stderr.replaceAll(PROGRESS, '') };
+};
