@@ -3,7 +3,7 @@ import { answerOfApi, type ApiRequest, type Objects } from './api-server.ts';
 import { answerOfAws, type Aws, type AwsRequest } from './aws.ts';
 import { type Answered, type PassStart, type Progress, Run } from './pass.ts';
 import { findUntrueReady } from './safety.ts';
-import { type Numbers, type Pass, pathOf } from './world.ts';
+import type { Numbers, Pass } from './world.ts';
 
 /** The most runs that are kept to go on. Each is the heap of one pass, some 30 KB. */
 const MOST_RUNS = 3_000;
@@ -53,7 +53,7 @@ export class Passes {
     const run = waiting ?? new Run(start);
     const progress = await run.go(waiting === undefined ? answered : answers);
     if (progress.kind === 'ends') {
-      const harm = start.controller === 'profile' && findUntrueReady(progress.cache[pathOf(start.name)], answered);
+      const harm = start.controller === 'profile' && findUntrueReady(answered);
       const end = { ...progress, ...(harm && { harm }) };
       this.known.set(key, end);
       return end;

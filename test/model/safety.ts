@@ -75,10 +75,15 @@ function findGap({ aws, objects }: World, name: string, by: string): string | un
 }
 
 /**
- * `Ready` is True only of what the pass has read: a profile that is ACTIVE and has the selectors of the spec. A pass that got
- * no answer about a profile leaves `Ready` as it was.
+ * A pass writes `Ready` True only of what it has read: a profile that is ACTIVE and has the selectors of the spec. A pass
+ * that got no answer about a profile leaves `Ready` as it was.
  */
-export function findUntrueReady(object: KubeObject | undefined, answered: readonly Answered[]): string | undefined {
+export function findUntrueReady(answered: readonly Answered[]): string | undefined {
+  const written = answered.findLast(
+    ({ request, answer }) =>
+      request.to === 'api' && request.verb === 'patch' && request.subresource === 'status' && 'value' in answer,
+  );
+  const object = written && 'value' in written.answer ? (written.answer.value as KubeObject) : undefined;
   const isReady = fieldAt(object?.['status'], 'ready') === true;
   if (object === undefined || !isReady) return undefined;
   const read = answered.flatMap(({ request, answer }) =>

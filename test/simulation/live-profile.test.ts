@@ -154,6 +154,20 @@ describe('a live profile', () => {
     await world.finish();
   });
 
+  it('of another owner that EKS is deleting holds the object until the role can go', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world);
+    world.delete(WEB);
+    await world.until('its own deletion', () => world.aws.admin.profiles()[0]?.status === 'DELETING');
+    const podExecutionRoleArn = `arn:aws:iam::123456789012:role/${ROLE}`;
+    putForeignProfile(world, 'theirs', { podExecutionRoleArn, status: 'DELETING' });
+    await world.clock.advance(MINUTE);
+    expect(world.condition(WEB, 'Deleting')?.message).to.include('EKS is deleting Fargate profile "theirs"');
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+    await world.gone(WEB);
+    await world.finish();
+  });
+
   it('hears of the authentication mode of an EKS cluster that was made again under the same name', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { rolePath: '/team-a/' });

@@ -243,6 +243,12 @@ describe('plan', () => {
         ['nothing exists in an existing cluster, and no location is recorded', deletionAt('unknown'), observed()],
       ),
       [
+        'EKS is deleting a foreign profile that uses our role',
+        deletion,
+        withStatus('DELETING', FOREIGN_TAGS),
+        'stop: DeletingProfile',
+      ],
+      [
         'the EKS cluster is not found, and no location is recorded',
         deletionAt('unknown'),
         ROLE_OF_GONE,

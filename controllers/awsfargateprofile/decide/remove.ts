@@ -106,7 +106,10 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   if (found.arn === desired.broughtRole) return undefined;
   const stripped = strippedRoleReason(desired, found);
   if (stripped !== undefined) return stripped;
-  if (!isUnwantedRole(desired, observed, found)) return undefined;
+  if (!isOurUnwantedRole(desired, found)) return undefined;
+  const user = userOf(observed, found);
+  if (user !== undefined)
+    return user.status === 'DELETING' ? newReason('DeletingProfile', { name: user.name }) : undefined;
   if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
   const ownership = roleOwnership(found, desired.identity);
   // The documented IAM policy allows only changes of roles with the tags of this controller.
@@ -126,12 +129,12 @@ export function keptRoles(
 ): readonly { readonly name: string; readonly usedBy: string }[] {
   if (desired.surplus === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
-    const usedBy = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
-    return usedBy === undefined ? [] : [{ name: found.name, usedBy }];
+    const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
+    return user === undefined ? [] : [{ name: found.name, usedBy: `Fargate profile "${user.name}"` }];
   });
 }
 
-export const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
+const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
   isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
 
 export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
@@ -141,9 +144,10 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role.
+ * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role. If
+ * all such profiles are being deleted, the object waits, because nobody would delete the role afterwards.
  */
-export function userOf({ profiles }: Pick<Observed, 'profiles'>, found: FoundRole): string | undefined {
-  const profile = profiles.find((each) => each.found?.podExecutionRoleArn === found.arn);
-  return profile && `Fargate profile "${profile.name}"`;
+function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
+  const users = profiles.flatMap(({ found }) => (found?.podExecutionRoleArn === arn ? [found] : []));
+  return users.find(({ status }) => status !== 'DELETING') ?? users[0];
 }

@@ -11,7 +11,7 @@ import type { RetryHandle } from '../retry/retry-store.ts';
 export type RoleUsage =
   | { readonly kind: 'unused' }
   | { readonly kind: 'used'; readonly by: string }
-  /** A call to AWS failed. */
+  /** A call to AWS failed, or EKS is deleting the last profile that uses the role. */
   | { readonly kind: 'unknown'; readonly reason: Reason };
 
 /** Objects of other managers, in the namespace of the object, that share its role. */

@@ -18,6 +18,7 @@ import {
   TARGET,
   aDeletedObject,
   aProfile,
+  ROLE_TAGS,
   aRole,
   anObject,
   asWanted,
@@ -194,6 +195,17 @@ describe('writeAheadStatus', () => {
       expect(written).not.to.have.any.keys('profileARN', 'profileStatus', 'health');
       expect(written.role).to.deep.equal({ name: ROLE, managed: true });
     });
+
+    for (const [whose, tags, known] of [
+      ['ours', ROLE_TAGS, { id: 'AROAEXAMPLE', managed: true }],
+      ['of another owner', {}, {}],
+    ] as const)
+      it(`records of an existing role ${whose} ${'id' in known ? 'the id' : 'no id'}`, () => {
+        const object = anObject({ status: { role: { name: ROLE, id: 'AROAFORMER' } } });
+        const facts = { desired: desiredOf(object), observed: observed({ role: aRole({ tags }) }) };
+        const { role } = writeAheadStatus(object, TARGET, facts, CREATE_PROFILE, NOW);
+        expect(role).to.deep.equal({ name: ROLE, ...known });
+      });
   });
 
   it('records tag keys before they are set, beside the recorded keys, and none before a change that sets none', () => {

@@ -2,9 +2,10 @@ import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
-import { findProfile } from '../decide/compare.ts';
+import { findProfile, findRole } from '../decide/compare.ts';
 import { plan } from '../decide/plan.ts';
 import { creatingReason } from '../decide/replacement.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -53,7 +54,7 @@ export function writeAheadStatus(
     case 'attachPolicy':
       return withPolicies(withRole(withProfile(record, desired), desired), desired);
     case 'createProfile':
-      return withCreateRequest(withRole(withProfile(record, desired), desired), now);
+      return withCreateRequest(withRole(withProfile(record, desired), desired), { desired, observed }, now);
     case 'tagProfile':
       return withProfile(record, desired);
     default:
@@ -133,15 +134,27 @@ function withPolicies(record: AWSFargateProfileStatus, { wanted }: Desired): AWS
 const withBoundary = (record: AWSFargateProfileStatus, permissionsBoundary?: string): AWSFargateProfileStatus =>
   permissionsBoundary === undefined ? record : { ...record, role: { ...record.role, permissionsBoundary } };
 
-function withCreateRequest(record: AWSFargateProfileStatus, now: Ms): AWSFargateProfileStatus {
+function withCreateRequest(
+  record: AWSFargateProfileStatus,
+  facts: { readonly desired: Desired; readonly observed: Observed },
+  now: Ms,
+): AWSFargateProfileStatus {
   const { profileARN: _arn, profileStatus: _status, health: _health, ...withoutProfile } = record;
   const { role, ...others } = record.successor === undefined ? withoutProfile : record;
-  return { ...others, ...(role && { role: withoutId(role) }), createRequestedAt: formatTimestamp(now) };
+  return { ...others, ...(role && { role: withPresentId(role, facts) }), createRequestedAt: formatTimestamp(now) };
 }
 
-/** EKS binds the access entry of a new profile to the id that the role has at its creation. */
-function withoutId({ id: _id, accessEntryCheckedFor: _checked, ...role }: StatusRole): StatusRole {
-  return role;
+/**
+ * EKS binds the access entry of a new profile to the id that the role has at its creation. By this id the role is also
+ * known if somebody takes its tags off.
+ */
+function withPresentId(
+  { id: _former, accessEntryCheckedFor: _checked, ...role }: StatusRole,
+  { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
+): StatusRole {
+  const found = role.name === undefined ? undefined : findRole(observed.roles, role.name);
+  const isOurs = found !== undefined && roleOwnership(found, desired.identity).kind === 'ours';
+  return isOurs ? { ...role, id: found.id, managed: true } : role;
 }
 
 /** Only tags with recorded keys are removed from AWS. */

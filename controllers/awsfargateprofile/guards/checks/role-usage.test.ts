@@ -48,6 +48,15 @@ describe('readRoleUsage', () => {
     ],
     ['a foreign profile with it', SHARED_ROLE_NAME, awsWith(sharedRole, theirs), nobody, BY_THEIRS, LIST, DESCRIBE],
     [
+      'a foreign profile with it that EKS is deleting',
+      SHARED_ROLE_NAME,
+      awsWith(sharedRole, { ...theirs, status: 'DELETING' }),
+      nobody,
+      'unknown',
+      LIST,
+      DESCRIBE,
+    ],
+    [
       'the same, under a computed name',
       ROLE,
       awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })),

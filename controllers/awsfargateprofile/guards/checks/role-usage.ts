@@ -4,6 +4,7 @@ import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';
+import { newReason } from '../../reasons/reasons.ts';
 import type { PassState, RoleUsage } from '../pass-state.ts';
 
 type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
@@ -31,13 +32,14 @@ export async function readUsageByProfiles(
   const listing = await session.profiles.list(target.eksCluster)();
   if (E.isLeft(listing)) return unknown(listing.left);
   if (listing.right.kind === 'clusterGone') return { kind: 'unused' };
+  let usage: RoleUsage = { kind: 'unused' };
   for (const profile of listing.right.names) {
     if (desired.names.profiles.includes(profile) || profilesWithOtherRole.has(profile)) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile)();
     if (E.isLeft(lookup)) return unknown(lookup.left);
-    if (lookup.right.kind === 'found' && lookup.right.profile.podExecutionRoleArn === arn) {
-      return { kind: 'used', by: `Fargate profile "${profile}"` };
-    }
+    if (lookup.right.kind !== 'found' || lookup.right.profile.podExecutionRoleArn !== arn) continue;
+    if (lookup.right.profile.status !== 'DELETING') return { kind: 'used', by: `Fargate profile "${profile}"` };
+    usage = { kind: 'unknown', reason: newReason('DeletingProfile', { name: profile }) };
   }
-  return { kind: 'unused' };
+  return usage;
 }
