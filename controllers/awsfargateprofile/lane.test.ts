@@ -357,6 +357,25 @@ describe('Lanes', () => {
         },
       ],
       [
+        'the new second alone when EKS makes the change of the first',
+        ['c second'],
+        ([a]) => {
+          lanes.saw(LANE, 'team-a_a', 'being created', a);
+          world.stopped.add('a');
+          world.put({ ...a, status: { profileStatus: 'CREATING' } });
+        },
+      ],
+      [
+        'first and second when EKS has ended the change of the first, which status still shows',
+        ['b first', 'c second'],
+        ([a]) => {
+          lanes.saw(LANE, 'team-a_a', 'being deleted', a);
+          lanes.settle(LANE, 'team-a_a', a);
+          world.stopped.add('a');
+          world.put({ ...a, status: { profileStatus: 'DELETING' } });
+        },
+      ],
+      [
         'first and second when the first has its profile',
         ['b first', 'c second'],
         ([a]) => world.put(profile(a.metadata.name, provisioned('ACTIVE'))),

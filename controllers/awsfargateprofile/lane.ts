@@ -67,6 +67,8 @@ export class Lanes {
   private readonly orders = new Lru<readonly AWSFargateProfile[]>({ maxEntries: MOST_LANES });
   /** The objects whose pass goes on and was not told to wait. They need not be woken. */
   private readonly going = new Set<string>();
+  /** The objects whose changes are in flight and are watched by their passes. */
+  private readonly changing = new Set<string>();
 
   constructor(options: LanesOptions) {
     this.options = options;
@@ -164,8 +166,11 @@ export class Lanes {
     // If the order was not known, an object that waits counts as new, which lets no other object go. Any other object may
     // have been the first until now.
     const heads = (known ?? (isWaiting ? others : [])).slice(0, 2);
-    if (first !== undefined && !isSame(first, heads[0])) this.wake(first, 'first');
-    if (second !== undefined && !heads.some((each) => isSame(second, each))) this.wake(second, 'second');
+    const wasHead = (one: AWSFargateProfile): boolean => heads.some((each) => isSame(one, each));
+    // The former second has done what it can while EKS makes the change of this object, and the end of the change wakes it.
+    const canGo = !this.changing.has(idOf(object));
+    if (first !== undefined && !isSame(first, heads[0]) && (canGo || !wasHead(first))) this.wake(first, 'first');
+    if (second !== undefined && !wasHead(second)) this.wake(second, 'second');
   }
 
   /** After the end of a change, wakes the objects that may go now. The pass of `object` itself goes on anyway. */
@@ -262,7 +267,11 @@ export class Lanes {
   }
 
   private update(lane: string, change: Partial<Lane>): void {
-    this.lanes.set(lane, { ...this.get(lane), ...change });
+    const before = this.get(lane);
+    const after = { ...before, ...change };
+    this.changing.delete(before.inFlight?.by ?? '');
+    if (after.inFlight?.by !== undefined) this.changing.add(after.inFlight.by);
+    this.lanes.set(lane, after);
   }
 }
 

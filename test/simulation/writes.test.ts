@@ -93,7 +93,7 @@ describe('the writes to the API server', () => {
       'status account, eksClusterName, profileName, region, role, tagKeys',
       'status WaitingForSibling',
       'event SuccessfulIAMRoleCreation',
-      'status createRequestedAt, role',
+      'status createRequestedAt',
       'status Creating',
       'event InitiatedCreateEKSFargateProfile',
       'status Ready',
