@@ -59,8 +59,8 @@ test-properties: $(INSTALLED) ## Property tests with new cases, and many more of
 	RUNS=$${RUNS:-20000} mocha --parallel --jobs 2 --timeout 3600000 '**/*.property.test.ts' --ignore 'node_modules/**'
 
 .PHONY: verify
-verify: $(INSTALLED) ## Explore all states of the model of test/model, with two threads (SCENARIO=replace: one scenario)
-	@node test/model/main.ts $(if $(SCENARIO),--scenario '$(SCENARIO)')
+verify: $(INSTALLED) ## Explore all states of the model of test/model, with two threads (SCENARIO=replace: one scenario; KEEP=name: keep the story as a test)
+	@node test/model/main.ts $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(KEEP),--keep '$(KEEP)')
 
 .PHONY: test-integration
 test-integration: build envtest ## Tests of the built manager against a real API server and the AWS emulator

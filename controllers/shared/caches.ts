@@ -89,18 +89,8 @@ export interface Caches {
 
 export function newCaches(options: CachesOptions): Caches {
   const { client, logger, watchFilter } = options;
-  const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
-    new Store({ name, logger, indexes });
-  const profiles = newStore(`${PLURAL}.${GROUP}`, {
-    ...PROFILE_INDEXES,
-    [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
-  });
-  const clusters = newStore(`${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
-  const controlPlanes = newStore(`${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
-    [BY_OWNER]: ownersOf,
-    [BY_EKS_CLUSTER]: eksClusterOfControlPlane,
-  });
-  const typed = newTypedCaches({ profiles, clusters, controlPlanes });
+  const stores = newStores(logger);
+  const { profiles, clusters, controlPlanes } = stores;
   let clusterResource: Resource | undefined;
   let controlPlaneResource: Resource | undefined;
   const served = (group: string, plural: string, versions: readonly string[]) => (signal: AbortSignal) =>
@@ -116,10 +106,7 @@ export function newCaches(options: CachesOptions): Caches {
   // The controllers start only after this cache has listed its objects.
   profileReflector.started = (signal) => profiles.whenSynced(signal);
   return {
-    profiles,
-    clusters,
-    controlPlanes,
-    typed,
+    ...stores,
     hasAllProfiles: options.namespace === undefined && watchFilter === undefined,
     clusterResource: () => clusterResource,
     controlPlaneResource: () => controlPlaneResource,
@@ -137,6 +124,23 @@ export function newCaches(options: CachesOptions): Caches {
       }),
     ],
   };
+}
+
+/** The stores without the reflectors that fill them. */
+export function newStores(logger: Logger): Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'> {
+  const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
+    new Store({ name, logger, indexes });
+  const profiles = newStore(`${PLURAL}.${GROUP}`, {
+    ...PROFILE_INDEXES,
+    [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
+  });
+  const clusters = newStore(`${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
+  const controlPlanes = newStore(`${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
+    [BY_OWNER]: ownersOf,
+    [BY_EKS_CLUSTER]: eksClusterOfControlPlane,
+  });
+  const typed = newTypedCaches({ profiles, clusters, controlPlanes });
+  return { profiles, clusters, controlPlanes, typed };
 }
 
 export const newTypedCaches = ({

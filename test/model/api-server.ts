@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRecord, type UnknownRecord } from '../../api/record.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
+import { applyMergePatch } from '../../pkg/kube/testing/fake-storage.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /** The objects of the API server, each under its path, for example `awsfargateprofiles/web`. */
@@ -47,7 +48,10 @@ export function answerOfApi(objects: Objects, request: ApiRequest): readonly [Ob
       const { resourceVersion, ...changed } = isRecord(metadata) ? metadata : {};
       if (resourceVersion !== object.metadata.resourceVersion) return [objects, refused(409, 'Conflict')];
       const isStatus = request.subresource === 'status';
-      const patched = merged(object, isStatus ? { status: rest['status'] } : { metadata: changed });
+      const patched = applyMergePatch(
+        object,
+        isStatus ? { status: rest['status'] ?? {} } : { metadata: changed },
+      ) as KubeObject;
       const [before, after] = [object, patched].map(({ metadata: { finalizers = [] } }) => finalizers);
       const isNew = after?.some((each) => before?.includes(each) !== true) === true;
       if (object.metadata.deletionTimestamp !== undefined && isNew) return [objects, refused(422, 'Invalid')];
@@ -76,7 +80,7 @@ export function withDeletion(objects: Objects, path: string): Objects {
 export function withChange(objects: Objects, path: string, patch: UnknownRecord): Objects {
   const object = objects[path];
   if (object === undefined) return objects;
-  const changed = merged(object, patch);
+  const changed = applyMergePatch(object, patch) as KubeObject;
   const isSpecNew = JSON.stringify(sorted(changed['spec'])) !== JSON.stringify(sorted(object['spec']));
   const generation = (object.metadata.generation ?? 1) + (isSpecNew ? 1 : 0);
   const metadata = { ...changed.metadata, generation };
@@ -110,17 +114,6 @@ export function stored(object: KubeObject): KubeObject {
 }
 
 const refused = (status: number, reason: string): ApiAnswer => ({ error: { status, reason } });
-
-/** RFC 7386. */
-function merged<A>(target: A, patch: unknown): A {
-  if (!isRecord(patch)) return patch as A;
-  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
-  for (const [field, value] of Object.entries(patch)) {
-    if (value === null) delete result[field];
-    else if (value !== undefined) result[field] = merged(result[field], value);
-  }
-  return result as A;
-}
 
 /** With the fields in one order, and without those that are undefined. */
 function sorted(value: unknown): unknown {

@@ -9,8 +9,6 @@ export const EKS_CLUSTER = 'team-a_prod-control-plane';
 /** `by` is the AWSFargateProfile for which the resource was created, or `stranger`. The product does not see it. */
 interface Provenance {
   readonly by: string;
-  /** The object of the resource was released with `deletionPolicy: Retain`. */
-  readonly isRetained?: true;
   /** Somebody has taken off the tags that prove the ownership. */
   readonly isStripped?: true;
 }
@@ -112,7 +110,7 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
       const { name, podExecutionRoleArn: role, subnets, selectors, tags } = request.profile;
       if (aws.profiles[name] !== undefined)
         return refused('ResourceInUse', 'A Fargate Profile already exists with this name in this cluster.');
-      const busy = busySibling(aws, name);
+      const busy = busyProfile(aws, name);
       if (busy !== undefined) return refused('ResourceInUse', busyMessage('create', name, busy, aws));
       const serial = serialOfRole(aws, role);
       if (serial === undefined) return refused('InvalidParameter', TRUST_REFUSED);
@@ -125,7 +123,7 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
       const { name } = request;
       const profile = aws.profiles[name];
       if (profile === undefined) return refused('ResourceNotFound', `No Fargate Profile found with name: ${name}.`);
-      const busy = BUSY.includes(profile.status) ? name : busySibling(aws, name);
+      const busy = BUSY.includes(profile.status) ? name : busyProfile(aws, name);
       if (busy !== undefined) return refused('ResourceInUse', busyMessage('delete', name, busy, aws));
       return [withProfile(aws, name, { ...profile, status: 'DELETING' }), { right: null }];
     }
@@ -265,11 +263,18 @@ const serialOfRole = ({ roles }: Aws, arn: string): number | undefined =>
   Object.entries(roles).find(([name, { path }]) => arnOfRole(path, name).toLowerCase() === arn.toLowerCase())?.[1]
     .serial;
 
+/** The ARNs of the profiles and roles that were created for the AWSFargateProfile. */
+export const ownedBy = ({ profiles, roles }: Aws, by: string): readonly string[] => [
+  ...Object.entries(profiles).flatMap(([name, each]) => (each.by === by ? [arnOfProfile(name)] : [])),
+  ...Object.entries(roles).flatMap(([name, each]) => (each.by === by ? [arnOfRole(each.path, name)] : [])),
+];
+
 /** The name of a profile that uses the role. */
 export const userOf = ({ profiles }: Aws, arn: string): string | undefined =>
   Object.entries(profiles).find(([, { role }]) => role.toLowerCase() === arn.toLowerCase())?.[0];
 
-const busySibling = ({ profiles }: Aws, name: string): string | undefined =>
+/** The profile that EKS is changing, unless it has this name. */
+export const busyProfile = ({ profiles }: Aws, name?: string): string | undefined =>
   Object.entries(profiles).find(([each, { status }]) => each !== name && BUSY.includes(status))?.[0];
 
 const busyMessage = (verb: string, name: string, busy: string, { profiles }: Aws): string =>

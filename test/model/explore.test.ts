@@ -1,8 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { arnOfProfile } from './aws.ts';
 import { explore } from './explore.ts';
 import { fairComponents } from './fairness.ts';
 import { findBroken, findHarm } from './safety.ts';
 import { scenarioNamed } from './scenarios.ts';
+import { replay } from './story.ts';
 import type { Fault, Scenario } from './transitions.ts';
 import type { World } from './world.ts';
 
@@ -38,6 +41,17 @@ describe('The exploration of the controller', () => {
   });
 });
 
+describe('The story of a defect that is mended', () => {
+  const STORIES = new URL('stories/', import.meta.url);
+  for (const file of readdirSync(STORIES)) {
+    const [scenario = '', ...story] = readFileSync(new URL(file, STORIES), 'utf8').trim().split('\n');
+    it(file, async () => {
+      const broken = await replay(scenarioNamed(scenario), story);
+      expect(broken?.story.join('\n'), broken?.what).to.equal(undefined);
+    });
+  }
+});
+
 describe('The properties of a state', () => {
   const role = { serial: 1, path: '/', trust: '', tags: {}, attached: [] };
   const profile = {
@@ -53,7 +67,8 @@ describe('The properties of a state', () => {
   it('are broken by a profile or role whose object is gone, unless it was retained or is used', () => {
     expect(findBroken(world({ profiles: { a: { ...profile, by: 'web' } } }))).to.equal('profile a of web is leaked');
     expect(findBroken(world({ roles: { a: { ...role, by: 'web' } } }))).to.equal('role a of web is leaked');
-    expect(findBroken(world({ profiles: { a: { ...profile, by: 'web', isRetained: true } } }))).to.equal(undefined);
+    const kept = world({ profiles: { a: { ...profile, by: 'web' } } });
+    expect(findBroken({ ...kept, ledger: { ...kept.ledger, retained: [arnOfProfile('a')] } })).to.equal(undefined);
     expect(
       findBroken(world({ roles: { a: { ...role, by: 'web' } }, profiles: { b: { ...profile, by: 'stranger' } } })),
     ).to.equal(undefined);

@@ -3,7 +3,8 @@ import { isRecord } from '../../api/record.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { fairComponents } from './fairness.ts';
 import { Passes } from './passes.ts';
-import { conditionsOf, restsOf } from './rest.ts';
+import { conditionsOf } from '../simulation/world/problems.ts';
+import { restsOf } from './rest.ts';
 import { findBroken } from './safety.ts';
 import { States } from './states.ts';
 import { type Scenario, type Transition, transitionsFrom } from './transitions.ts';
@@ -38,13 +39,16 @@ interface Broken {
  * Explores a scenario breadth first, so that the story of a broken property is as short as possible. If all states are
  * reached, it also checks that the controller comes to rest from each of them where the users want it.
  */
-export async function explore(scenario: Scenario, { mostTransitions = Infinity } = {}): Promise<Exploration> {
+export async function explore(
+  scenario: Scenario,
+  { mostTransitions = Infinity, start = scenario.start } = {},
+): Promise<Exploration> {
   const paths = [...Object.keys(scenario.start.objects), ...scenario.profiles.map(pathOf)];
   const rows = new Rows(paths, scenario.managers.length);
   const states = new States(rows);
   const passes = new Passes(rows.numbers);
   const fair = { firsts: [0], targets: [] as number[], agents: [] as number[], names: [] as string[] };
-  states.add(scenario.start, -1);
+  states.add(start, -1);
   let transitions = 0;
   let broken: Broken | undefined;
   let state = 0;
@@ -122,7 +126,7 @@ function reasonsIn({ numbers }: Rows): readonly string[] {
   for (let number = 1; number < numbers.size; number++) {
     const value = numbers.value(number);
     if (isRecord(value) && value['kind'] === KIND)
-      for (const { reason } of conditionsOf(value as KubeObject)) found.add(reason);
+      for (const { reason = '' } of conditionsOf(value as KubeObject)) found.add(reason);
   }
   return [...found].toSorted();
 }

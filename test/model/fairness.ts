@@ -33,17 +33,11 @@ export function fairComponents(graph: FairGraph): readonly (readonly number[])[]
         found.push(component);
         continue;
       }
-      const rest = component.filter((state) => (enabledIn(graph, state) & starved) === 0);
+      const rest = component.filter((state) => (agentsOf(graph, [state], region, own).enabled & starved) === 0);
       if (rest.length > 0) open.push(rest);
     }
   }
   return found;
-}
-
-function enabledIn({ firsts, agents }: FairGraph, state: number): number {
-  let enabled = 0;
-  for (let at = firsts[state] ?? 0; at < (firsts[state + 1] ?? 0); at++) enabled |= 1 << (agents[at] ?? 0);
-  return enabled;
 }
 
 function agentsOf(graph: FairGraph, component: readonly number[], region: Int32Array, own: number) {

@@ -1,49 +1,30 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { AccountId } from '../../api/names.ts';
-import {
-  CLUSTER_GROUP,
-  CLUSTER_PLURAL,
-  CONTROL_PLANE_GROUP,
-  CONTROL_PLANE_PLURAL,
-  decodeAWSManagedControlPlane,
-  decodeCluster,
-} from '../../api/external/index.ts';
-import { decodeAWSFargateProfile, PLURAL } from '../../api/v1beta2/index.ts';
+import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL } from '../../api/external/index.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { newReconcile } from '../../controllers/awsfargateprofile/controller.ts';
 import { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
-import { clusterKeyOf } from '../../controllers/awsfargateprofile/goal/inputs.ts';
-import { newLiveChecks } from '../../controllers/awsfargateprofile/guards/checks/live-checks.ts';
-import { newLiveInputs } from '../../controllers/awsfargateprofile/guards/checks/live-inputs.ts';
-import { newReadRoleSharers } from '../../controllers/awsfargateprofile/guards/role-sharers.ts';
-import { Reconciler } from '../../controllers/awsfargateprofile/reconcile.ts';
 import type { RetryState } from '../../controllers/awsfargateprofile/retry/retry-state.ts';
 import { RetryStore } from '../../controllers/awsfargateprofile/retry/retry-store.ts';
 import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
+import { type Caches, newStores } from '../../controllers/shared/caches.ts';
+import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import {
-  BY_CONTROL_PLANE,
-  BY_EKS_CLUSTER,
-  BY_OWNER,
-  BY_ROLE,
-  PROFILE_INDEXES,
-  controlPlaneOf,
-  eksClusterOfControlPlane,
-  ownersOf,
-  rolesOf,
-} from '../../controllers/shared/caches.ts';
 import type { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
 import { ProfileWriter } from '../../controllers/shared/profile-writer.ts';
 import type { AwsFailure, Call, Session } from '../../pkg/cloud/index.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
+import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { type ApiAnswer, type ApiRequest, kubeErrorOf, type Objects } from './api-server.ts';
 import { ACCOUNT, type AwsAnswer, type AwsRequest, REGION } from './aws.ts';
-import { LONG_AGO, NOW, once } from './time.ts';
+import { LONG_AGO, NOW } from './time.ts';
 
 export type Request = ApiRequest | AwsRequest;
 export type Answer = ApiAnswer | AwsAnswer;
@@ -97,6 +78,7 @@ const RANDOM = { next: () => 0.5, uuid: () => '' };
 const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {}, with: () => SILENT };
 const OUR_SCHEMA = {
   check: async () => ({ kind: 'ours' }),
+  checkRecently: async () => ({ kind: 'ours' }),
   isSettled: () => true,
 } as Partial<ServedSchema> as ServedSchema;
 
@@ -113,6 +95,7 @@ export class Run {
   }[] = [];
   private readonly known: { readonly text: string; readonly answer: Answer }[] = [];
   private end: { readonly isAsleep: boolean } | undefined;
+  private defect: Error | undefined;
   private isBegun = false;
 
   constructor(start: PassStart) {
@@ -130,6 +113,7 @@ export class Run {
     }
     if (!this.isBegun) this.begin();
     await new Promise((resolve) => setImmediate(resolve));
+    if (this.defect !== undefined) throw this.defect;
     if (this.end !== undefined) return { kind: 'ends', ...this.end, ...this.manager.leaves() };
     if (this.waiting.length === 0 || this.known.length > 0)
       throw new Error(`a pass hangs after ${JSON.stringify(answered.at(-1))}`);
@@ -140,7 +124,11 @@ export class Run {
     this.isBegun = true;
     this.manager.reconcile().then(
       ({ kind }) => (this.end = { isAsleep: kind === 'done' || kind === 'terminal' }),
-      () => (this.end = { isAsleep: false }),
+      (error: unknown) => {
+        // The controller repeats a pass that the API server has failed. All else is a defect.
+        if (error instanceof KubeError) this.end = { isAsleep: false };
+        else this.defect = error instanceof Error ? error : new Error(String(error));
+      },
     );
   }
 
@@ -158,27 +146,17 @@ function newManager(
   ask: (request: Request) => Promise<Answer>,
 ) {
   const logger = SILENT;
-  const stores = {
-    profiles: new Store({
-      name: 'profiles',
-      logger,
-      indexes: { ...PROFILE_INDEXES, [BY_ROLE]: (object) => rolesOf(decodeProfileOnce(object)) },
-    }),
-    clusters: new Store({ name: 'clusters', logger, indexes: { [BY_CONTROL_PLANE]: controlPlaneOf } }),
-    controlPlanes: new Store({
-      name: 'control planes',
-      logger,
-      indexes: { [BY_OWNER]: ownersOf, [BY_EKS_CLUSTER]: eksClusterOfControlPlane },
-    }),
+  const caches: Caches = {
+    ...newStores(logger),
+    hasAllProfiles: false,
+    clusterResource: () => CLUSTERS,
+    controlPlaneResource: () => CONTROL_PLANES,
+    runnables: [],
   };
-  const typed = {
-    profiles: new TypedStore(stores.profiles, decodeProfileOnce),
-    clusters: new TypedStore(stores.clusters, decodeClusterOnce),
-    controlPlanes: new TypedStore(stores.controlPlanes, decodeControlPlaneOnce),
-  };
-  stores.profiles.replaceAll(listed(cache, PLURAL), '');
-  stores.clusters.replaceAll(listed(cache, CLUSTER_PLURAL), '');
-  stores.controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
+  const { profiles, clusters, controlPlanes, typed } = caches;
+  profiles.replaceAll(listed(cache, PLURAL), '');
+  clusters.replaceAll(listed(cache, CLUSTER_PLURAL), '');
+  controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
 
   const client = clientOf(ask);
   const retryStore = new RetryStore(CLOCK);
@@ -192,37 +170,29 @@ function newManager(
 
   const events: string[] = [];
   const shared = {
-    ...typed,
     client,
     clock: CLOCK,
     random: RANDOM,
     schema: OUR_SCHEMA,
     leadership: { remaining: () => 15_000 },
-    controlPlaneFinalizer: new ControlPlaneFinalizer({
-      client,
-      controlPlanes: stores.controlPlanes,
-      resource: () => CONTROL_PLANES,
-    }),
+    controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
   };
-  const reconciler = (): Reconciler =>
-    new Reconciler({
+  const sessions = { open: () => TE.right(sessionOf(ask)) };
+  const reconciler = (): Reconcile =>
+    newReconcile({
       ...shared,
+      caches,
       profileWriter: new ProfileWriter({
         client,
-        store: stores.profiles,
+        store: profiles,
         profiles: typed.profiles,
         onForeignChange: () => {},
       }),
-      live: newLiveChecks({
-        ...shared,
-        profiles: undefined,
-        clusters: () => CLUSTERS,
-        clusterKeyOf: (object) => clusterKeyOf(object, { ...typed, limits: NO_LIMITS }),
-      }),
-      readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
-      readRoleSharers: newReadRoleSharers(client, watchFilter),
+      ...(watchFilter !== undefined && { watchFilter }),
+      managerRegion: undefined,
+      accounts: new ControlPlaneAccounts(sessions),
       limits: NO_LIMITS,
-      sessions: { open: () => TE.right(sessionOf(ask)) },
+      sessions,
       lanes,
       recordTurnWait: () => {},
       retryStore,
@@ -233,27 +203,23 @@ function newManager(
   const teardown = (): TeardownReconciler =>
     new TeardownReconciler({
       ...shared,
+      ...typed,
       clusterResource: () => CLUSTERS,
       recorder: { record: (_object, _type, reason) => void events.push(reason) },
     });
   return {
     reconcile: () =>
-      (controller === 'profile' ? reconciler() : teardown()).reconcile(keyOf(name), {
+      (controller === 'profile' ? reconciler() : teardown().reconcile)(keyOf(name), {
         logger,
         signal: new AbortController().signal,
       }),
     leaves: () => ({
       memory: memoryOf({ retryStore, lanes }),
-      cache: { ...contentOf(stores.profiles, PLURAL), ...without(cache, PLURAL) },
+      cache: cacheAfter(cache, profiles),
       events,
     }),
   };
 }
-
-// An object is decoded once, although each run of a pass has a cache of its own.
-const decodeProfileOnce = once(decodeAWSFargateProfile);
-const decodeClusterOnce = once(decodeCluster);
-const decodeControlPlaneOnce = once(decodeAWSManagedControlPlane);
 
 const keyOf = (name: string): ObjectKey => ({ namespace: NAMESPACE, name });
 
@@ -262,14 +228,13 @@ const listed = (cache: Objects, plural: string): readonly KubeObject[] =>
     path.startsWith(`${plural}/`) && object !== undefined ? [object] : [],
   );
 
-const without = (cache: Objects, plural: string): Objects =>
-  Object.fromEntries(Object.entries(cache).filter(([path]) => !path.startsWith(`${plural}/`)));
-
-function contentOf(store: Store, plural: string): Objects {
-  const listing = store.list();
-  return listing.kind === 'unknown'
-    ? {}
-    : Object.fromEntries(listing.objects.map((object) => [`${plural}/${object.metadata.name}`, object]));
+/** The cache after the pass, whose own writes are in the store. */
+function cacheAfter(cache: Objects, profiles: Store): Objects {
+  const listing = profiles.list();
+  const own = listing.kind === 'unknown' ? [] : listing.objects;
+  const others = Object.entries(cache).filter(([path]) => !path.startsWith(`${PLURAL}/`));
+  const known = own.map((object) => [`${PLURAL}/${object.metadata.name}`, object] as const);
+  return Object.fromEntries<KubeObject | undefined>([...known, ...others]);
 }
 
 interface Kept {
@@ -340,10 +305,6 @@ function clientOf(ask: (request: Request) => Promise<Answer>): KubeClient {
   return client as KubeClient;
 }
 
-function noBoundary(): never {
-  throw new Error('the model has no permissions boundaries');
-}
-
 export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
   const call =
     <A>(request: AwsRequest): Call<A> =>
@@ -378,12 +339,11 @@ export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
       create: (role) => call({ to: 'aws', call: 'CreateRole', role }),
       delete: (name) => call({ to: 'aws', call: 'DeleteRole', name }),
       setTrust: (name, trust) => call({ to: 'aws', call: 'UpdateAssumeRolePolicy', name, trust }),
-      setBoundary: noBoundary,
-      removeBoundary: noBoundary,
       attach: (name, policy) => call({ to: 'aws', call: 'AttachRolePolicy', name, policy }),
       detach: (name, policy) => call({ to: 'aws', call: 'DetachRolePolicy', name, policy }),
       tag: (name, tags) => call({ to: 'aws', call: 'TagRole', name, tags }),
       untag: (name, keys) => call({ to: 'aws', call: 'UntagRole', name, keys }),
-    },
+      // The model has no permissions boundaries.
+    } as Partial<Session['roles']> as Session['roles'],
   };
 }

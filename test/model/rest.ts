@@ -1,7 +1,8 @@
 import { fieldAt } from '../../api/record.ts';
-import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { type Condition, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { arnOfRole, userOf } from './aws.ts';
+import { arnOfRole, ownedBy, userOf } from './aws.ts';
+import { conditionsOf } from '../simulation/world/problems.ts';
 import { isDeleting } from './safety.ts';
 import type { Scenario } from './transitions.ts';
 import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
@@ -64,23 +65,14 @@ function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {
 }
 
 /** The profile and roles of an object that is gone are gone too, unless they were to be retained. */
-function restWithout({ aws }: World, name: string): Rest {
-  const own = [...Object.values(aws.profiles), ...Object.values(aws.roles)].filter(({ by }) => by === name);
+function restWithout({ aws, ledger }: World, name: string): Rest {
+  const own = ownedBy(aws, name);
   if (own.length === 0) return rests('gone');
-  return own.every(({ isRetained }) => isRetained) ? rests('retained') : rests('gone, its role is shared');
+  return own.every((arn) => ledger.retained.includes(arn)) ? rests('retained') : rests('gone, its role is shared');
 }
 
 const rests = (as: string): Rest => ({ kind: 'rests', as });
 const wrong = (because: string): Rest => ({ kind: 'wrong', because });
-
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-}
-
-export const conditionsOf = (object: KubeObject): readonly Condition[] =>
-  (fieldAt(object['status'], 'conditions') as readonly Condition[] | undefined) ?? [];
 
 const conditionOf = (object: KubeObject, type: string): Condition | undefined =>
   conditionsOf(object).find((condition) => condition.type === type);

@@ -1,7 +1,7 @@
 import { fieldAt, isRecord } from '../../api/record.ts';
 import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { arnOfRole, type AwsRequest, userOf } from './aws.ts';
+import { arnOfProfile, arnOfRole, type AwsRequest, userOf } from './aws.ts';
 import type { Answered } from './pass.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
@@ -84,8 +84,7 @@ export function findUntrueReady(answered: readonly Answered[]): string | undefin
       request.to === 'api' && request.verb === 'patch' && request.subresource === 'status' && 'value' in answer,
   );
   const object = written && 'value' in written.answer ? (written.answer.value as KubeObject) : undefined;
-  const isReady = fieldAt(object?.['status'], 'ready') === true;
-  if (object === undefined || !isReady) return undefined;
+  if (object === undefined || fieldAt(object['status'], 'ready') !== true) return undefined;
   const read = answered.flatMap(({ request, answer }) =>
     request.to === 'aws' && request.call === 'DescribeFargateProfile' && 'right' in answer ? [answer.right] : [],
   );
@@ -104,14 +103,17 @@ const namespacesOf = (selectors: unknown): readonly unknown[] =>
   Array.isArray(selectors) ? selectors.map((each) => fieldAt(each, 'namespace')) : [];
 
 /** The property that a state breaks; `undefined` if none. */
-export function findBroken({ aws, objects }: World): string | undefined {
-  const kept = (by: string): boolean => objects[pathOf(by)]?.metadata.finalizers?.includes(FINALIZER) === true;
-  for (const [name, { by, isRetained }] of Object.entries(aws.profiles))
-    if (by !== 'stranger' && isRetained !== true && !kept(by)) return `profile ${name} of ${by} is leaked`;
-  for (const [name, { by, isRetained, path }] of Object.entries(aws.roles)) {
-    const user = userOf(aws, arnOfRole(path, name));
-    const isShared = user !== undefined || Object.values(objects).some((object) => namesRole(object, name));
-    if (by !== 'stranger' && isRetained !== true && !kept(by) && !isShared) return `role ${name} of ${by} is leaked`;
+export function findBroken({ aws, objects, ledger }: World): string | undefined {
+  const mayStay = (by: string, arn: string): boolean =>
+    by === 'stranger' ||
+    objects[pathOf(by)]?.metadata.finalizers?.includes(FINALIZER) === true ||
+    ledger.retained.includes(arn);
+  for (const [name, { by }] of Object.entries(aws.profiles))
+    if (!mayStay(by, arnOfProfile(name))) return `profile ${name} of ${by} is leaked`;
+  for (const [name, { by, path }] of Object.entries(aws.roles)) {
+    const arn = arnOfRole(path, name);
+    const isUsed = userOf(aws, arn) !== undefined || Object.values(objects).some((object) => namesRole(object, name));
+    if (!isUsed && !mayStay(by, arn)) return `role ${name} of ${by} is leaked`;
   }
   return undefined;
 }

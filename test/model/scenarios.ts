@@ -1,10 +1,10 @@
 import { CONTROL_PLANE_GROUP } from '../../api/external/index.ts';
 import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { fieldAt, isRecord } from '../../api/record.ts';
+import { fieldAt, isRecord, type UnknownRecord } from '../../api/record.ts';
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
-import { type Aws, arnOfProfile, arnOfRole, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
+import { type Aws, arnOfProfile, arnOfRole, busyProfile, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
 import { CLUSTER, NAMESPACE, NO_MEMORY } from './pass.ts';
 import { type Action, type Fault, released, type Scenario } from './transitions.ts';
 import { once } from './time.ts';
@@ -12,31 +12,37 @@ import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts
 
 type Spec = Readonly<Record<string, unknown>>;
 
-const ofCluster = (apiVersion: string, kind: string, name: string, more: Spec, fields: Spec): KubeObject =>
-  stored({
-    apiVersion: `${apiVersion}/v1beta2`,
-    kind,
-    metadata: { name, namespace: NAMESPACE, uid: `uid-of-${name}`, resourceVersion: '', generation: 1, ...more },
-    ...fields,
-  });
+const metadataOf = (name: string) => ({
+  name,
+  namespace: NAMESPACE,
+  uid: `uid-of-${name}`,
+  resourceVersion: '',
+  generation: 1,
+});
 
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: 'AWSManagedControlPlane', name: 'prod-control-plane' };
 const NETWORK = { subnets: [{ id: 'subnet-0a', isPublic: false }] };
 const CLUSTER_OBJECTS: Objects = {
-  [CLUSTER_PATH]: ofCluster(
-    'cluster.x-k8s.io',
-    'Cluster',
-    CLUSTER,
-    { finalizers: ['cluster.cluster.x-k8s.io'] },
-    { spec: { controlPlaneRef: REFERENCE } },
-  ),
-  [CONTROL_PLANE_PATH]: ofCluster(
-    CONTROL_PLANE_GROUP,
-    REFERENCE.kind,
-    REFERENCE.name,
-    { labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER }, finalizers: ['awsmanagedcontrolplane'] },
-    { spec: { region: REGION, eksClusterName: EKS_CLUSTER, network: NETWORK }, status: { ready: true } },
-  ),
+  [CLUSTER_PATH]: stored({
+    apiVersion: 'cluster.x-k8s.io/v1beta2',
+    kind: 'Cluster',
+    metadata: { ...metadataOf(CLUSTER), finalizers: ['cluster.cluster.x-k8s.io'] },
+    spec: { controlPlaneRef: REFERENCE },
+  }),
+  [CONTROL_PLANE_PATH]: stored({
+    apiVersion: `${CONTROL_PLANE_GROUP}/v1beta2`,
+    kind: REFERENCE.kind,
+    metadata: {
+      ...metadataOf(REFERENCE.name),
+      labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER },
+      ownerReferences: [
+        { apiVersion: 'cluster.x-k8s.io/v1beta2', kind: 'Cluster', name: CLUSTER, uid: `uid-of-${CLUSTER}` },
+      ],
+      finalizers: ['awsmanagedcontrolplane'],
+    },
+    spec: { region: REGION, eksClusterName: EKS_CLUSTER, network: NETWORK },
+    status: { ready: true },
+  }),
 };
 
 const SPEC: Spec = { clusterName: CLUSTER, selectors: [{ namespace: 'web' }] };
@@ -46,26 +52,19 @@ const creates = (name: string, spec: Spec = SPEC, labels?: Readonly<Record<strin
   label: `a user creates ${name}`,
   apply: (world) =>
     world.objects[pathOf(name)] === undefined
-      ? withNew(world, name, { metadata: labels === undefined ? {} : { labels }, spec })
+      ? withNew(world, name, labels === undefined ? {} : { labels }, spec)
       : undefined,
 });
 
-function withNew(
-  world: World,
-  name: string,
-  { metadata, spec }: { readonly metadata: Readonly<Record<string, unknown>>; readonly spec: unknown },
-): World {
+function withNew(world: World, name: string, metadata: UnknownRecord, spec: unknown): World {
   const created = world.ledger.created + 1;
   const object = stored({
     apiVersion: API_VERSION,
     kind: KIND,
     metadata: {
       ...metadata,
-      name,
-      namespace: NAMESPACE,
+      ...metadataOf(name),
       uid: `uid-${created}`,
-      resourceVersion: '',
-      generation: 1,
       creationTimestamp: `2026-01-0${name === 'web' ? 1 : 2}T00:00:00Z`,
     },
     spec,
@@ -79,10 +78,9 @@ function withNew(
 /** A change of an object that exists. */
 function changes(
   label: string,
-  name: string,
+  path: string,
   patch: (object: KubeObject) => Readonly<Record<string, unknown>> | undefined,
 ): Action {
-  const path = pathOf(name);
   const changed = once((object: KubeObject) => {
     const change = patch(object);
     return change && withChange({ [path]: object }, path, change)[path];
@@ -104,14 +102,13 @@ const isProvisioned = (object: KubeObject): boolean =>
 
 /** The rules of the CRD: a provisioned object keeps its immutable fields, unless it may be replaced. */
 const edits = (name: string, label: string, spec: Spec): Action =>
-  changes(`a user changes ${label} of ${name}`, name, (object) => {
+  changes(`a user changes ${label} of ${name}`, pathOf(name), (object) => {
     const isMutable = Object.keys(spec).every((field) => field === 'additionalTags' || field === 'deletionPolicy');
     const isReplaced = fieldAt(fieldAt(object['spec'], 'updateStrategy'), 'type') === 'Replace';
     return isLiving(object) && (isMutable || isReplaced || !isProvisioned(object)) ? { spec } : undefined;
   });
 
-function deletes(name: string): Action {
-  const path = pathOf(name);
+function deletes(name: string, path = pathOf(name)): Action {
   const deleted = once((object: KubeObject) => withDeletion({ [path]: object }, path)[path]);
   return {
     label: `a user deletes ${name}`,
@@ -127,32 +124,19 @@ function deletes(name: string): Action {
   };
 }
 
-const annotates = (label: string, name: string, annotation: string, value: string | null): Action =>
-  changes(label, name, () => ({ metadata: { annotations: { [annotation]: value } } }));
-const pauses = (name: string): readonly Action[] => [
-  annotates(`a user pauses ${name}`, name, PAUSED_ANNOTATION, ''),
-  annotates(`a user ends the pause of ${name}`, name, PAUSED_ANNOTATION, null),
+const pauses = (name: string): readonly Action[] =>
+  [['pauses', ''] as const, ['ends the pause of', null] as const].map(([does, value]) =>
+    changes(`a user ${does} ${name}`, pathOf(name), () => ({
+      metadata: { annotations: { [PAUSED_ANNOTATION]: value } },
+    })),
+  );
+
+const pausesCluster: readonly Action[] = [
+  changes('a user pauses the Cluster', CLUSTER_PATH, () => ({ spec: { paused: true } })),
+  changes('a user ends the pause of the Cluster', CLUSTER_PATH, () => ({ spec: { paused: null } })),
 ];
 
-const pausesCluster: readonly Action[] = [true, false].map((paused) => ({
-  label: paused ? 'a user pauses the Cluster' : 'a user ends the pause of the Cluster',
-  apply: (world) => {
-    const cluster = world.objects[CLUSTER_PATH];
-    const isPaused = fieldAt(cluster?.['spec'], 'paused') === true;
-    if (cluster === undefined || isPaused === paused) return undefined;
-    return { ...world, objects: withChange(world.objects, CLUSTER_PATH, { spec: { paused: paused || null } }) };
-  },
-}));
-
-const deletesCluster: Action = {
-  label: 'a user deletes the Cluster',
-  apply: (world) => {
-    const cluster = world.objects[CLUSTER_PATH];
-    return cluster === undefined || !isLiving(cluster)
-      ? undefined
-      : { ...world, objects: withDeletion(world.objects, CLUSTER_PATH) };
-  },
-};
+const deletesCluster = deletes('the Cluster', CLUSTER_PATH);
 
 /** Another management cluster has the objects without status and deletionTimestamp, and another manager reconciles them. */
 const moves: Action = {
@@ -199,7 +183,7 @@ const backups = (name: string): readonly Action[] => [
       const { backup } = world.ledger;
       if (backup === undefined || world.objects[pathOf(name)] !== undefined || !isRecord(backup['metadata']))
         return undefined;
-      return withNew(world, name, { metadata: backup['metadata'], spec: backup['spec'] });
+      return withNew(world, name, backup['metadata'], backup['spec']);
     },
   },
 ];
@@ -240,8 +224,9 @@ const unowned = (tags: Tags): Tags =>
 const deletesProfileInAws = (name: string): Action =>
   inAws(`somebody deletes profile ${name} in AWS`, (aws) => {
     const profile = aws.profiles[name];
-    const isBusy = Object.values(aws.profiles).some(({ status }) => status === 'CREATING' || status === 'DELETING');
-    return profile === undefined || isBusy ? undefined : withProfile(aws, name, { ...profile, status: 'DELETING' });
+    return profile === undefined || busyProfile(aws) !== undefined
+      ? undefined
+      : withProfile(aws, name, { ...profile, status: 'DELETING' });
   });
 
 const deletesRoleInAws = (name: string): Action =>
@@ -260,8 +245,7 @@ const detachesPolicies = (name: string): Action =>
 
 const takesProfileName = (name: string): Action =>
   inAws(`a stranger creates profile ${name}`, (aws) => {
-    const isBusy = Object.values(aws.profiles).some(({ status }) => status === 'CREATING' || status === 'DELETING');
-    if (aws.profiles[name] !== undefined || isBusy || aws.cluster === 'gone') return undefined;
+    if (aws.profiles[name] !== undefined || busyProfile(aws) !== undefined || aws.cluster === 'gone') return undefined;
     return withProfile(aws, name, {
       status: 'ACTIVE',
       role: arnOfRole('/', 'theirs'),
@@ -272,23 +256,45 @@ const takesProfileName = (name: string): Action =>
     });
   });
 
+/** What users, CAPA and AWS do to the Cluster of an object. */
+const CHANGES_OF_CLUSTER: readonly Action[] = [
+  changes('CAPA reports the control plane as not ready', CONTROL_PLANE_PATH, () => ({ status: { ready: false } })),
+  changes('a user makes all subnets public', CONTROL_PLANE_PATH, () => ({
+    spec: { network: { subnets: [{ id: 'subnet-0a', isPublic: true }] } },
+  })),
+  changes('a user names another region', CONTROL_PLANE_PATH, () => ({ spec: { region: 'eu-west-3' } })),
+  {
+    label: 'the Cluster vanishes',
+    apply: (world) => {
+      const { [CLUSTER_PATH]: cluster, ...objects } = world.objects;
+      return cluster === undefined ? undefined : { ...world, objects };
+    },
+  },
+  inAws('somebody deletes the EKS cluster', (aws) =>
+    aws.cluster === 'gone' || Object.keys(aws.profiles).length > 0
+      ? undefined
+      : { ...aws, cluster: 'gone', entries: {} },
+  ),
+];
+
 const LOSSES: readonly Fault[] = ['crash', 'answerLost', 'requestLost'];
 
 interface More extends Partial<Pick<Scenario, 'profiles' | 'managers' | 'faults' | 'stalls'>> {
+  readonly actions: readonly Action[];
   readonly mode?: Aws['mode'];
 }
 
 /** A scenario with so many actions of users and strangers, and so many faults. */
 function scenario(
-  [name, about]: readonly [string, string],
+  name: string,
+  about: string,
   [mostActions, mostFaults]: readonly [number, number],
-  actions: readonly Action[],
-  { mode = 'CONFIG_MAP', profiles = ['web'], managers = [{ profiles }], faults = ['crash'], stalls = [] }: More = {},
+  { actions, mode, profiles = ['web'], managers = [{ profiles }], faults = ['crash'], stalls = [] }: More,
 ): Scenario {
   const start: World = {
     objects: CLUSTER_OBJECTS,
-    aws: { cluster: 'there', mode, profiles: {}, roles: {}, entries: {}, serial: 0 },
-    ledger: { actions: mostActions, faults: mostFaults, created: 0 },
+    aws: { cluster: 'there', mode: mode ?? 'CONFIG_MAP', profiles: {}, roles: {}, entries: {}, serial: 0 },
+    ledger: { actions: mostActions, faults: mostFaults, created: 0, retained: [] },
     managers: managers.map(() => ({ memory: NO_MEMORY, cache: CLUSTER_OBJECTS, asleep: [], pass: undefined })),
   };
   return { name, about, profiles, managers, actions, faults, stalls, start };
@@ -312,65 +318,76 @@ const ofShard = (value: string) => ({ 'cluster.x-k8s.io/watch-filter': value });
 const TWO = ['web', 'api'];
 
 export const SCENARIOS: readonly Scenario[] = [
-  scenario(['life', 'one profile is created, changed and deleted'], [2, 1], [...LIFE, OTHER], { faults: LOSSES }),
-  scenario(['edits', 'a spec is changed and changed back'], [2, 1], [...LIFE, OTHER, BACK, TAGS], { faults: LOSSES }),
-  scenario(
-    ['replace', 'a profile is replaced, and replaced again'],
-    [3, 1],
-    [creates('web', REPLACE), deletes('web'), OTHER, BACK],
-    {
-      faults: ['crash', 'eksFails', 'quotaExceeded'],
-    },
-  ),
-  scenario(['pause', 'object and Cluster are paused'], [3, 1], [...LIFE, ...pauses('web'), ...pausesCluster]),
-  scenario(['teardown', 'the Cluster is deleted'], [3, 1], [...LIFE, deletesCluster], {
+  scenario('life', 'one profile is created, changed and deleted', [2, 1], {
+    actions: [...LIFE, OTHER],
+    faults: LOSSES,
+  }),
+  scenario('edits', 'a spec is changed and changed back', [2, 1], {
+    actions: [...LIFE, OTHER, BACK, TAGS],
+    faults: LOSSES,
+  }),
+  scenario('replace', 'a profile is replaced, and replaced again', [3, 1], {
+    actions: [creates('web', REPLACE), deletes('web'), OTHER, BACK],
+    faults: ['crash', 'eksFails', 'quotaExceeded'],
+  }),
+  scenario('pause', 'object and Cluster are paused', [3, 1], {
+    actions: [...LIFE, ...pauses('web'), ...pausesCluster],
+  }),
+  scenario('teardown', 'the Cluster is deleted', [3, 1], {
+    actions: [...LIFE, deletesCluster],
     faults: ['crash', 'eksFails'],
   }),
-  scenario(
-    ['retain', 'a retained profile, alone and with its Cluster'],
-    [3, 1],
-    [...LIFE, RETAIN, DELETE, deletesCluster],
-    {
-      stalls: ['RetainBlocksClusterDeletion'],
-    },
-  ),
-  scenario(['move', 'clusterctl moves the objects'], [3, 1], [...LIFE, moves]),
-  scenario(['restore', 'an object is restored from an old backup'], [4, 1], [...LIFE, ...backups('web')], {
+  scenario('retain', 'a retained profile, alone and with its Cluster', [3, 1], {
+    actions: [...LIFE, RETAIN, DELETE, deletesCluster],
+    stalls: ['RetainBlocksClusterDeletion'],
+  }),
+  scenario('cluster', 'the Cluster, its control plane and EKS cluster change or vanish', [3, 0], {
+    actions: [...LIFE, ...CHANGES_OF_CLUSTER],
+    stalls: ['NoPrivateSubnets', 'TargetChanged', 'TargetUnknown', 'EKSClusterNotFound'],
+  }),
+  scenario('move', 'clusterctl moves the objects', [3, 1], { actions: [...LIFE, moves] }),
+  scenario('restore', 'an object is restored from an old backup', [4, 1], {
+    actions: [...LIFE, ...backups('web')],
     faults: ['crash', 'answerLost'],
   }),
-  scenario(['drift', 'others change AWS'], [3, 1], [...LIFE, ...DRIFT], {
+  scenario('drift', 'others change AWS', [3, 1], {
+    actions: [...LIFE, ...DRIFT],
     mode: 'API',
     faults: ['crash', 'eksFails'],
   }),
-  scenario(['tags', 'others take off the ownership tags, or take the name'], [3, 1], [...LIFE, ...STRIP], {
+  scenario('tags', 'others take off the ownership tags, or take the name', [3, 1], {
+    actions: [...LIFE, ...STRIP],
     stalls: ['OwnershipTagMissing', 'ProfileNotOwned', 'RoleNotOwned'],
   }),
-  scenario(['refusals', 'AWS refuses calls'], [2, 1], LIFE, {
+  scenario('refusals', 'AWS refuses calls', [2, 1], {
+    actions: LIFE,
     faults: ['denied', 'unavailable', 'clusterUpdating', 'trustRefused', 'quotaExceeded', 'eksFails'],
   }),
-  scenario(['lag', 'a manager restarts on an API server that is behind'], [3, 1], [...LIFE, OTHER, ...pauses('web')], {
+  scenario('lag', 'a manager restarts on an API server that is behind', [3, 1], {
+    actions: [...LIFE, OTHER, ...pauses('web')],
     faults: ['restartBehind'],
   }),
-  scenario(
-    ['shared role', 'two objects share a role and a lane'],
-    [3, 0],
-    [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map(deletes)],
-    { profiles: TWO },
-  ),
-  scenario(
-    ['shards', 'two managers work at the same time on objects that share a role'],
-    [3, 0],
-    [creates('web', SHARED, ofShard('a')), creates('api', SHARED_BY_API, ofShard('b')), ...TWO.map(deletes)],
-    {
-      profiles: TWO,
-      managers: [
-        { profiles: ['web'], watchFilter: 'a' },
-        { profiles: ['api'], watchFilter: 'b' },
-      ],
-      faults: [],
-    },
-  ),
+  scenario('shared role', 'two objects share a role and a lane', [3, 0], {
+    actions: [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map((name) => deletes(name))],
+    profiles: TWO,
+  }),
+  scenario('shards', 'two managers work at the same time on objects that share a role', [3, 0], {
+    actions: [
+      creates('web', SHARED, ofShard('a')),
+      creates('api', SHARED_BY_API, ofShard('b')),
+      ...TWO.map((name) => deletes(name)),
+    ],
+    profiles: TWO,
+    managers: [
+      { profiles: ['web'], watchFilter: 'a' },
+      { profiles: ['api'], watchFilter: 'b' },
+    ],
+    faults: [],
+  }),
 ];
+
+/** Reasons that some state of the scenarios must have. The simulation reaches all others. */
+export const REACHED = ['Creating'];
 
 export function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((each) => each.name === name);

@@ -1,19 +1,7 @@
 import { fieldAt, type UnknownRecord } from '../../api/record.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
-import {
-  type Aws,
-  arnOfProfile,
-  arnOfRole,
-  failed,
-  isAwsRead,
-  shown,
-  TRUST_REFUSED,
-  userOf,
-  withEnd,
-  withProfile,
-  withRole,
-} from './aws.ts';
+import { failed, isAwsRead, ownedBy, shown, TRUST_REFUSED, userOf, withEnd, withProfile } from './aws.ts';
 import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';
 import { aged, once } from './time.ts';
 import { findHarm, isDeleting } from './safety.ts';
@@ -133,29 +121,27 @@ async function addAnswers(
     const failing = await passes.continued(pass, answers);
     all.push(afterStep(before, index, start, failing, `${describe(request)}: ${label}`, { kind: 'free' }));
   };
-  const carried = { ...done.world, ledger: faulty.ledger };
+  const carried = { ...done.world, ledger: { ...done.world.ledger, faults: faulty.ledger.faults } };
+  const effects: (readonly [after: World, how: string])[] = isWrite ? [[carried, '']] : [];
   // If nobody has got the answer, EKS may show the new profile later.
-  const isCreate = request.to === 'aws' && request.call === 'CreateFargateProfile';
-  const created = isCreate ? carried.aws.profiles[request.profile.name] : undefined;
-  const isMade = isCreate && created !== undefined && carried.aws !== world.aws;
-  const unseen = isMade
-    ? { ...carried, aws: withProfile(carried.aws, request.profile.name, { ...created, isHidden: true }) }
-    : undefined;
+  const name = request.to === 'aws' && request.call === 'CreateFargateProfile' ? request.profile.name : undefined;
+  const created = name === undefined || carried.aws === world.aws ? undefined : carried.aws.profiles[name];
+  if (name !== undefined && created !== undefined) {
+    const unseen = withProfile(carried.aws, name, { ...created, isHidden: true });
+    effects.push([{ ...carried, aws: unseen }, ', and EKS does not show it yet']);
+  }
   for (const fault of faults) {
     switch (fault) {
       case 'answerLost':
-        if (isWrite) await push('done, but the answer is lost', lost(request), carried);
-        if (unseen !== undefined)
-          await push('done, but the answer is lost, and EKS does not show it yet', lost(request), unseen);
+        for (const [after, how] of effects) await push(`done, but the answer is lost${how}`, lost(request), after);
         break;
       case 'requestLost':
         if (isWrite) await push('the request is lost', lost(request));
         break;
       case 'crash':
         all.push(crashed(faulty, index, `${who} crashes before ${says}`));
-        if (isWrite) all.push({ ...crashed(carried, index, `${who} crashes after ${says}`), harm: done.harm });
-        if (unseen !== undefined)
-          all.push(crashed(unseen, index, `${who} crashes after ${says}, and EKS does not show it yet`));
+        for (const [after, how] of effects)
+          all.push({ ...crashed(after, index, `${who} crashes after ${says}${how}`), harm: done.harm });
         break;
       case 'restartBehind':
         if (isWrite)
@@ -344,36 +330,24 @@ const agedObject = once((object: KubeObject): KubeObject => {
 });
 
 /**
- * Notes in AWS what may stay without its object: all with `deletionPolicy: Retain`, else the roles that a profile uses, which
+ * Notes what may stay in AWS without its object: all with `deletionPolicy: Retain`, else the roles that a profile uses, which
  * an event tells. An object that has come back keeps them again.
  */
 export function released(world: World, before: Objects): World {
-  let { aws } = world;
-  for (const [path, object] of Object.entries(before)) {
-    if (object === undefined || world.objects[path] !== undefined || !path.startsWith(PROFILES)) continue;
+  const { objects, aws, ledger } = world;
+  let { retained } = ledger;
+  for (const path of Object.keys({ ...before, ...objects })) {
+    const { [path]: now } = objects;
+    const object = now ?? before[path];
+    if (object === undefined || now === before[path] || !path.startsWith(PROFILES)) continue;
+    const own = ownedBy(aws, object.metadata.name);
     const isAll = fieldAt(object['spec'], 'deletionPolicy') === 'Retain';
-    aws = withRetained(aws, object.metadata.name, true, (arn) => isAll || userOf(world.aws, arn) !== undefined);
+    const isBack = (object.metadata.finalizers ?? []).length > 0;
+    const left = now === undefined ? own.filter((arn) => isAll || userOf(aws, arn) !== undefined) : [];
+    const rest = now !== undefined && isBack ? retained.filter((arn) => !own.includes(arn)) : retained;
+    retained = [...new Set([...rest, ...left])].toSorted();
   }
-  for (const [path, object] of Object.entries(world.objects)) {
-    if (!path.startsWith(PROFILES) || object === undefined || object === before[path]) continue;
-    if ((object.metadata.finalizers ?? []).length > 0) aws = withRetained(aws, object.metadata.name, false, () => true);
-  }
-  return aws === world.aws ? world : { ...world, aws };
-}
-
-function withRetained(aws: Aws, by: string, isRetained: boolean, isOne: (arn: string) => boolean): Aws {
-  let after = aws;
-  for (const [name, profile] of Object.entries(aws.profiles)) {
-    const { isRetained: was = false, ...rest } = profile;
-    if (profile.by !== by || was === isRetained || !isOne(arnOfProfile(name))) continue;
-    after = withProfile(after, name, { ...rest, ...(isRetained && { isRetained }) });
-  }
-  for (const [name, role] of Object.entries(aws.roles)) {
-    const { isRetained: was = false, ...rest } = role;
-    if (role.by !== by || was === isRetained || !isOne(arnOfRole(role.path, name))) continue;
-    after = withRole(after, name, { ...rest, ...(isRetained && { isRetained }) });
-  }
-  return after;
+  return retained === ledger.retained ? world : { ...world, ledger: { ...ledger, retained } };
 }
 
 /** A request in the words of a story. */

@@ -30,6 +30,8 @@ export interface Ledger {
   readonly faults: number;
   /** The objects that were created before, so that a later one of the name has another uid. */
   readonly created: number;
+  /** The ARNs of what may stay in AWS although its object is gone. */
+  readonly retained: readonly string[];
   /** The metadata of an object that a user has backed up. */
   readonly backup?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -1,0 +1,42 @@
+import { explore, type Exploration } from './explore.ts';
+import { Passes } from './passes.ts';
+import { findBroken } from './safety.ts';
+import { type Scenario, transitionsFrom } from './transitions.ts';
+import { Numbers, type World } from './world.ts';
+
+/** No pass makes as many requests. */
+const MOST_REQUESTS = 60;
+
+/**
+ * Tells a story again, and then explores all that may follow without further actions and faults. The product may have
+ * changed since: a pass may make more requests between two lines, and lines of its own may be missing. An action or a
+ * fault must still be possible.
+ */
+export async function replay(scenario: Scenario, story: readonly string[]): Promise<Exploration['broken']> {
+  const passes = new Passes(new Numbers());
+  let world = scenario.start;
+  for (const [index, line] of story.entries()) {
+    const [label = ''] = line.split(' · ');
+    const taken = await reach(world, label, scenario, passes);
+    if (taken === undefined && !label.endsWith(': done'))
+      throw new Error(`the story has no line ${index + 1} any more: ${label}`);
+    const what = taken?.harm ?? (taken && findBroken(taken.world));
+    if (what !== undefined) return { what, story: story.slice(0, index + 1) };
+    world = taken?.world ?? world;
+  }
+  const ledger = { ...world.ledger, actions: 0, faults: 0 };
+  return (await explore(scenario, { start: { ...world, ledger } })).broken;
+}
+
+/** The transition with the label, now or later in the pass that is going on. */
+async function reach(start: World, label: string, scenario: Scenario, passes: Passes) {
+  let world = start;
+  for (let requests = 0; requests < MOST_REQUESTS; requests++) {
+    const all = await transitionsFrom(world, scenario, passes);
+    const taken = all.find((each) => each.label === label);
+    const next = taken ?? all.find(({ kind, agent }) => kind === 'fair' && agent.endsWith(' at work'));
+    if (taken !== undefined || next === undefined) return taken;
+    ({ world } = next);
+  }
+  return undefined;
+}
