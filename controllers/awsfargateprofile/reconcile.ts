@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import type { Session, Sessions } from '../../pkg/cloud/index.ts';
+import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
@@ -45,7 +45,7 @@ import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, describeTransit } from './model/eks-change-in-progress.ts';
 import type { Goal } from './model/goal-kinds.ts';
-import { isNeverBegun } from './model/location.ts';
+import { type KnownLocation, isNeverBegun } from './model/location.ts';
 import type { Execution, PassResult } from './model/pass.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import type { RetryState } from './retry/retry-state.ts';
@@ -84,6 +84,21 @@ export interface ReconcilerOptions {
   readonly resync: Ms;
 }
 
+/**
+ * A pass over one AWSFargateProfile:
+ *
+ * 1. `pass`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
+ * 2. `openAws`: credentials of the object's identity, and the account that AWS confirms.
+ * 3. `readProfiles`: what EKS has, and what is desired. An object that is neither first nor second among those that wait
+ *    for a change in its EKS cluster ends its pass before.
+ * 4. `changeAws`: reads the roles, plans all changes, and makes them one by one until one is not done. Before each change,
+ *    guards look whether it is allowed now, take the turn in the lane, and record it in annotations and status.
+ * 5. `finish`: writes status and events, takes the finalizer off, or deletes the object. It also chooses when the next pass
+ *    comes (status/requeue.ts).
+ *
+ * Locks on the role's name are held in steps 4 and 5, without waiting: a pass that gets none comes again. A step that stops
+ * says why by a {@link Reason}, which is what users read.
+ */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
@@ -169,23 +184,56 @@ export class Reconciler {
    * object as a user of the role.
    */
   private async pursue(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
-    const { clock, sessions, profiles, roleLocks, controlPlaneFinalizer, limits, retryStore, lanes, leadership } =
-      this.options;
-    const { signal, logger } = context;
-    const { target } = goal;
-    const { namespace } = object.metadata;
+    const { roleLocks, lanes } = this.options;
+    const opened = await this.openAws(object, goal, context);
+    if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
+    const { session, inputs } = opened.right;
+    const end = (reason: Reason, current = object): Promise<Requeue> =>
+      this.finish({ object: current, end: reason, isAuthenticated: true }, goal, context);
+    const wish = desiredFor(object, inputs);
+    if (E.isLeft(wish)) return end(wish.left);
+    const place = { account: session.account, region: goal.target.region, eksCluster: goal.target.eksCluster };
+    const lane = laneOf(place);
+    lanes.seed(lane, () => this.changesOnRecord(lane, object));
+    // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
+    const isStatusLost = wish.right.recorded.lostNames.profiles.length > 0;
+    const wait = isStatusLost ? undefined : lanes.findAhead(lane, object);
+    if (wait !== undefined) {
+      const marked = await markDeletionBegun(this.options, object, place, context.signal);
+      return marked === undefined ? CONFLICT : end(reasonForWait(wait, place.eksCluster), marked);
+    }
 
-    const held =
+    try {
+      const read = await this.readProfiles(object, wish.right, { session, inputs, lane });
+      if (E.isLeft(read)) return await end(read.left);
+      const work = { session, inputs, lane, ...read.right };
+      const locks = rolesToLock(work.desired).map((role) =>
+        [place.account, object.metadata.namespace, role.toLowerCase()].join('/'),
+      );
+      const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
+        this.finish(await this.changeAws(object, goal, work, context), goal, context),
+      );
+      return await (decided ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
+    } finally {
+      lanes.leave(object);
+    }
+  }
+
+  /** Left: why the pass ends here. */
+  private async openAws(
+    object: AWSFargateProfile,
+    goal: PursueGoal,
+    { signal, logger }: ReconcileContext,
+  ): Promise<E.Either<PassResult, Pick<AwsWork, 'session' | 'inputs'>>> {
+    const { clock, sessions, profiles, controlPlaneFinalizer, limits, retryStore, leadership } = this.options;
+    const guarded =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget });
-    if (E.isLeft(opened)) return this.finish({ object, end: opened.left }, goal, context);
-    const end = (reason: Reason, current = object): Promise<Requeue> =>
-      this.finish({ object: current, end: reason, isAuthenticated: true }, goal, context);
+    if (E.isLeft(opened)) return E.left({ object, end: opened.left });
     const session = opened.right;
-    const facts = held && (await completeEksClusterFacts(session, object, target, held, limits));
-    if (facts !== undefined && E.isLeft(facts)) return end(facts.left);
-
+    const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
+    if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
     const known = {
       ...goal,
       controlPlaneFacts: facts?.right,
@@ -194,38 +242,31 @@ export class Reconciler {
       isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
       now: clock.now(),
     };
-    const inputs = { ...known, roleConflict: roleConflictOf(object, known, findRoleSharers(object, profiles)) };
-    const wish = desiredFor(object, inputs);
-    if (E.isLeft(wish)) return end(wish.left);
-    const lane = laneOf(session.account, target.region, target.eksCluster);
-    lanes.seed(lane, () => this.changesOnRecord(lane, object));
-    // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
-    const isStatusLost = wish.right.recorded.lostNames.profiles.length > 0;
-    const ahead = isStatusLost ? undefined : lanes.findAhead(lane, object);
-    if (ahead !== undefined) {
-      const place = { account: session.account, region: target.region, eksCluster: target.eksCluster };
-      const marked = await markDeletionBegun(this.options, object, place, signal);
-      return marked === undefined ? CONFLICT : end(reasonForWait(ahead, target.eksCluster), marked);
-    }
+    const roleConflict = roleConflictOf(object, known, findRoleSharers(object, profiles));
+    return E.right({ session, inputs: { ...known, roleConflict } });
+  }
 
-    try {
-      const named = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish.right));
-      const first = E.isLeft(named) ? wish : desiredFor(object, inputs, named.right.profiles);
-      const seen = E.isLeft(named) || E.isLeft(first) ? named : await findOtherProfiles(session, first.right, named);
-      if (E.isLeft(seen))
-        return await end(reasonForFailure(seen.left, callContext(target, { session, abandonment: goal.abandonment })));
-      this.noteProfiles(object, lane, seen.right);
-      const desired = seen === named ? first : desiredFor(object, inputs, seen.right.profiles);
-      if (E.isLeft(desired)) return await end(desired.left);
-      const work = { session, inputs, desired: desired.right, profiles: seen.right, lane };
-      const locks = rolesToLock(desired.right).map((role) => `${session.account}/${namespace}/${role.toLowerCase()}`);
-      const pass = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.finish(await this.changeAws(object, goal, work, context), goal, context),
-      );
-      return await (pass ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
-    } finally {
-      lanes.leave(object);
-    }
+  /**
+   * Reads the profiles under the names on record, and then those that these show to exist. What is desired depends on what
+   * is found: a profile that serves pods keeps its name.
+   */
+  private async readProfiles(
+    object: AWSFargateProfile,
+    wish: Desired,
+    { session, inputs, lane }: Pick<AwsWork, 'session' | 'inputs' | 'lane'>,
+  ): Promise<E.Either<Reason, Pick<AwsWork, 'desired' | 'profiles'>>> {
+    const { target, abandonment } = inputs;
+    const refused = (failure: AwsFailure): E.Either<Reason, never> =>
+      E.left(reasonForFailure(failure, callContext(target, { session, abandonment })));
+    const named = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish));
+    if (E.isLeft(named)) return refused(named.left);
+    const byName = desiredFor(object, inputs, named.right.profiles);
+    const seen = E.isLeft(byName) ? named : await findOtherProfiles(session, byName.right, named);
+    if (E.isLeft(seen)) return refused(seen.left);
+    const profiles = seen.right;
+    this.noteProfiles(object, lane, profiles);
+    const desired = seen === named ? byName : desiredFor(object, inputs, profiles.profiles);
+    return E.isLeft(desired) ? desired : E.right({ desired: desired.right, profiles });
   }
 
   private async changeAws(
@@ -248,7 +289,7 @@ export class Reconciler {
     const facts = { desired, observed, plan: plan(desired, observed) };
     const object = await recordLocation(this.options, before, facts, signal);
     if (object === undefined) return stop(newReason('Conflict', {}));
-    const pass: PassState = {
+    const state: PassState = {
       object,
       observed,
       desired,
@@ -263,14 +304,14 @@ export class Reconciler {
     };
     const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
     try {
-      await execute(facts.plan, pass, execution, { ...this.options, claims: this.claims, guards: this.guards });
+      await execute(facts.plan, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
-      this.finisher.recordStepEvents(pass.object, execution.steps, context);
+      this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
     } finally {
-      this.claims.release(pass);
+      this.claims.release(state);
     }
-    return { object: pass.object, end: execution.end, facts, execution };
+    return { object: state.object, end: execution.end, facts, execution };
   }
 
   private noteProfiles(object: AWSFargateProfile, lane: string, observed: ObservedProfiles): void {
@@ -286,7 +327,7 @@ export class Reconciler {
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
     return listSiblings(object, this.options.profiles).flatMap(({ status = {} }) => {
       const { account = '', region = '', eksClusterName = '' } = status;
-      return laneOf(account, region, eksClusterName) === lane ? changesInProgress({ status }) : [];
+      return laneOf({ account, region, eksCluster: eksClusterName }) === lane ? changesInProgress({ status }) : [];
     });
   }
 
@@ -303,9 +344,9 @@ export class Reconciler {
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
-    const now = await readLiveInputs(inputs, context.signal);
-    const goal = goalFor(now, retryStore.clusterGoneFor(now));
-    return goal.kind === 'release' ? this.finisher.release(now.object, context) : this.follow(now, goal, context);
+    const live = await readLiveInputs(inputs, context.signal);
+    const goal = goalFor(live, retryStore.clusterGoneFor(live));
+    return goal.kind === 'release' ? this.finisher.release(live.object, context) : this.follow(live, goal, context);
   }
 
   private forget(key: ObjectKey): Requeue {
@@ -340,7 +381,8 @@ interface AwsWork {
 }
 
 /** The name of the lane of an EKS cluster, once AWS has confirmed the account. */
-const laneOf = (account: string, region: string, eksCluster: string): string => `${account}/${region}/${eksCluster}`;
+const laneOf = ({ account, region, eksCluster }: Record<keyof KnownLocation, string>): string =>
+  [account, region, eksCluster].join('/');
 
 /** A role that the object brings along is only used, so no pass decides about it. */
 const rolesToLock = ({ names, wanted }: Desired): Desired['names']['roles'] =>
