@@ -4,6 +4,7 @@ import { type AWSFargateProfile, GROUP, KIND } from '../../api/v1beta2/index.ts'
 import { nextTurn } from '../../pkg/async/deadline.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { findOverlap } from '../../pkg/fargate/overlap.ts';
+import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import { jsonEqual } from '../../pkg/kube/patches.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
@@ -26,6 +27,7 @@ const NAME = 'selectorsoverlap';
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
+  readonly limits: OperatorLimits;
 }
 
 /** Keeps the condition of the objects at rest. A pass of an object reports it with the rest of its status. */
@@ -78,7 +80,7 @@ class OverlapReconciler {
   /** After a start each object is compared with all others, so none has to be told of the others. */
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
-    const entry = isRight(decoded) && decoded.right.status?.profileARN !== undefined && entryOf(decoded.right);
+    const entry = isRight(decoded) && decoded.right.status?.profileARN !== undefined && this.entryOf(decoded.right);
     if (entry) this.told.set(keyText(keyOf(object)), entry);
   }
 
@@ -87,7 +89,7 @@ class OverlapReconciler {
     const lookup = caches.typed.profiles.lookup(key);
     if (lookup.kind === 'unknown') return DONE;
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
-    const entry = object && entryOf(object);
+    const entry = object && this.entryOf(object);
     await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
     if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
@@ -119,10 +121,10 @@ class OverlapReconciler {
     signal: AbortSignal,
     work: (other: CompetingObject) => void,
   ): Promise<void> {
-    const { caches, clock } = this.options;
+    const { caches, clock, limits } = this.options;
     const listing = caches.typed.profiles.byIndex(BY_LOCATION, location);
     let pairs = 0;
-    for (const other of listing.kind === 'listed' ? competitorsIn(listing.entries, competitor) : []) {
+    for (const other of listing.kind === 'listed' ? competitorsIn(listing.entries, competitor, limits) : []) {
       const more = pairsOf(competitor, [other]);
       if (pairs + more > MOST_PAIRS_AT_ONCE) {
         pairs = 0;
@@ -133,10 +135,10 @@ class OverlapReconciler {
       work(other);
     }
   }
-}
 
-function entryOf(object: AWSFargateProfile): Entry | undefined {
-  const [location] = locationsOf(object);
-  const competitor = competitorOf(object);
-  return location === undefined || competitor === undefined ? undefined : { location, competitor };
+  private entryOf(object: AWSFargateProfile): Entry | undefined {
+    const [location] = locationsOf(object);
+    const competitor = competitorOf(object, this.options.limits);
+    return location === undefined || competitor === undefined ? undefined : { location, competitor };
+  }
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FargateSelector } from '../cloud/index.ts';
-import { doSelectorsMeet, doesSelectorCover, findOverlap, isPreferred, isShadowed } from './overlap.ts';
+import { doSelectorsMeet, doesSelectorCover, findOverlap, findTaken, isPreferred } from './overlap.ts';
 import { matchesWildcard } from './wildcard.ts';
 
 const selector = (namespace: string, labels: Readonly<Record<string, string>> = {}): FargateSelector => ({
@@ -76,7 +76,8 @@ describe('two selectors', () => {
     [selector('a?c'), selector('*b*'), true, false],
     [selector('w', { app: 'x' }), selector('w', { app: 'y' }), false, false],
     [selector('w', { 'app*': 'x' }), selector('w', { app: 'y' }), true, false],
-    [selector('w', { 'app*': '*' }), selector('w', { app: 'y' }), true, true],
+    [selector('w', { 'app*': '*' }), selector('w', { app: 'y' }), true, false],
+    [selector('w', { 'app*': '*' }), selector('w', { 'app*': 'y' }), true, true],
   ];
   for (const [one, other, meet, covers] of rows)
     it(`${JSON.stringify(one)} and ${JSON.stringify(other)} ${meet ? 'meet' : 'do not meet'}`, () => {
@@ -101,12 +102,9 @@ describe('two profiles', () => {
     expect(isPreferred('b', 'b')).to.equal(false);
   });
 
-  it('shadow one whose selectors they cover, if EKS prefers them', () => {
-    const web = { name: 'a', selectors: [selector('w*')] };
-    const api = { name: 'a2', selectors: [selector('api')] };
-    expect(isShadowed(me, [web, api])).to.equal(true);
-    expect(isShadowed(me, [web])).to.equal(false);
-    expect(isShadowed(me, [{ ...web, name: 'c' }, api])).to.equal(false);
-    expect(isShadowed({ ...me, selectors: [] }, [web])).to.equal(false);
+  it('lose the selectors that the other one covers, if EKS prefers that one', () => {
+    const web = { name: 'a', selectors: [selector('db'), selector('w*')] };
+    expect(findTaken(me, web)).to.deep.equal([me.selectors[0]]);
+    expect(findTaken(me, { ...web, name: 'c' })).to.deep.equal([]);
   });
 });

@@ -25,11 +25,11 @@ export function findOverlap(me: Competitor, other: Competitor): Overlap | undefi
 export const isPreferred = (one: string, other: string): boolean =>
   Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
-/** Whether every pod that matches the profile certainly matches one of those that EKS prefers to it. */
-export const isShadowed = ({ name, selectors }: Competitor, others: readonly Competitor[]): boolean => {
-  const preferred = others.filter((other) => isPreferred(other.name, name)).flatMap((other) => other.selectors);
-  return selectors.length > 0 && selectors.every((mine) => preferred.some((theirs) => doesSelectorCover(theirs, mine)));
-};
+/** The selectors of `me` of which every pod certainly matches `other`, if EKS prefers `other`. */
+export const findTaken = (me: Competitor, other: Competitor): readonly FargateSelector[] =>
+  isPreferred(other.name, me.name)
+    ? me.selectors.filter((mine) => other.selectors.some((theirs) => doesSelectorCover(theirs, mine)))
+    : [];
 
 /** Whether a pod can match both selectors. A label key with wildcards excludes nothing: a pod can have one label more. */
 export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): boolean {
@@ -40,13 +40,16 @@ export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): b
   });
 }
 
-/** Whether every pod that matches `special` certainly matches `general` too. */
+/**
+ * Whether every pod that matches `special` certainly matches `general` too. A label of `general` counts only under the
+ * same key: a search for keys that match its wildcards would take the product of the numbers of labels.
+ */
 export function doesSelectorCover(general: FargateSelector, special: FargateSelector): boolean {
   if (!doesWildcardCover(general.namespace, special.namespace)) return false;
-  const labels = Object.entries(special.labels);
-  return Object.entries(general.labels).every(([key, value]) =>
-    labels.some(([theirKey, theirs]) => doesWildcardCover(key, theirKey) && doesWildcardCover(value, theirs)),
-  );
+  return Object.entries(general.labels).every(([key, value]) => {
+    const theirs = Object.hasOwn(special.labels, key) ? special.labels[key] : undefined;
+    return theirs !== undefined && doesWildcardCover(value, theirs);
+  });
 }
 
 const hasWildcard = (text: string): boolean => /[*?]/.test(text);

@@ -1,15 +1,25 @@
 import { expect } from 'chai';
 import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
-import { ClusterName, EksClusterName } from '../../api/names.ts';
-import { PLURAL, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
+import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import {
+  PLURAL,
+  REPLACEMENT_ANNOTATION,
+  UPDATE_STRATEGY_ANNOTATION,
+  decodeAWSFargateProfile,
+  describeProblems,
+} from '../../api/v1beta2/index.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
+import { withMirrors } from '../../controllers/awsfargateprofile/goal/retain.ts';
 import { locationOf } from '../../controllers/awsfargateprofile/model/location.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/status/events.ts';
-import { competitorOf, findRivals } from '../../controllers/awsfargateprofile/status/overlap.ts';
+import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
+import { replacementAhead } from '../../controllers/awsfargateprofile/status/replacement.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/status/status.ts';
 import {
   PLACE,
+  RECORDED,
   ROLE_ARN,
   aProfile,
   aRole,
@@ -206,6 +216,28 @@ async function readInChunks(text: string): Promise<void> {
   for await (const line of splitLines(chunks, () => undefined)) line.charCodeAt(line.length - 1);
 }
 
+/** Compares an object with others of its EKS cluster, and reports it. */
+function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile[]): Work {
+  const [me, ...rivals] = [object, ...others].map((each) => competitorOf(each, {}));
+  if (me === undefined) throw new Error('the object does not compete');
+  const known = rivals.filter((each) => each !== undefined);
+  return () => withOverlap({}, object, me, findRivals(me, known), 0);
+}
+
+/** What a pass does with the record of a replacement, in status or in an annotation. */
+const workOnReplacement = (object: AWSFargateProfile): Work => {
+  const replaced = { ...object, spec: { ...object.spec, updateStrategy: { type: 'Replace' } as const } };
+  return () => {
+    const desired = desiredOf(replaced);
+    const seen = observed({ profile: aProfile() });
+    return [
+      statusAfter(observedPass({ object: replaced, desired, seen })),
+      replacementAhead(desired, seen),
+      withMirrors(replaced),
+    ];
+  };
+};
+
 const INPUTS: readonly Input[] = [
   ofTexts('a message', ANNOTATIONS, toPrintableLine),
   ofTexts('an error of AWS', 32 * KIB, classify),
@@ -306,24 +338,55 @@ const INPUTS: readonly Input[] = [
   },
   {
     name: 'selectors of objects that compete for pods (their number and the length of their patterns)',
-    size: 1_024,
+    size: 16 * KIB,
     prepare: (size) => {
-      const rival = (name: string, piece: string) => {
-        const pattern = piece.repeat(size / piece.length);
-        const selectors = repeated(size, () => ({
-          namespace: pattern,
-          labels: { a: pattern, b: pattern.slice(0, 63) },
-        }));
+      // The matcher of wildcards takes longest for a long text behind the last star that differs at its end.
+      const pattern = `*${'a'.repeat(size / 2)}b`;
+      const rival = (name: string, text: string) => {
+        const labels = { a: text, b: text.slice(0, 63), [text]: '*' };
+        const selectors = [{ namespace: '*', labels: { [text]: '*' } }, { namespace: text.slice(0, 63) }];
         return anObject({
           metadata: { name },
-          spec: { selectors: [...selectors, { namespace: pattern.slice(0, 63) }] },
+          spec: { selectors: [...selectors, ...repeated(size, () => ({ namespace: text, labels }))] },
         });
       };
-      const [one, other] = [rival('one', '*?a'), rival('other', 'a')].map(competitorOf);
-      if (one === undefined || other === undefined) throw new Error('they do not compete');
-      return () => findRivals(one, [other]);
+      return overlapOf(rival('z', 'a'.repeat(size)), [rival('one', pattern), rival('two', '*?a'.repeat(size / 3))]);
     },
   },
+  {
+    name: 'objects that compete for pods (their number)',
+    size: 3_200,
+    prepare: (count) => {
+      const rival = (name: string, text: string) => {
+        const labels = Object.fromEntries(repeated(5, (n) => [`${text}${n}`, text]));
+        return anObject({ metadata: { name }, spec: { selectors: repeated(5, () => ({ namespace: '*', labels })) } });
+      };
+      return overlapOf(
+        rival('z', 'a'.repeat(60)),
+        repeated(count, (n) => rival(`rival-${n}`, `*${'a'.repeat(30)}b`)),
+      );
+    },
+  },
+  {
+    name: 'the record of a replacement in status (the number of its profiles)',
+    size: 4_000,
+    prepare: (count) => {
+      const predecessors = repeated(count, (n) => ({
+        name: ProfileName.of(`${'é'.repeat(80)}-${n}`),
+        role: RoleName.of(`r${n}`),
+      }));
+      return workOnReplacement(anObject({ status: { ...RECORDED, predecessors } }));
+    },
+  },
+  ofTexts('the annotation of a replacement', ANNOTATIONS, (text) =>
+    [text, 'a/b '.repeat(text.length / 4)].map((record) =>
+      workOnReplacement(
+        anObject({
+          metadata: { annotations: { [REPLACEMENT_ANNOTATION]: record, [UPDATE_STRATEGY_ANNOTATION]: text } },
+        }),
+      )(),
+    ),
+  ),
   {
     name: 'tags (their number)',
     size: 8_000,

@@ -63,32 +63,43 @@ describe('objects of one tenant in regions that do not answer', () => {
   });
 });
 
-/** Creates objects of one tenant that the manager refuses without a call to AWS, and whose names are hashed. */
-function createRefused({ api }: SimulatedWorld, count: number, spec: object): void {
-  const longName = 'x'.repeat(100);
-  for (let index = 0; index < count; index++)
-    api.storage.create(api.kind(PLURAL), 'team-a', {
-      metadata: { name: `${longName}-${index}` },
-      spec: { selectors: [{ namespace: 'x' }], ...spec },
-    });
+interface Refused {
+  readonly spec: object;
+  readonly status?: object;
 }
 
-const KINDS_OF_REFUSED = [
+/** Creates objects of one tenant that the manager refuses without a call to AWS, and whose names are hashed. */
+function createRefused({ api }: SimulatedWorld, count: number, { spec, status }: Refused): void {
+  const kind = api.kind(PLURAL);
+  for (let index = 0; index < count; index++) {
+    const key = { namespace: 'team-a', name: `${'x'.repeat(100)}-${index}` };
+    const metadata = { name: key.name };
+    api.storage.create(kind, key.namespace, { metadata, spec: { selectors: [{ namespace: 'x' }], ...spec } });
+    if (status !== undefined) api.storage.mergePatch(kind, key, { status }, 'status');
+  }
+}
+
+const KINDS_OF_REFUSED: readonly (Refused & { readonly what: string })[] = [
   {
     what: 'of an EKS cluster that the operator does not allow',
     spec: { eksCluster: { name: 'prod', region: 'us-east-1' } },
   },
   { what: 'that wait for a Cluster', spec: { clusterName: 'absent' } },
+  {
+    what: 'that claim profiles of one EKS cluster in their status',
+    spec: { clusterName: 'absent' },
+    status: { account: '123456789012', region: 'us-east-1', eksClusterName: 'prod', profileARN: 'arn:aws:eks' },
+  },
 ];
 
 describe('thousands of objects of one tenant', () => {
-  for (const { what, spec } of KINDS_OF_REFUSED)
+  for (const { what, ...refused } of KINDS_OF_REFUSED)
     describe(what, () => {
       it('take processor time in proportion to their number', async () => {
         const run = async (count: number): Promise<number> => {
           const before = process.threadCpuUsage();
           const world = newWorld();
-          createRefused(world, count, spec);
+          createRefused(world, count, refused);
           const first = world.start();
           await world.clock.advance(MINUTE);
           first.kill();
@@ -105,7 +116,7 @@ describe('thousands of objects of one tenant', () => {
 
       it('are reconciled one in each turn of the event loop, also when they need no request', async () => {
         const world = newWorld();
-        createRefused(world, 200, spec);
+        createRefused(world, 200, refused);
         const first = world.start();
         await world.clock.advance(MINUTE);
         first.kill();

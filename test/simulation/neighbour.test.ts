@@ -3,7 +3,7 @@ import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { WEB, patchWeb, startUntilReady } from './phases/phase.ts';
-import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady } from './world/tenants.ts';
 
@@ -126,6 +126,44 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     }
     world.aws.admin.removeRole({ name: `${CLUSTER}-${INTRUDER}_of-role_fargate` });
     await world.deleteAndFinish('web');
+  });
+
+  it('is not told of the selectors of the other namespace, nor tells it of its own, whatever it writes into its status', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const neighbour = new Neighbour(world);
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const claim = {
+      account: ACCOUNT,
+      region: 'us-east-1',
+      eksClusterName: EKS_CLUSTER,
+      profileARN: 'arn:aws:eks:us-east-1:1:fargateprofile/a/b/c',
+      initialization: { provisioned: true },
+      ready: true,
+      observedGeneration: 1,
+      conditions: [ready],
+    };
+    const targets = {
+      'of-cluster': { clusterName: 'absent' },
+      'of-eks-cluster': { clusterName: undefined, eksCluster: { name: EKS_CLUSTER, region: 'us-east-1' } },
+    };
+    for (const [name, target] of Object.entries(targets)) {
+      neighbour.createProfile(name, { ...target, selectors: [{ namespace: '*' }] });
+      await world.until(`${name} is refused`, () => reasonOf(neighbour.profile(name)) !== undefined);
+      for (const _ of [1, 2, 3]) {
+        neighbour.patch(PLURAL, name, { status: claim }, 'status');
+        await world.clock.advance(5 * SECOND);
+        expect(JSON.stringify(neighbour.profile(name)?.['status'])).not.to.match(/default\/web/);
+        expect(world.condition('web', 'SelectorsOverlap')).to.include({ reason: 'NoOverlapSeen' });
+      }
+    }
+    await world.stop(world.managers[0] ?? expect.fail('no manager'));
   });
 
   it('keeps no role of the other namespace alive with an object that names the role', async () => {

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { serveCrd, serveForeignVersions, serveOurSchema } from './phases/foreign-crd.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { conditionsOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
+import { isTenantReady, tenantProfile } from './world/tenants.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 
 /** Longer than the overlap controller waits after a change. */
@@ -50,6 +53,22 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(message).to.contain('selectors of 2 more objects').and.to.contain('namespace a with app=b');
     expect(reasonOf(world, 'b')).to.equal('Shadowed');
     await world.deleteAndFinish('a', ...others);
+  });
+
+  it('are told across namespaces if the operator allows both to use the EKS cluster', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.createCluster({ name: 'shared', region: 'us-east-1' });
+    world.start('--allow-eks-cluster=team-*=123456789012/us-east-1/shared');
+    const teams = ['team-a', 'team-b'];
+    const spec = { eksCluster: { name: 'shared', region: 'us-east-1' }, selectors: [{ namespace: 'web' }] };
+    for (const team of teams)
+      world.api.storage.create(world.api.kind(PLURAL), team, { metadata: { name: 'web' }, spec });
+    const overlapIn = (team: string) =>
+      conditionsOf(tenantProfile(world, team, 'web')).find(({ type }) => type === 'SelectorsOverlap');
+    await world.until('both are Ready', () => teams.every((team) => isTenantReady(world, team, 'web')));
+    await world.clock.advance(TOLD);
+    expect(overlapIn('team-a')?.message).to.contain('namespace web of AWSFargateProfile team-b/web');
+    expect(overlapIn('team-b')?.message).to.contain('namespace web of AWSFargateProfile team-a/web');
   });
 
   it('count while one of them is paused, which is not told itself', async () => {

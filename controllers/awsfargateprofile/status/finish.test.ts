@@ -44,6 +44,7 @@ describe('PassFinisher', () => {
 
   const newFinisher = (write: Write): PassFinisher =>
     new PassFinisher({
+      limits: {},
       clock,
       random: new SeededRandom(1),
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },

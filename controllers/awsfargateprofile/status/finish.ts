@@ -1,6 +1,5 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
-import type { TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
@@ -18,12 +17,11 @@ import { attemptsOf } from '../retry/failed-profile-backoff.ts';
 import { type RequeueOptions, Requeues } from './requeue.ts';
 import type { EventSpec } from './events.ts';
 import { RESUMED_DELETION, eventsAfter, eventsForSteps, releasedEvent, retainedEvent, warningFor } from './events.ts';
-import { withFewRivals } from './overlap.ts';
+import { type OverlapSources, withFewRivals } from './overlap.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 import { CONFLICT, DONE } from '../../shared/requeue.ts';
 
-export interface FinishOptions extends RequeueOptions {
-  readonly profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>;
+export interface FinishOptions extends RequeueOptions, OverlapSources {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
@@ -63,7 +61,9 @@ export class PassFinisher {
     const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
     if (end === 'inOrder' && isDeleting(object)) return this.removeFinalizer(object, eventsAfter(pass), unwritten);
     if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
-    const status = withFewRivals(object, statusAfter(pass), this.options.profiles, pass.now);
+    const after = statusAfter(pass);
+    // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
+    const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
     const isWritten = await this.write(object, unwritten, () =>
       profileWriter.patchStatus(object, status, context.signal),
     );

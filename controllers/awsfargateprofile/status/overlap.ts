@@ -3,7 +3,8 @@ import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import { type Competitor, type Overlap, findOverlap, isPreferred, isShadowed } from '../../../pkg/fargate/overlap.ts';
+import { type Competitor, type Overlap, findOverlap, findTaken, isPreferred } from '../../../pkg/fargate/overlap.ts';
+import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { describeSelectors, toSelectors } from '../../../pkg/fargate/selectors.ts';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import type { TypedEntry, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
@@ -16,11 +17,17 @@ import { type ConditionUpdate, mergeConditions } from './conditions/condition-li
 
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;
+  /**
+   * Whether the operator allows the namespace to use the EKS cluster that status records. Others than the controller may
+   * have written the status, so without this permission it counts in the namespace only.
+   */
+  readonly isAllowed: boolean;
 }
 
-/** `overlap` has the first two selectors that a pod can match both. */
+/** `overlap` has the first two selectors that a pod can match both, `taken` those of whose pods the object gets none. */
 export interface Rival extends CompetingObject {
   readonly overlap: Overlap;
+  readonly taken: readonly FargateSelector[];
 }
 
 export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
@@ -35,10 +42,17 @@ const MOST_SELECTORS = 10;
 const MOST_LABELS = 10;
 /** In characters, as the names of namespaces and the values of labels in Kubernetes. */
 const LONGEST = 63;
+/** In characters: a DNS name of 253, a slash and a name of 63. */
+const LONGEST_KEY = 317;
 
-const isComparable = ({ namespace, labels }: FargateSelector): boolean =>
-  [namespace, ...Object.values(labels)].every(({ length }) => length <= LONGEST) &&
-  Object.keys(labels).length <= MOST_LABELS;
+const isComparable = ({ namespace, labels }: FargateSelector): boolean => {
+  const entries = Object.entries(labels);
+  return (
+    namespace.length <= LONGEST &&
+    entries.length <= MOST_LABELS &&
+    entries.every(([key, value]) => key.length <= LONGEST_KEY && value.length <= LONGEST)
+  );
+};
 
 const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
 
@@ -46,42 +60,58 @@ const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
  * Each version of an object is converted once, because all objects of a cluster are compared with each other. The profile of a deleted
  * object does not take new pods for long.
  */
-export function competitorOf(object: AWSFargateProfile): CompetingObject | undefined {
+export function competitorOf(object: AWSFargateProfile, limits: OperatorLimits): CompetingObject | undefined {
   if (isDeleting(object)) return undefined;
   const known = competitors.get(object);
   if (known !== undefined) return known;
   const selectors = toSelectors(object.spec.selectors ?? [])
     .filter(isComparable)
     .slice(0, MOST_SELECTORS);
-  const competitor = { object: keyOf(object), name: currentProfileNameOf(object), selectors };
+  const [name, isAllowed] = [currentProfileNameOf(object), isEksClusterAllowed(object, limits)];
+  const competitor = { object: keyOf(object), name, selectors, isAllowed };
   competitors.set(object, competitor);
   return competitor;
+}
+
+function isEksClusterAllowed({ metadata, spec, status = {} }: AWSFargateProfile, limits: OperatorLimits): boolean {
+  const { account, region, eksClusterName: name } = status;
+  if (account === undefined || region === undefined || name === undefined) return false;
+  const isNamed = spec.eksCluster?.name === name;
+  return isNamed && findEksClusterExcess(limits, metadata.namespace, { account, region, name }).length === 0;
 }
 
 export const findRivals = (me: CompetingObject, others: readonly CompetingObject[]): readonly Rival[] =>
   others.flatMap((other) => {
     const overlap = findOverlap(me, other);
-    return overlap === undefined ? [] : [{ ...other, overlap }];
+    return overlap === undefined ? [] : [{ ...other, overlap, taken: findTaken(me, other) }];
   });
 
-/** So many pairs of selectors are compared at once. With more, the overlap controller compares the object, in turns. */
-export const MOST_PAIRS_AT_ONCE = 500;
+/**
+ * So many pairs of selectors are compared at once, which suffices for the ten profiles of five selectors that EKS allows in
+ * a cluster. With more, the overlap controller compares the object, in turns.
+ */
+export const MOST_PAIRS_AT_ONCE = 250;
 
 export const pairsOf = (me: CompetingObject, others: readonly CompetingObject[]): number =>
   others.reduce((sum, { selectors }) => sum + selectors.length * me.selectors.length, 0);
+
+export interface OverlapSources {
+  readonly profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>;
+  readonly limits: OperatorLimits;
+}
 
 /** With many objects in the EKS cluster, the overlap controller sets the condition. */
 export function withFewRivals(
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus,
-  profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
+  { profiles, limits }: OverlapSources,
   now: Ms,
 ): AWSFargateProfileStatus {
   const [location] = locationsOf({ metadata: object.metadata, status });
-  const me = competitorOf({ ...object, status });
+  const me = competitorOf({ ...object, status }, limits);
   const listing = location === undefined ? undefined : profiles.byIndex(BY_LOCATION, location);
   if (me === undefined || listing?.kind !== 'listed') return status;
-  const others = competitorsIn(listing.entries, me);
+  const others = competitorsIn(listing.entries, me, limits);
   return pairsOf(me, others) > MOST_PAIRS_AT_ONCE
     ? status
     : withOverlap(status, object, me, findRivals(me, others), now);
@@ -90,11 +120,17 @@ export function withFewRivals(
 export const competitorsIn = (
   entries: readonly TypedEntry<AWSFargateProfile>[],
   me: CompetingObject,
+  limits: OperatorLimits,
 ): readonly CompetingObject[] =>
   entries.flatMap(({ decoded }) => {
-    const other = isRight(decoded) ? competitorOf(decoded.right) : undefined;
-    return other === undefined || keyText(other.object) === keyText(me.object) ? [] : [other];
+    const other = isRight(decoded) ? competitorOf(decoded.right, limits) : undefined;
+    return other !== undefined && competes(me, other) ? [other] : [];
   });
+
+const competes = (me: CompetingObject, other: CompetingObject): boolean =>
+  me.object.namespace === other.object.namespace
+    ? me.object.name !== other.object.name
+    : me.isAllowed && other.isAllowed;
 
 export function withOverlap(
   status: AWSFargateProfileStatus,
@@ -113,7 +149,7 @@ function describeRivals(
   rivals: readonly Rival[],
 ): Pick<ConditionUpdate, 'status' | 'reason' | 'message'> {
   if (rivals.length === 0) return { status: 'False', reason: 'NoOverlapSeen', message: '' };
-  const isLost = isShadowed(me, rivals);
+  const isLost = me.selectors.length > 0 && new Set(rivals.flatMap(({ taken }) => taken)).size === me.selectors.length;
   const sorted = rivals.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const named = sorted.slice(0, MOST_NAMED).map(({ object, name, overlap: { mine, theirs } }) => {
     const taker = isPreferred(name, me.name) ? name : me.name;
