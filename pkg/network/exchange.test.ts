@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import type { Dispatcher } from 'undici';
+import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts';
 import { newDispatcher } from './dispatcher.ts';
 import { exchange } from './exchange.ts';
 
@@ -16,7 +17,7 @@ describe('exchange', () => {
   });
 
   beforeEach(() => {
-    dispatcher = newDispatcher({ proxy: undefined, connections: 1, connectTimeout: 1_000 });
+    dispatcher = newDispatcher({ proxy: undefined, connections: 1, connectTimeout: HANG_LIMIT_MS });
   });
 
   afterEach(() => dispatcher.destroy());

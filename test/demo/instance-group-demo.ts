@@ -63,7 +63,7 @@ export async function runInstanceGroupDemo(
 async function installCrd({ printer, environment }: GroupDemoContext): Promise<void> {
   printer.heading('Install the CRD of InstanceGroups');
   await runKubectl({ printer, environment }, ['apply', '--server-side', '-k', relativePath(CRD)]);
-  const wait = ['wait', '--for=condition=Established', '--timeout=30s', 'crd/instancegroups.instancemgr.keikoproj.io'];
+  const wait = ['wait', '--for=condition=Established', '--timeout=3m', 'crd/instancegroups.instancemgr.keikoproj.io'];
   await runKubectl({ printer, environment }, wait);
   // The API server answers requests for keiko InstanceGroups with 429 for a moment after their CRD is established.
   const isServed = async (): Promise<boolean> =>

@@ -131,7 +131,7 @@ describe('docs/keiko.md', () => {
 
   it('makes the manifest in the documentation of keiko Ready, after its CRD has come while the manager ran', async () => {
     await run('kubectl apply --server-side -k config/keiko');
-    await terminal.run('kubectl wait --for=condition=Established --timeout=30s crd --all');
+    await terminal.run('kubectl wait --for=condition=Established --timeout=3m crd --all');
     writeFileSync(join(terminal.directory, 'kustomization.yaml'), guide.next('components/instance-groups'));
     const rendered = renderKustomization(world.controlPlane.kubectlPath, terminal.directory);
     const args = [...rendered.matchAll(/^ +- (--\S+)$/gm)].map(([, arg = '']) => arg);

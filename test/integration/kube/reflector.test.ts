@@ -11,6 +11,7 @@ import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { applyCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import { WITH_CRDS } from '../../world/world.ts';
 import { connectThroughProxy, type Connected } from './connect.ts';
 
@@ -112,7 +113,7 @@ describe('a Reflector with a real API server', () => {
     await clear('widgets');
     await create('widgets', 'a');
     const { store, shows, changes } = startReflector('widgets');
-    await store.whenSynced(AbortSignal.timeout(30_000));
+    await store.whenSynced(AbortSignal.timeout(HANG_LIMIT_MS));
     await shows('a');
     // When the reflector's store contains an object that was created after the first list, the watch of the reflector
     // is open.
