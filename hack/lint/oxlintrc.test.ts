@@ -82,7 +82,7 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'no-super-linear-move',
   },
   {
-    file: 'controllers/a/built.ts',
+    file: 'cmd/capaf/built.ts',
     source: 'export const has = (text: string, glob: string): boolean => new RegExp(glob).test(text);',
     code: 'regexp-literals',
   },
