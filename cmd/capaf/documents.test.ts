@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import * as s from '../../api/schema/field.ts';
 import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
-import { Failure } from './io.ts';
-import { MAX_FILE_BYTES, decodeAt, parseDocuments } from './documents.ts';
+import { Failure, MAX_FILE_BYTES } from './io.ts';
+import { decodeAt, parseDocuments } from './documents.ts';
 
 const messageOf = (text: string): string => {
   try {

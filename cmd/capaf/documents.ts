@@ -6,7 +6,7 @@ import { fieldAt, textAt } from '../../api/record.ts';
 import type { Field } from '../../api/schema/field.ts';
 import { describeProblem, toProblem } from '../../api/schema/problem.ts';
 import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
-import { Failure, type Io } from './io.ts';
+import { Failure, MAX_FILE_BYTES, type Io } from './io.ts';
 
 /** The way from the root of a document to a value. */
 export type Path = readonly (string | number)[];
@@ -19,8 +19,6 @@ export interface SourceDocument {
   readonly at: (path: Path) => string;
 }
 
-/** A Terraform state of some hundred resources has 1 MiB. */
-export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 /** The parser of YAML needs several seconds for such a file, and hundreds of times its size in memory. */
 const MAX_YAML_BYTES = 4 * 1024 * 1024;
 /** Sources have about 20. The parser of YAML itself ends at some 800. */

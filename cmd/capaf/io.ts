@@ -15,6 +15,9 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
 }
 
+/** A Terraform state of some hundred resources has 1 MiB. */
+export const MAX_FILE_BYTES = 16 * 1024 * 1024;
+
 /** A problem that ends the command with exit code 1. The message names the cause and the cure. */
 export class Failure extends Error {
   override readonly name = 'Failure';
@@ -47,12 +50,15 @@ export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
 export const paint = ({ isColored }: Pick<Io, 'isColored'>, color: Color, text: string): string =>
   isColored ? styleText(color, text, { validateStream: false }) : text;
 
+/** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
+const WIDEST_COLUMN = 80;
+
 /** Lines with aligned columns, each indented by `indent`. The last column is as long as it is. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+      widths[column] = Math.max(widths[column] ?? 0, Math.min(cell.length, WIDEST_COLUMN));
   return rows.map((row) => {
     const cells = row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
     return `${indent}${cells.join('   ')}`.trimEnd();

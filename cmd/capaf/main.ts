@@ -1,7 +1,7 @@
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { systemClock } from '../../pkg/env/system.ts';
-import type { Io } from './io.ts';
+import { type Io, MAX_FILE_BYTES } from './io.ts';
 import { runCapaf } from './program.ts';
 
 const stop = new AbortController();
@@ -19,7 +19,11 @@ const io: Io = {
   err: (text) => process.stderr.write(text),
   readStdin: async () => {
     let text = '';
-    for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
+    for await (const chunk of process.stdin.setEncoding('utf8')) {
+      text += String(chunk);
+      // The rest is not needed to refuse the text.
+      if (text.length > MAX_FILE_BYTES) break;
+    }
     return text;
   },
 };

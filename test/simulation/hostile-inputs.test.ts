@@ -9,6 +9,9 @@ import {
   decodeAWSFargateProfile,
   describeProblems,
 } from '../../api/v1beta2/index.ts';
+import { findOrphans } from '../../cmd/capaf/doctor/orphans.ts';
+import { objectNames } from '../../cmd/capaf/import/run.ts';
+import { alignColumns } from '../../cmd/capaf/io.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
 import { withMirrors } from '../../controllers/awsfargateprofile/goal/retain.ts';
 import { locationOf } from '../../controllers/awsfargateprofile/model/location.ts';
@@ -475,6 +478,32 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
+    name: 'profiles of one name in a file for capaf (their number)',
+    size: 8_000,
+    prepare: (count) => {
+      const sources = repeated(count, () => ({ name: ProfileName.of('web') }));
+      return () => objectNames(sources);
+    },
+  },
+  {
+    name: 'roles and objects that capaf looks at for orphans (their number)',
+    size: 1_600,
+    prepare: (count) => {
+      const role = { name: 'r', arn: ROLE_ARN, clusterArn: 'c', namespace: 'team-a' };
+      const roles = repeated(count, (n) => ({ ...role, name: `r${n}` }));
+      const objects = repeated(count, (n) => ({ ...anObject({ metadata: { name: `o${n}` } }) }));
+      return () => findOrphans([], roles, objects);
+    },
+  },
+  {
+    name: 'a table of capaf with a long cell (its rows)',
+    size: 3_200,
+    prepare: (count) => {
+      const rows = repeated(count, (n) => [n === 0 ? 'x'.repeat(count * 10) : 'x', 'end']);
+      return () => alignColumns(rows).join('\n').search('y');
+    },
+  },
+  {
     name: 'an object that arrives in small pieces',
     size: OBJECT,
     prepare: (size) => {
@@ -528,7 +557,7 @@ async function runManager(size: number): Promise<void> {
   for (const manager of world.managers) await world.stop(manager);
 }
 
-describe('The processor time of the manager grows no faster than', () => {
+describe('The processor time of the manager and of capaf grows no faster than', () => {
   for (const input of INPUTS)
     it(input.name, async () => {
       expect(await growthOf(input), 'how much more the whole input costs than its part').to.be.at.most(

@@ -1,6 +1,5 @@
-import { type AWSFargateProfile, REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { recordedReplacement } from '../../../controllers/awsfargateprofile/model/replacement.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
-import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { EksProfile, TaggedRole } from './read-aws.ts';
@@ -28,11 +27,10 @@ export function findOrphans(
   const isOrphan = ({ owner, status }: EksProfile): boolean =>
     owner !== undefined && !owners.has(owner) && status !== 'DELETING';
   const used = new Set(profiles.filter((profile) => !isOrphan(profile)).map(({ roleArn }) => roleArn));
-  const isRoleNeeded = ({ name, arn, namespace }: TaggedRole): boolean => {
-    const ofNamespace = objects.filter(({ metadata }) => metadata.namespace === namespace);
-    const readable = decoded(ofNamespace);
-    return used.has(arn) || readable.length < ofNamespace.length || readable.some((each) => namesRole(each, name));
-  };
+  const byNamespace = Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? '');
+  const namedIn = new Map([...byNamespace].map(([namespace, ofNamespace]) => [namespace, rolesNamedIn(ofNamespace)]));
+  const isRoleNeeded = ({ name, arn, namespace }: TaggedRole): boolean =>
+    used.has(arn) || namedIn.get(namespace)?.(name.toLowerCase()) === true;
   const orphans = [
     ...profiles.filter(isOrphan).map(toOrphan),
     ...roles.filter((role) => !isRoleNeeded(role)).map(toOrphanRole),
@@ -58,12 +56,16 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { kind: 'Role', name, eksCluster: clusterArn, owner: namespace, commands };
 }
 
-/** Also one that status or the annotation of a replacement has on record. */
-function namesRole(object: AWSFargateProfile, name: string): boolean {
-  const { role, successor, predecessors = [] } = object.status ?? {};
-  const names = [roleNameOf(object), role?.name, successor?.role, ...predecessors.map((each) => each.role)];
-  const recorded = object.metadata.annotations?.[REPLACEMENT_ANNOTATION] ?? '';
-  return names.some((each) => isSameRoleName(each, name)) || recorded.includes(name);
+/** Also those that status or the annotation of a replacement has on record. An unreadable object may name each role. */
+function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
+  const readable = decoded(objects);
+  const names = readable.flatMap((object) => {
+    const { role, successor, predecessors = [] } = object.status ?? {};
+    const recorded = recordedReplacement({ ...object, status: {} }).map((each) => each.role);
+    return [roleNameOf(object), role?.name, successor?.role, ...predecessors.map((each) => each.role), ...recorded];
+  });
+  const named = new Set(names.map((name) => name?.toLowerCase()));
+  return (inLowerCase) => readable.length < objects.length || named.has(inLowerCase);
 }
 
 const quote = (text: string): string => (/^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

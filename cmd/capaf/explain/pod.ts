@@ -1,10 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { parseAllDocuments } from 'yaml';
 import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import { itemsAt, valueAt } from '../documents.ts';
+import { itemsAt, objectsIn, parseDocuments, readText, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
 /** A pod, or the pods that a workload makes from its template. */
@@ -74,27 +71,14 @@ export async function readPodFile(
   file: string,
   name: string | undefined,
   namespace: string,
-  { readStdin }: Pick<Io, 'readStdin'>,
+  io: Pick<Io, 'readStdin' | 'signal'>,
 ): Promise<Pod> {
-  const source = file === '-' ? 'standard input' : file;
-  let found: readonly Pod[];
-  try {
-    const text = file === '-' ? await readStdin() : readFileSync(file, 'utf8');
-    found = parseObjects(text).flatMap((object) => podOf(object, namespace) ?? []);
-  } catch (cause) {
-    throw new Failure(`${source} cannot be read: ${errorMessage(cause).split('\n')[0]}`, { cause });
-  }
+  const { file: source, text } = await readText(file, io);
+  const found = parseDocuments(source, text)
+    .flatMap(objectsIn)
+    .flatMap(({ value }) => podOf(value, namespace) ?? []);
   const [pod, ...others] = found.filter((each) => name === undefined || each.name === name);
   if (pod !== undefined && others.length === 0) return pod;
   const choices = found.map((each) => `${each.kind} ${each.name}`).join(', ') || 'nothing';
   throw new Failure(`${source}: name one of the objects that are pods or make pods; there is: ${choices}`);
 }
-
-/** The objects in all documents of YAML or JSON; of a List, its items. */
-const parseObjects = (text: string): readonly unknown[] =>
-  parseAllDocuments(text).flatMap((document) => {
-    const [error] = document.errors;
-    if (error !== undefined) throw error;
-    const object: unknown = document.toJS();
-    return textAt(object, 'kind') === 'List' ? listAt(object, 'items') : [object];
-  });

@@ -62,7 +62,7 @@ export function readFacts(document: SourceDocument, paths: readonly Path[], name
   };
   return {
     cluster: read('cluster', clusterField),
-    region: read('region', regionField) ?? read('arn', s.string())?.split(':')[3],
+    region: read('region', regionField) ?? read('arn', arnField)?.split(':')[3],
     name: read('name', profileField),
     roleARN: read('role', roleField),
     selectors: read('selectors', selectorsField),
@@ -109,6 +109,7 @@ const roleField = valid('the ARN of an IAM role, such as arn:aws:iam::1234567890
   parseRoleArn(arn) === undefined ? undefined : RoleArn.of(arn),
 );
 const regionField = matching('an AWS region, such as eu-west-1', /^[a-z]+(?:-[a-z0-9]+)+$/);
+const arnField = matching('the ARN of a Fargate profile', /^arn:[a-z-]+:eks:[a-z]+(?:-[a-z0-9]+)+:/);
 const subnetsField = s.list(matching('the id of a subnet, such as subnet-0123456789abcdef0', /^subnet-[0-9a-z-]+$/));
 
 /** A map, or the list of CloudFormation, which takes numbers and booleans as texts. */

@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
+import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { fieldAt } from '../../../api/record.ts';
 import { hasHidden } from '../../../pkg/env/printable.ts';
@@ -9,8 +10,11 @@ import { systemClock } from '../../../pkg/env/system.ts';
 import type { ProfileRequest } from '../../../test/aws/admin/admin.ts';
 import { type EmulatorServer, startServer } from '../../../test/aws/transport/server.ts';
 import { expectGolden } from '../../../test/support/golden.ts';
+import { parseDocuments } from '../documents.ts';
 import type { ExitCode } from '../io.ts';
 import { type ImportOptions, type ImportSource, objectNames, runImport } from './run.ts';
+import { SOURCES } from './sources.ts';
+import { takeOver } from './take-over.ts';
 
 const TESTDATA = 'cmd/capaf/import/testdata';
 const golden = (name: string): URL => new URL(`testdata/golden/${name}`, import.meta.url);
@@ -326,6 +330,34 @@ describe('capaf import', () => {
       expect(code).to.equal(0);
       expectGolden(golden('output.json'), out);
     });
+  });
+});
+
+describe('the commands of a take-over', () => {
+  it('run nothing that a file or a control plane names', () => {
+    const source = {
+      source: 's',
+      name: ProfileName.of('web'),
+      roleARN: RoleArn.of('arn:aws:iam::123456789012:role/pods'),
+      selectors: [],
+      tags: {},
+      unknown: [],
+      release: [],
+    };
+    const target = { namespace: 'a', clusterName: undefined, eksCluster: undefined, region: undefined, notes: [] };
+    const hostile = { cluster: EksClusterName.of('$(id)'), region: "x';id;'" };
+    const { steps } = takeOver({ ...source, ...hostile }, { kind: 'unseen', why: '' }, target, 'web');
+    const quoted = String.raw`'x'\'';id;'\'''`;
+    const place = `123456789012/${quoted.slice(1, -1)}/$(id)`;
+    expect(steps[0]).to.equal(`Give the manager the flag '--allow-eks-cluster=a=${place}'`);
+    expect(steps[2]).to.contain(`--region ${quoted} --cluster-name '$(id)' --fargate-profile-name web`);
+  });
+
+  it('have no region of a wrong ARN', () => {
+    const text = readFileSync(`${TESTDATA}/live.json`, 'utf8');
+    const wrong = text.replace('arn:aws:eks:eu-west-1:', 'arn:aws:eks:$(id):');
+    const [document] = parseDocuments('live.json', wrong);
+    expect(() => document && SOURCES.live.read(document)).to.throw('expected the ARN of a Fargate profile');
   });
 });
 

@@ -98,7 +98,7 @@ async function readSources(files: readonly string[], { from }: ImportOptions, ku
   const documents: SourceDocument[] = files.length === 0 ? [...(await readInstanceGroups(orThrow(kube), io))] : [];
   for (const path of files) {
     const { file, text } = await readText(path, io);
-    documents.push(...parseDocuments(file, text));
+    for (const document of parseDocuments(file, text)) documents.push(document);
   }
   const sources = documents.flatMap(read);
   const places = files.join(', ') || 'the management cluster';
@@ -154,11 +154,14 @@ function divide(sources: readonly SourceProfile[], { eksCluster, region }: Targe
 /** DNS names, each once, from names that may have upper case and underscores. */
 export function objectNames(sources: readonly Pick<SourceProfile, 'name'>[]): readonly string[] {
   const used = new Set<string>();
+  const counts = new Map<string, number>();
   return sources.map(({ name = '' }) => {
     const words = name.toLowerCase().split(/[^a-z0-9]+/);
     const plain = words.filter((word) => word !== '').join('-') || 'profile';
     let unique = plain;
-    for (let count = 2; used.has(unique); count += 1) unique = `${plain}-${count}`;
+    let count = counts.get(plain) ?? 1;
+    while (used.has(unique)) unique = `${plain}-${(count += 1)}`;
+    counts.set(plain, count);
     used.add(unique);
     return unique;
   });

@@ -16,7 +16,7 @@ import {
 } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { MAX_TAGS, validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import { type Io, paint } from '../io.ts';
-import type { SourceProfile } from './facts.ts';
+import { type SourceProfile, shellQuoted } from './facts.ts';
 
 /** What the options say about the new objects, and about the EKS cluster of the profiles. */
 export interface Target {
@@ -174,10 +174,14 @@ function stepsOf(found: SourceProfile, target: Target, name: string, isCompared:
   const { name: profile = '', cluster = 'CLUSTER', region = 'REGION', roleARN = '' } = found;
   const { namespace, clusterName } = target;
   const place = `${parseRoleArn(roleARN)?.account ?? 'ACCOUNT'}/${region}/${cluster}`;
-  const describe = `aws eks describe-fargate-profile --region ${region} --cluster-name ${cluster} --fargate-profile-name ${profile}`;
+  // A control plane names the EKS cluster and the region, and anyone may have written it.
+  const [ofRegion = '', ofCluster = '', ofProfile = ''] = [region, cluster, profile].map(shellQuoted);
+  const describe = `aws eks describe-fargate-profile --region ${ofRegion} --cluster-name ${ofCluster} --fargate-profile-name ${ofProfile}`;
   return [
     ...found.release,
-    ...(clusterName === undefined ? [`Give the manager the flag --allow-eks-cluster=${namespace}=${place}`] : []),
+    ...(clusterName === undefined
+      ? [`Give the manager the flag ${shellQuoted(`--allow-eks-cluster=${namespace}=${place}`)}`]
+      : []),
     'Apply this manifest. It is paused, so the controller does nothing yet',
     ...(isCompared ? [] : [`Compare it with AWS, because the controller adopts only what is equal: ${describe}`]),
     `Let the controller adopt the profile. It adds its tags, and changes nothing else: kubectl -n ${namespace} annotate awsfargateprofile ${name} ${PAUSED_ANNOTATION}-`,

@@ -27,7 +27,7 @@ export async function readManifests(paths: readonly string[], io: Io): Promise<r
     for (const each of await listFiles(path)) {
       const { file, text } = await readText(each, io);
       const documents = text.trim() === '' ? [] : parseDocuments(file, text);
-      manifests.push(...documents.flatMap(objectsIn).flatMap(toManifest));
+      for (const manifest of documents.flatMap(objectsIn).flatMap(toManifest)) manifests.push(manifest);
     }
   return manifests;
 }

@@ -1,5 +1,6 @@
 import { isRecord } from '../../../api/record.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { KubeError, isForbidden } from '../../../pkg/kube/errors.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
@@ -92,23 +93,32 @@ async function dryRun(client: KubeClient, manifest: Manifest, key: ObjectKey, si
 
 const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
 
-function describePlan(objects: readonly PlannedObject[], account: string, notes: readonly string[], io: Io): string {
+/** Names, values and messages are texts of users and of AWS. */
+export function describePlan(
+  objects: readonly PlannedObject[],
+  account: string,
+  notes: readonly string[],
+  io: Pick<Io, 'isColored'>,
+): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const waiting = objects.filter(({ changes: own, end }) => own.length === 0 && end.ready !== 'True').length;
   const verdict = [
-    changes === 0 ? 'no changes' : `${count(changes, 'change')} in AWS account ${account}`,
+    changes === 0 ? 'no changes' : `${count(changes, 'change')} in AWS account ${toPrintableLine(account)}`,
     ...(waiting === 0 ? [] : [`${count(waiting, 'object')} ${waiting === 1 ? 'waits or needs' : 'wait or need'} you`]),
   ].join(', ');
   const lines = [paint(io, 'bold', `Plan for ${count(objects.length, 'AWSFargateProfile')}: ${verdict}`)];
   for (const object of objects) lines.push('', ...describeObject(object, io));
-  for (const note of notes) lines.push('', `${paint(io, 'yellow', 'Note')} ${note}`);
+  for (const note of notes) lines.push('', `${paint(io, 'yellow', 'Note')} ${toPrintableLine(note)}`);
   return `${lines.join('\n')}\n`;
 }
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-function describeObject({ namespace, name, changes, then, end, overlaps }: PlannedObject, io: Io): readonly string[] {
-  const lines = [paint(io, 'bold', `${namespace}/${name}`)];
+function describeObject(
+  { namespace, name, changes, then, end, overlaps }: PlannedObject,
+  io: Pick<Io, 'isColored'>,
+): readonly string[] {
+  const lines = [paint(io, 'bold', toPrintableLine(`${namespace}/${name}`))];
   const isThenShown = changes.length > 0 || then.ready !== 'True';
   // The first outcome comes before the changes that something in AWS must precede.
   const firstLater = changes.findIndex(({ after }) => after !== undefined);
@@ -117,22 +127,24 @@ function describeObject({ namespace, name, changes, then, end, overlaps }: Plann
     const change = changes[index];
     if (index === atOnce && isThenShown) lines.push(describeOutcome('  then', then, io));
     if (change === undefined) break;
-    if (change.after !== changes[index - 1]?.after) lines.push(`  when ${change.after}:`);
-    lines.push(`  ${index + 1}. ${change.operation} ${change.resource}`);
+    if (change.after !== changes[index - 1]?.after) lines.push(`  ${toPrintableLine(`when ${change.after}:`)}`);
+    lines.push(`  ${toPrintableLine(`${index + 1}. ${change.operation} ${change.resource}`)}`);
     for (const field of change.fields) lines.push(...describeField(field, io));
   }
   if (end.reason !== then.reason || end.message !== then.message) lines.push(describeOutcome('  at the end', end, io));
-  if (!isThenShown) lines.push(`  no changes: ${then.reason}`);
-  if (overlaps !== undefined) lines.push(`  ${paint(io, 'yellow', 'overlaps')} ${overlaps}`);
+  if (!isThenShown) lines.push(`  no changes: ${toPrintableLine(then.reason)}`);
+  if (overlaps !== undefined) lines.push(`  ${paint(io, 'yellow', 'overlaps')} ${toPrintableLine(overlaps)}`);
   return lines;
 }
 
-function describeOutcome(when: string, { ready, reason, message }: Outcome, io: Io): string {
+function describeOutcome(when: string, { ready, reason, message }: Outcome, io: Pick<Io, 'isColored'>): string {
   const color = ready === 'True' ? 'green' : 'yellow';
-  return `${when} ${paint(io, color, `Ready ${ready}, ${reason}`)}${message === '' ? '' : `: ${message}`}`;
+  const verdict = paint(io, color, toPrintableLine(`Ready ${ready}, ${reason}`));
+  return `${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-function describeField({ name, before, after }: ChangedField, io: Io): readonly string[] {
+function describeField({ name: field, before, after }: ChangedField, io: Pick<Io, 'isColored'>): readonly string[] {
+  const name = toPrintableLine(field);
   if (before === undefined) return [`       ${name}: ${textOf(after)}`];
   return [
     `       ${name}:`,
@@ -141,4 +153,4 @@ function describeField({ name, before, after }: ChangedField, io: Io): readonly 
   ];
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string => toPrintableLine(typeof value === 'string' ? value : JSON.stringify(value));

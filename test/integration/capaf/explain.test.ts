@@ -151,7 +151,7 @@ describe('capaf explain pod', () => {
       ],
       [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Secret default\/no-kubeconfig with a kubeconfig; name a /],
       [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; --cluster-namespace and --context /],
-      [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: \/no\.yaml cannot be read: ENOENT/],
+      [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: reading \/no\.yaml: ENOENT/],
       [
         ['web-7d9c', '--eks-cluster', 'x'],
         /^capaf: there is no pod default\/web-7d9c in the cluster at https:\/\/127\.0\.0\.1/,

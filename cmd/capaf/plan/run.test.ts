@@ -1,0 +1,16 @@
+import { expect } from 'chai';
+import { describePlan } from './run.ts';
+
+describe('describePlan', () => {
+  it('lets no text of an object or of AWS control the terminal or imitate a line', () => {
+    const hostile = 'a\u001b]0;\u202e\u009b2J\n  2. DeleteRole';
+    const outcome = { ready: 'False', reason: hostile, message: hostile } as const;
+    const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile } }];
+    const changes = [{ operation: 'TagRole', resource: hostile, fields, after: hostile }];
+    const object = { namespace: 'a', name: hostile, changes, then: outcome, end: outcome, overlaps: hostile };
+    const text = describePlan([object], hostile, [hostile], { isColored: false });
+    expect(text).not.to.match(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+    expect(text).not.to.match(/^ {2}2\. /m);
+    expect(text).to.contain('a\\u001b]0;\\u202e\\u009b2J 2. DeleteRole');
+  });
+});
