@@ -20,7 +20,7 @@ const profileTagsIn = (world: SimulatedWorld) =>
 /** Writes into status, as a client that may write it, what the controller has allegedly put on profile and role. */
 function claimInStatus(
   world: SimulatedWorld,
-  claims: { readonly tagKeys?: readonly string[]; readonly role?: object },
+  claims: { readonly tagKeys?: readonly string[]; readonly role?: object; readonly predecessors?: readonly object[] },
 ): void {
   const status = { ...claims, initialization: { provisioned: false } };
   world.patch(PLURAL, WEB, { status }, 'status');
@@ -58,6 +58,32 @@ describe('what others put on the role and the profile of an object', () => {
     expect(roleIn(world).attachedPolicies).to.include(THEIRS);
     expect([roleIn(world).tags['cost'], profileTagsIn(world)['cost']]).to.deep.equal(['7', '7']);
     await world.deleteAndFinish(WEB);
+  });
+});
+
+describe('the profiles and roles of other objects and owners', () => {
+  it('stay, although a client names them in the record of a replacement', async () => {
+    const world = new SimulatedWorld();
+    await startUntilReady(world, { updateStrategy: { type: 'Replace' } });
+    world.apply('other');
+    await world.ready('other');
+    const stranger = world.aws.admin.putRole({ name: 'stranger', trustPolicy: '{}' });
+    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: 'stranger', podExecutionRoleArn: stranger.arn });
+    const before = [world.eksProfile('other'), world.role('other')];
+    claimInStatus(world, {
+      predecessors: [
+        { name: 'default_other', role: before[1]?.name, arn: world.eksProfile('other')?.arn },
+        { name: 'stranger', role: 'stranger' },
+      ],
+    });
+    await reconcile(world);
+    world.delete(WEB);
+    await world.gone(WEB);
+    expect([world.eksProfile('other'), world.role('other')]).to.deep.equal(before);
+    expect([world.eksProfile('', 'stranger'), world.role('', 'stranger')]).not.to.include(undefined);
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'stranger' });
+    world.aws.admin.removeRole({ name: 'stranger' });
+    await world.deleteAndFinish('other');
   });
 });
 
