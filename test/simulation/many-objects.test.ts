@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { type TenantCluster, applyTo, createTenantCluster, isTenantReady } from './world/tenants.ts';
@@ -27,19 +28,24 @@ async function untilReady(world: SimulatedWorld, others: readonly TenantCluster[
 }
 
 describe('objects of one tenant in regions that do not answer', () => {
-  it('delay nobody by naming the role that the controller computes for an object of another tenant', async () => {
+  it('delay nobody by naming the role that an object of another tenant names', async () => {
     const run = async (count: number): Promise<Ms> => {
       const world = newWorld();
+      world.aws.admin.putRole({ name: 'shared', trustPolicy: CAPA_TRUST });
       createTenantCluster(world, WEB);
-      const { namespace, name } = createDeadCluster(world, 'ap-south-1');
+      const dead = { namespace: 'team-a', name: 'dead', region: 'ap-south-1' };
+      createTenantCluster(world, dead);
+      // The answer to a creation is awaited while the role is locked.
+      world.aws.admin.addFault({ kind: 'no-answer-before', operation: 'CreateFargateProfile', region: dead.region });
       world.start();
-      for (let index = 0; index < count; index++)
+      const apply = ({ namespace, name }: TenantCluster, object: string): unknown =>
         world.api.storage.create(world.api.kind(PLURAL), namespace, {
-          metadata: { name: `squatter-${index}` },
-          spec: { clusterName: name, roleName: 'web-team-b_new_fargate', selectors: [{ namespace: 'x' }] },
+          metadata: { name: object },
+          spec: { clusterName: name, roleName: 'shared', selectors: [{ namespace: 'x' }] },
         });
+      for (let index = 0; index < count; index++) apply(dead, `squatter-${index}`);
       await world.clock.advance(15 * SECOND);
-      applyTo(world, WEB, 'new');
+      apply(WEB, 'new');
       return untilReady(world, [WEB]);
     };
     expect(await run(30)).to.be.at.most(1.2 * (await run(0)));
