@@ -455,6 +455,21 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
+    name: 'an AWSFargateProfile with many empty labels in its last applied configuration (their number)',
+    size: 4_000,
+    prepare: (count) => {
+      const labels = Object.fromEntries(repeated(count, (n) => [`label-${n}`, null]));
+      const selectors = repeated(count, (n) => ({ namespace: `namespace-${n}`, ...(n === 0 && { labels }) }));
+      const applied = JSON.stringify({ spec: { selectors } });
+      const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied };
+      const named = selectors.map(({ namespace }, n) => ({ namespace, ...(n === 0 && { labels: {} }) }));
+      const object = anObject({ metadata: { annotations }, spec: { selectors: named } });
+      return () => {
+        expect(findBlocker(desiredOf(object), observed())).to.have.property('name', 'InvalidSpec');
+      };
+    },
+  },
+  {
     name: 'a chain of identities (their number)',
     size: 4_000,
     prepare: (count) => {

@@ -159,20 +159,26 @@ async function missingOf(
 
 /** What the controllers read from their caches, from one list of each kind. */
 function identityCaches(identities: ReadonlyMap<string, Answer<Objects>>, namespaces: Answer<Objects>): IdentityCaches {
-  const find = (listed: Answer<Objects> | undefined, name: string) => {
-    if (listed?.kind !== 'seen') return { kind: 'unknown', reason: listed?.why ?? '' } as const;
-    const object = listed.value.find(({ metadata }) => metadata.name === name);
-    return object === undefined ? ({ kind: 'absent' } as const) : ({ kind: 'found', object } as const);
+  const byName = ({ value }: { readonly value: Objects }) => new Map(value.map((each) => [each.metadata.name, each]));
+  const finderIn = (listed: Answer<Objects> | undefined) => {
+    if (listed?.kind !== 'seen') return () => ({ kind: 'unknown', reason: listed?.why ?? '' }) as const;
+    const objects = byName(listed);
+    return (name: string) => {
+      const object = objects.get(name);
+      return object === undefined ? ({ kind: 'absent' } as const) : ({ kind: 'found', object } as const);
+    };
   };
+  const finders = new Map([...identities].map(([kind, listed]) => [kind, finderIn(listed)]));
+  const findNamespace = finderIn(namespaces);
   return {
     identitiesOf: (kind) => ({
       served: identities.get(kind)?.kind === 'seen',
       lookup: ({ name }) => {
-        const found = find(identities.get(kind), name);
+        const found = (finders.get(kind) ?? finderIn(undefined))(name);
         return found.kind === 'found' ? { ...found, decoded: external.decodeIdentity(found.object) } : found;
       },
     }),
-    namespaces: { lookup: ({ name }) => find(namespaces, name) },
+    namespaces: { lookup: ({ name }) => findNamespace(name) },
   };
 }
 
@@ -194,6 +200,12 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       return { namespace, name, region, endpoint: undefined, identityRef, field: 'eksCluster' as const };
     }),
   ];
+  const accounts = new Map(
+    profiles.map(({ metadata: { namespace }, status }) => [
+      JSON.stringify([namespace, status?.eksClusterName, status?.region]),
+      status?.account,
+    ]),
+  );
   const distinct = new Map(named.map((each) => [JSON.stringify(each), each]));
   return [...distinct.values()].map(({ identityRef, field, ...cluster }) => {
     const { namespace, name, region } = cluster;
@@ -201,10 +213,6 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
     const { roleIdentities = [], staticIdentity } = E.isRight(chain) ? chain.right : {};
     /** The role that is assumed last; undefined: the credentials are those of the manager or of a Secret. */
     const roleArn = roleIdentities.at(-1)?.spec.roleARN;
-    const recorded = profiles.find(
-      ({ metadata, status }) =>
-        status?.eksClusterName === name && status.region === region && metadata.namespace === namespace,
-    );
     return {
       ...cluster,
       identity: credentialsName(identityRef),
@@ -212,7 +220,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       roleArn,
       isManager: E.isRight(chain) && roleArn === undefined && staticIdentity === undefined,
       /** undefined: not known without AWS. */
-      account: recorded?.status?.account ?? (roleArn && parseRoleArn(roleArn)?.account),
+      account: accounts.get(JSON.stringify([namespace, name, region])) ?? (roleArn && parseRoleArn(roleArn)?.account),
     };
   });
 }
