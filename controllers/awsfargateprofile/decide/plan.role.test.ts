@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
@@ -24,6 +25,8 @@ import {
   desiredOf,
   desiredOfDeletion,
   observed,
+  EKS_CLUSTER,
+  PLACE,
 } from '../testing/builders.ts';
 import {
   CAPA_TAGS,
@@ -38,6 +41,7 @@ import {
   recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
+import { findBlocker } from './blockers.ts';
 import { testPlans, withPlan } from '../testing/plan-tables.ts';
 import { modeNeededBefore } from './further-reads.ts';
 import { plan } from './plan.ts';
@@ -431,4 +435,17 @@ describe('plan, about the role', () => {
       );
     });
   });
+});
+
+describe('the advice about a role of another owner', () => {
+  for (const [whose, cluster, isUsable] of [
+    ['this EKS cluster', EKS_CLUSTER, true],
+    ['another EKS cluster', EksClusterName.of('other'), false],
+  ] as const)
+    it(`${isUsable ? 'names' : 'does not name'} spec.roleARN if the role trusts the profiles of ${whose}`, () => {
+      const trust = trustPolicy({ ...PLACE, cluster });
+      const blocker = findBlocker(desiredOf(), observed({ role: aRole({ tags: {}, trust }) }));
+      expect(blocker?.name).to.equal('RoleNotOwned');
+      expect(blocker !== undefined && messageOf(blocker).includes('set spec.roleARN')).to.equal(isUsable);
+    });
 });
