@@ -20,8 +20,8 @@ import { observeRequests, type CountRequest, type Transport } from '../../pkg/ku
 import type { KubeClient } from '../../pkg/kube/types.ts';
 import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
 import { Manager } from '../../pkg/runtime/manager.ts';
-import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
+import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
@@ -111,28 +111,27 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   const readyChecks = [version, manager.readyCheck];
   const { recordCertificateExpiry } = metrics;
   const servers = newServers(env, flags, { registry, recordCertificateExpiry, client, election, readyChecks });
-  for (const server of [...(flags.health === undefined ? [] : [version]), ...servers]) manager.addServer(server);
   const allCaches = [...caches.runnables, ...identities.runnables];
   metrics.caches.watch(allCaches);
-  for (const cache of allCaches) manager.addCache(cache);
-  manager.addRecorder(events);
-  for (const controller of profiles) manager.addWorker(controller);
-  manager.addWorker(teardown);
+  manager.add('recorder', events);
+  manager.add('server', ...(flags.health === undefined ? [] : [version]), ...servers);
+  manager.add('cache', ...allCaches);
+  manager.add('controller', ...profiles, teardown);
   if (flags.managesCrd) {
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
       // The ConfigMap in which the CRD keeper records its changes is in the namespace of the Lease.
       recordNamespace: env.namespaces.lease,
     });
-    for (const cache of triggers) manager.addCache(cache);
-    manager.addWorker(controller);
+    manager.add('cache', ...triggers);
+    manager.add('controller', controller);
   }
   if (flags.reconcilesInstanceGroups) {
     const { controller, cache } = instanceGroupController(shared);
-    manager.addCache(cache);
-    manager.addWorker(controller);
+    manager.add('cache', cache);
+    manager.add('controller', controller);
   }
-  if (flags.setsClusterConditions) manager.addWorker(clusterConditionController(shared));
+  if (flags.setsClusterConditions) manager.add('controller', clusterConditionController(shared));
   try {
     await manager.run(signal);
   } finally {

@@ -52,7 +52,6 @@ class CachedSecret {
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';
-  readonly needsLeadership = false;
   readonly namespace: string;
   private readonly client: KubeClient;
   private readonly clock: Clock;

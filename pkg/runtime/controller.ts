@@ -1,21 +1,15 @@
 import { nextTurn } from '../async/deadline.ts';
-import type { Clock, Ms } from '../env/clock.ts';
+import type { Clock } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
 import type { ObjectKey } from '../kube/types.ts';
+import type { Metrics } from './metrics.ts';
 import type { Runnable } from './runnable.ts';
 import type { Reconcile, Requeue } from './reconcile.ts';
 import type { Workqueue } from './queue/workqueue.ts';
 
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
-
-export interface ControllerMetrics {
-  setMaxConcurrentReconciles(max: number): void;
-  addActiveWorkers(by: 1 | -1): void;
-  recordReconcile(result: ReconcileResult, span: Ms): void;
-  recordError(kind: 'retried' | 'terminal' | 'panic'): void;
-}
 
 export interface ControllerOptions {
   /** For logs and metrics; by convention the kind in lower case, as controller-runtime names its controllers. */
@@ -28,7 +22,7 @@ export interface ControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics?: ControllerMetrics;
+  readonly metrics?: ReturnType<Metrics['controller']>;
 }
 
 type ReconcileOutcome =
@@ -51,7 +45,6 @@ type ReconcileOutcome =
  */
 export class Controller implements Runnable {
   readonly name: string;
-  readonly needsLeadership = true;
   private readonly options: ControllerOptions;
   private readonly logger: Logger;
   private readonly maxConcurrentReconciles: number;

@@ -30,8 +30,9 @@ describe('The example of the README', () => {
 
     const object = { group: widgets.group, kind: 'Widget' };
     const manager = new Manager({ clock, logger });
-    manager.addCache(new Reflector({ client, store, resolve, clock, random, logger }));
-    manager.addWorker(
+    manager.add('cache', new Reflector({ client, store, resolve, clock, random, logger }));
+    manager.add(
+      'controller',
       new Controller({ name: 'widget', object, concurrency: 2, queue, reconcile, clock, random, logger }),
     );
     const stop = new AbortController();

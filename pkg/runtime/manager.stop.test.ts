@@ -8,7 +8,7 @@ describe('The manager at its end', () => {
 
   it('stops while it waits for the lease', async () => {
     harness.server.intercept = () => new Promise(() => {});
-    harness.manager.addServer(harness.part('probes'));
+    harness.manager.add('server', harness.part('probes'));
     harness.run();
     await harness.clock.advance(1_000);
     harness.server.intercept = () => undefined;
@@ -19,13 +19,13 @@ describe('The manager at its end', () => {
   });
 
   it('stops all parts in order when a part fails, and names the part', async () => {
-    harness.manager.addServer(harness.part('probes'));
-    harness.manager.addCache(harness.part('clusters'));
+    harness.manager.add('server', harness.part('probes'));
+    harness.manager.add('cache', harness.part('clusters'));
     const fails = async (): Promise<void> => {
       await new Promise<void>((resolve) => harness.clock.after(1_000, resolve));
       throw new Error('out of memory');
     };
-    harness.manager.addWorker(harness.doing('controller', fails, true));
+    harness.manager.add('controller', harness.doing('controller', fails));
     harness.run();
     await harness.clock.advance(1_000);
     expect(harness.error).to.equal('running controller: out of memory');
@@ -35,7 +35,10 @@ describe('The manager at its end', () => {
   });
 
   it('fails when a part ends early', async () => {
-    harness.manager.addWorker(harness.doing('controller', async () => {}, true));
+    harness.manager.add(
+      'controller',
+      harness.doing('controller', async () => {}),
+    );
     harness.run();
     await harness.clock.settle();
     expect(harness.error).to.equal('controller ended before the manager was told to stop');
@@ -44,8 +47,8 @@ describe('The manager at its end', () => {
 
   it('fails with the error of a server that cannot listen, before it starts other parts', async () => {
     const cannot = harness.doing('probes', () => Promise.reject(new Error('the port is taken')));
-    harness.manager.addServer({ ...cannot, started: () => new Promise(() => {}) });
-    harness.manager.addCache(harness.part('clusters'));
+    harness.manager.add('server', { ...cannot, started: () => new Promise(() => {}) });
+    harness.manager.add('cache', harness.part('clusters'));
     harness.run();
     await harness.clock.settle();
     expect(harness.error).to.equal('running probes: the port is taken');
@@ -53,7 +56,7 @@ describe('The manager at its end', () => {
   });
 
   it('ends at once when it loses the lease, without waiting for its parts', async () => {
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 1_000_000 }));
+    harness.manager.add('controller', harness.part('controller', { stops: 1_000_000 }));
     harness.run();
     await harness.clock.advance(1_000);
     harness.takeLease();
@@ -67,9 +70,9 @@ describe('The manager at its end', () => {
   });
 
   it('gives recorders two seconds after a failure', async () => {
-    harness.manager.addRecorder(harness.part('events', { stops: 900 }));
-    harness.manager.addRecorder(harness.part('stuck', { stops: 1_000_000 }));
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 1_000_000 }));
+    harness.manager.add('recorder', harness.part('events', { stops: 900 }));
+    harness.manager.add('recorder', harness.part('stuck', { stops: 1_000_000 }));
+    harness.manager.add('controller', harness.part('controller', { stops: 1_000_000 }));
     harness.run();
     await harness.clock.advance(1_000);
     harness.takeLease();
@@ -81,7 +84,7 @@ describe('The manager at its end', () => {
   });
 
   it('ends at once when it loses the lease during a stop', async () => {
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 25_000 }));
+    harness.manager.add('controller', harness.part('controller', { stops: 25_000 }));
     harness.run();
     await harness.clock.advance(1_000);
     await harness.stop();
@@ -92,7 +95,7 @@ describe('The manager at its end', () => {
   });
 
   it('keeps the lease while a part takes long to stop', async () => {
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 25_000 }));
+    harness.manager.add('controller', harness.part('controller', { stops: 25_000 }));
     harness.run();
     await harness.clock.advance(1_000);
     await harness.stop();
@@ -104,8 +107,8 @@ describe('The manager at its end', () => {
   });
 
   it('waits for the grace period, names the parts that still run, and does not release the lease', async () => {
-    harness.manager.addServer(harness.part('probes'));
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 31_000 }));
+    harness.manager.add('server', harness.part('probes'));
+    harness.manager.add('controller', harness.part('controller', { stops: 31_000 }));
     harness.run();
     await harness.clock.settle();
     await harness.stop();
@@ -121,8 +124,8 @@ describe('The manager at its end', () => {
 
   it('starts no more parts when a cache is synced after the stop', async () => {
     const listed = Promise.withResolvers<void>();
-    harness.manager.addCache(harness.part('clusters', { started: listed.promise }));
-    harness.manager.addWorker(harness.part('events'));
+    harness.manager.add('cache', harness.part('clusters', { started: listed.promise }));
+    harness.manager.add('controller', harness.part('events'));
     harness.run();
     await harness.clock.settle();
     await harness.stop();
@@ -138,12 +141,12 @@ describe('The manager at its end', () => {
       await aborted(signal);
       throw new Error('half way');
     };
-    harness.manager.addWorker(harness.doing('events', fails));
+    harness.manager.add('controller', harness.doing('events', fails));
     const throwsReason = async (signal: AbortSignal): Promise<void> => {
       await aborted(signal);
       throw signal.reason;
     };
-    harness.manager.addWorker(harness.doing('controller', throwsReason));
+    harness.manager.add('controller', harness.doing('controller', throwsReason));
     harness.run();
     await harness.clock.settle();
     await harness.stop();
@@ -154,7 +157,7 @@ describe('The manager at its end', () => {
   });
 
   it('starts nothing when the signal has aborted before', async () => {
-    harness.manager.addServer(harness.part('probes'));
+    harness.manager.add('server', harness.part('probes'));
     harness.stopping.abort();
     harness.run();
     await harness.clock.settle();

@@ -10,12 +10,11 @@ describe('The manager', () => {
     const { manager, clock, trace } = harness;
     const listed = Promise.withResolvers<void>();
     const listening = Promise.withResolvers<void>();
-    manager.addWorker(harness.part('controller', { needsLeadership: true, stops: 100 }));
-    manager.addWorker(harness.part('webhooks', { stops: 100 }));
-    manager.addRecorder(harness.part('events', { stops: 100 }));
-    manager.addCache(harness.part('clusters', { started: listed.promise, stops: 100 }));
-    manager.addCache(harness.part('profiles', { stops: 100 }));
-    manager.addServer(harness.part('probes', { started: listening.promise, stops: 100 }));
+    manager.add('controller', harness.part('controller', { stops: 100 }));
+    manager.add('recorder', harness.part('events', { stops: 100 }));
+    manager.add('cache', harness.part('clusters', { started: listed.promise, stops: 100 }));
+    manager.add('cache', harness.part('profiles', { stops: 100 }));
+    manager.add('server', harness.part('probes', { started: listening.promise, stops: 100 }));
     harness.run();
     await clock.settle();
     expect(trace).to.deep.equal(['+events', '+probes']);
@@ -25,42 +24,42 @@ describe('The manager', () => {
     expect(harness.server.requests, 'no lease before the caches').to.deep.equal([]);
     listed.resolve();
     await clock.settle();
-    expect(trace.slice(4)).to.deep.equal(['+webhooks', '+controller']);
+    expect(trace.slice(4)).to.deep.equal(['+controller']);
     expect(harness.holder()).to.equal(harness.election?.identity);
 
     await harness.stop();
-    await clock.advance(399);
+    await clock.advance(299);
     expect(harness.holder(), 'the lease is held until all has stopped').to.equal(harness.election?.identity);
     await clock.advance(1);
-    expect(trace.slice(6)).to.deep.equal(['-controller', '-webhooks', '-clusters', '-profiles', '-probes']);
+    expect(trace.slice(5)).to.deep.equal(['-controller', '-clusters', '-profiles', '-probes']);
     expect(harness.holder()).to.equal('');
     expect(harness.outcome, 'the release is recorded, too').to.equal('running');
     await clock.advance(100);
-    expect(trace.slice(11)).to.deep.equal(['-events']);
+    expect(trace.slice(9)).to.deep.equal(['-events']);
     expect(harness.outcome).to.equal('ended');
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
-  it('starts parts that need leadership when it becomes leader', async () => {
+  it('starts controllers when it becomes leader', async () => {
     harness.server.storage.create(harness.server.kind('leases'), LEASE.namespace, {
       metadata: { name: LEASE.name },
       spec: { holderIdentity: 'pod-0', leaseDurationSeconds: 15 },
     });
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true }));
-    harness.manager.addWorker(harness.part('events'));
+    harness.manager.add('controller', harness.part('controller'));
+    harness.manager.add('cache', harness.part('clusters'));
     harness.run();
     await harness.clock.advance(14_000);
-    expect(harness.trace).to.deep.equal(['+events']);
+    expect(harness.trace).to.deep.equal(['+clusters']);
     expect(harness.manager.readyCheck.check(), 'a standby is ready').to.equal(undefined);
     await harness.clock.advance(6_000);
-    expect(harness.trace).to.deep.equal(['+events', '+controller']);
+    expect(harness.trace).to.deep.equal(['+clusters', '+controller']);
     await harness.stop();
     expect(harness.outcome).to.equal('ended');
   });
 
   it('leads from the start without an election', async () => {
     harness = new ManagerHarness(false);
-    harness.manager.addWorker(harness.part('controller', { needsLeadership: true }));
+    harness.manager.add('controller', harness.part('controller'));
     harness.run();
     await harness.clock.settle();
     expect(harness.trace).to.deep.equal(['+controller']);
@@ -72,11 +71,11 @@ describe('The manager', () => {
   it('is ready when all caches are synced, names the missing ones, and is not ready when it stops', async () => {
     const { readyCheck } = harness.manager;
     const listed = Promise.withResolvers<void>();
-    harness.manager.addCache(harness.part('clusters', { started: listed.promise }));
+    harness.manager.add('cache', harness.part('clusters', { started: listed.promise }));
     let problem: string | undefined;
     const profiles = harness.part('profiles', { started: new Promise(() => {}) });
-    harness.manager.addCache({ ...profiles, currentProblem: () => problem });
-    harness.manager.addCache(harness.part('secrets'));
+    harness.manager.add('cache', { ...profiles, currentProblem: () => problem });
+    harness.manager.add('cache', harness.part('secrets'));
     expect(readyCheck.check()).to.equal('waiting for clusters, profiles, secrets');
     harness.run();
     await harness.clock.settle();
@@ -95,8 +94,8 @@ describe('The manager', () => {
   it('is not ready while a started cache has an outage', async () => {
     const { readyCheck } = harness.manager;
     let outage: string | undefined;
-    harness.manager.addCache({ ...harness.part('profiles'), outage: () => outage });
-    harness.manager.addCache(harness.part('clusters'));
+    harness.manager.add('cache', { ...harness.part('profiles'), outage: () => outage });
+    harness.manager.add('cache', harness.part('clusters'));
     harness.run();
     await harness.clock.settle();
     expect(readyCheck.check()).to.equal(undefined);
@@ -110,7 +109,7 @@ describe('The manager', () => {
   it('runs once, and rejects parts that are added while it runs', async () => {
     harness.run();
     await harness.clock.settle();
-    expect(() => harness.manager.addWorker(harness.part('late'))).to.throw(
+    expect(() => harness.manager.add('controller', harness.part('late'))).to.throw(
       'late is added to a manager that already runs',
     );
     const again: unknown = await harness.manager.run(new AbortController().signal).catch(String);

@@ -3,8 +3,7 @@ import { aborted, untilAborted, withDeadline } from '../async/deadline.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './http/health.ts';
 import { LeadershipLost, type LeaderElection } from './election/leader-election.ts';
-import { RunnableGroup } from './runnable-group.ts';
-import type { Runnable } from './runnable.ts';
+import { RunnableGroup, type Runnable } from './runnable.ts';
 
 /**
  * How long all parts together may take to stop: the default of controller-runtime, and of a pod's
@@ -13,6 +12,8 @@ import type { Runnable } from './runnable.ts';
 export const GRACE_PERIOD: Ms = 30_000;
 /** For the Events that were recorded before the lease was lost or the grace period ended. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
+
+export type Part = 'recorder' | 'server' | 'cache' | 'controller';
 
 export interface ManagerOptions {
   readonly clock: Clock;
@@ -23,8 +24,8 @@ export interface ManagerOptions {
 
 /**
  * Starts the parts of the process in order, as controller-runtime's manager does: recorders, servers, caches (until they
- * are synced), workers that need no leadership, leader election, workers that need leadership. It stops them in reverse,
- * and releases the lease after all but the recorders have ended, because the release records an Event.
+ * are synced), leader election, controllers. It stops them in reverse, and releases the lease after all but the recorders
+ * have ended, because the release records an Event.
  */
 export class Manager {
   private readonly options: ManagerOptions;
@@ -32,11 +33,7 @@ export class Manager {
   private readonly ending = new AbortController();
   /** After that, the manager waits only for the recorders. */
   private readonly leaseLost = new AbortController();
-  private readonly recorders: RunnableGroup;
-  private readonly servers: RunnableGroup;
-  private readonly caches: RunnableGroup;
-  private readonly others: RunnableGroup;
-  private readonly leaderElected: RunnableGroup;
+  private readonly groups: Readonly<Record<Part, RunnableGroup>>;
   private readonly lease: RunnableGroup;
   private phase: 'built' | 'running' | 'stopped' = 'built';
 
@@ -45,39 +42,20 @@ export class Manager {
     const { logger, election } = options;
     const fail = (error: unknown): void => this.ending.abort(error);
     const group = (): RunnableGroup => new RunnableGroup(logger, fail);
-    this.recorders = group();
-    this.servers = group();
-    this.caches = group();
-    this.others = group();
-    this.leaderElected = group();
+    this.groups = { recorder: group(), server: group(), cache: group(), controller: group() };
     this.lease = new RunnableGroup(logger, (error) => {
       const why = unwrapLeadershipLost(error);
       this.leaseLost.abort(why);
       fail(why);
     });
-    if (election !== undefined)
-      this.lease.add({ name: 'leader election', needsLeadership: false, run: (signal) => election.hold(signal) });
+    if (election !== undefined) this.lease.add({ name: 'leader election', run: (signal) => election.hold(signal) });
   }
 
-  addRecorder(recorder: Runnable): void {
-    this.add(recorder, this.recorders);
-  }
-
-  addServer(server: Runnable): void {
-    this.add(server, this.servers);
-  }
-
-  addCache(cache: Runnable): void {
-    this.add(cache, this.caches);
-  }
-
-  addWorker(worker: Runnable): void {
-    this.add(worker, worker.needsLeadership ? this.leaderElected : this.others);
-  }
-
-  private add(runnable: Runnable, group: RunnableGroup): void {
-    if (this.phase !== 'built') throw new Error(`${runnable.name} is added to a manager that already runs`);
-    group.add(runnable);
+  add(part: Part, ...runnables: readonly Runnable[]): void {
+    for (const runnable of runnables) {
+      if (this.phase !== 'built') throw new Error(`${runnable.name} is added to a manager that already runs`);
+      this.groups[part].add(runnable);
+    }
   }
 
   /**
@@ -87,9 +65,9 @@ export class Manager {
     name: 'caches',
     check: () => {
       if (this.phase === 'stopped') return 'the manager is stopping';
-      const missing = this.caches.notStarted();
+      const missing = this.groups.cache.notStarted();
       if (missing.length > 0) return `waiting for ${missing.join(', ')}`;
-      const outages = this.caches.outages();
+      const outages = this.groups.cache.outages();
       return outages.length === 0 ? undefined : `outdated: ${outages.join(', ')}`;
     },
   };
@@ -123,13 +101,10 @@ export class Manager {
   }
 
   private async start(ending: AbortSignal): Promise<void> {
-    await this.recorders.start(ending);
-    await this.servers.start(ending);
-    await this.caches.start(ending);
-    await this.others.start(ending);
+    const { recorder, server, cache, controller } = this.groups;
+    for (const group of [recorder, server, cache]) await group.start(ending);
     await this.options.election?.acquire(ending);
-    await this.lease.start(ending);
-    await this.leaderElected.start(ending);
+    for (const group of [this.lease, controller]) await group.start(ending);
     this.options.logger.info('All parts of the manager run');
   }
 
@@ -142,7 +117,7 @@ export class Manager {
         // From now on another process may lead.
         await this.lease.stop();
         await election?.release();
-        await this.recorders.stop();
+        await this.groups.recorder.stop();
       });
     } catch (error) {
       throw new Error(`not waiting any longer for ${(await this.stopWithoutWaiting()).join(', ')}`, { cause: error });
@@ -158,7 +133,7 @@ export class Manager {
     const left = this.workGroups.flatMap((group) => group.running());
     for (const group of [...this.workGroups, this.lease]) void group.stop();
     const flushed = withDeadline(this.options.clock, RECORDER_FLUSH_TIMEOUT, undefined, 'stopping the recorders', () =>
-      this.recorders.stop(),
+      this.groups.recorder.stop(),
     );
     await flushed.catch(() => {});
     return left;
@@ -166,7 +141,8 @@ export class Manager {
 
   /** All but the recorders and the leader election, in the order in which they stop. */
   private get workGroups(): readonly RunnableGroup[] {
-    return [this.leaderElected, this.others, this.caches, this.servers];
+    const { controller, cache, server } = this.groups;
+    return [controller, cache, server];
   }
 }
 

@@ -71,7 +71,7 @@ describe('cacheMetrics', () => {
     const registry = new Registry();
     const runnable = (name: string, age?: number): Runnable => ({
       name,
-      needsLeadership: false,
+
       run: async () => {},
       ...(age !== undefined && { outdatedFor: () => age }),
     });

@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, Registry, exponentialBuckets } from 'prom-client';
 import type { CountRequest } from '../kube/transport/transport.ts';
-import type { ControllerMetrics, ReconcileResult } from './controller.ts';
+import type { Ms } from '../env/clock.ts';
+import type { ReconcileResult } from './controller.ts';
 import { notFound, type HttpHandler } from './http/http-server.ts';
-import type { WorkqueueMetrics } from './queue/workqueue.ts';
 import type { Runnable } from './runnable.ts';
 
 /** controller-runtime's buckets of `controller_runtime_reconcile_time_seconds` (pkg/internal/controller/metrics). */
@@ -34,20 +34,20 @@ export class Metrics {
     this.election = electionMetrics(registry);
   }
 
-  controller(name: string): ControllerMetrics {
+  controller(name: string) {
     const { total, errors, terminal, panics, time, workers, active } = this.reconcile;
     const labels = { controller: name };
     for (const result of RESULTS) total.inc({ ...labels, result }, 0);
     for (const counter of [errors, terminal, panics]) counter.inc(labels, 0);
     active.set(labels, 0);
     return {
-      setMaxConcurrentReconciles: (max) => workers.set(labels, max),
-      addActiveWorkers: (by) => active.inc(labels, by),
-      recordReconcile: (result, span) => {
+      setMaxConcurrentReconciles: (max: number): void => workers.set(labels, max),
+      addActiveWorkers: (by: 1 | -1): void => active.inc(labels, by),
+      recordReconcile: (result: ReconcileResult, span: Ms): void => {
         total.inc({ ...labels, result });
         time.observe(labels, span / 1000);
       },
-      recordError: (kind) => {
+      recordError: (kind: 'retried' | 'terminal' | 'panic'): void => {
         errors.inc(labels);
         if (kind === 'terminal') terminal.inc(labels);
         if (kind === 'panic') panics.inc(labels);
@@ -55,17 +55,18 @@ export class Metrics {
     };
   }
 
-  workqueue(name: string): WorkqueueMetrics {
+  workqueue(name: string) {
     const { adds, retries, queueDuration, workDuration } = this.queue;
     const labels = { name, controller: name };
     adds.inc(labels, 0);
     retries.inc(labels, 0);
     return {
-      recordAdd: () => adds.inc(labels),
-      recordRetry: () => retries.inc(labels),
-      recordQueueDuration: (span) => queueDuration.observe(labels, span / 1000),
-      recordWorkDuration: (span) => workDuration.observe(labels, span / 1000),
-      registerGauges: (queue) => this.queues.set(name, queue),
+      recordAdd: (): void => adds.inc(labels),
+      recordRetry: (): void => retries.inc(labels),
+      /** How long a key was ready before a worker took it. */
+      recordQueueDuration: (span: Ms): void => queueDuration.observe(labels, span / 1000),
+      recordWorkDuration: (span: Ms): void => workDuration.observe(labels, span / 1000),
+      registerGauges: (queue: QueueGauges): void => void this.queues.set(name, queue),
     };
   }
 
@@ -123,7 +124,11 @@ function reconcileMetrics(registry: Registry) {
   };
 }
 
-type QueueGauges = Parameters<WorkqueueMetrics['registerGauges']>[0];
+/** Read at each scrape. */
+interface QueueGauges {
+  depth(): number;
+  processing(): readonly Ms[];
+}
 
 function queueMetrics(registry: Registry, queues: ReadonlyMap<string, QueueGauges>) {
   const { counter, histogram } = metricsWith(registry, ['name', 'controller']);

@@ -31,7 +31,6 @@ export function tooOld(version: unknown): string | undefined {
 /** Makes the manager not ready while the API server is too old. */
 export class ServerVersionCheck implements Runnable, HealthCheck {
   readonly name = 'kubernetes-version';
-  readonly needsLeadership = false;
   private readonly options: { readonly client: KubeClient; readonly clock: Clock; readonly logger: Logger };
   private problem: string | undefined;
 

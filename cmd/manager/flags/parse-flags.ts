@@ -5,7 +5,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
-import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/address.ts';
+import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/http-server.ts';
 import { validateTimings, type ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
 import { parseDiagnostics, type Diagnostics } from './diagnostics-flags.ts';
 import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';

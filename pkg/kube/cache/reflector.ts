@@ -49,7 +49,6 @@ interface OpenWatch {
  */
 export class Reflector {
   readonly name: string;
-  readonly needsLeadership = false;
   private readonly options: ReflectorOptions;
   private current: ReflectorState = initialState;
   private openWatch: OpenWatch | undefined;

@@ -56,7 +56,6 @@ interface Queued {
 /** Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts. */
 export class EventWriter implements EventRecorder {
   readonly name = 'events';
-  readonly needsLeadership = false;
   private readonly options: EventWriterOptions;
   private readonly correlator: EventCorrelator;
   private readonly queue: Queued[] = [];

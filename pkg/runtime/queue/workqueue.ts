@@ -1,20 +1,13 @@
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import type { ObjectKey } from '../../kube/types.ts';
+import type { Metrics } from '../metrics.ts';
 import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } from './ready-keys.ts';
 
 /** The backoff of a key doubles between these bounds of client-go (default_rate_limiters.go). */
 const BASE_BACKOFF: Ms = 5;
 const MAX_BACKOFF: Ms = 1_000_000;
 
-export interface WorkqueueMetrics {
-  recordAdd(): void;
-  recordRetry(): void;
-  /** How long a key was ready before a worker took it. */
-  recordQueueDuration(span: Ms): void;
-  recordWorkDuration(span: Ms): void;
-  /** These values are computed at each scrape. */
-  registerGauges(queue: { depth(): number; processing(): readonly Ms[] }): void;
-}
+export type WorkqueueMetrics = ReturnType<Metrics['workqueue']>;
 
 export interface WorkqueueOptions {
   readonly clock: Clock;

@@ -14,7 +14,6 @@ import type { Runnable } from '../runnable.ts';
 import { LEASE } from './election.ts';
 
 interface PartOptions {
-  readonly needsLeadership?: boolean;
   /** How long the part takes to stop. */
   readonly stops?: Ms;
   readonly started?: Promise<void>;
@@ -47,10 +46,9 @@ export class ManagerHarness {
 
   /** Records its start and its stop in `trace`. */
   part(name: string, options: PartOptions = {}): Runnable {
-    const { needsLeadership = false, stops = 0, started } = options;
+    const { stops = 0, started } = options;
     return {
       name,
-      needsLeadership,
       run: async (signal) => {
         this.trace.push(`+${name}`);
         await aborted(signal);
@@ -61,8 +59,8 @@ export class ManagerHarness {
     };
   }
 
-  doing(name: string, work: (signal: AbortSignal) => Promise<void>, needsLeadership = false): Runnable {
-    return { name, needsLeadership, run: work };
+  doing(name: string, work: (signal: AbortSignal) => Promise<void>): Runnable {
+    return { name, run: work };
   }
 
   run(): this {
