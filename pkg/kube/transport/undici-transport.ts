@@ -8,8 +8,8 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 
 /** Each watch occupies one connection; workers and the writer of Events use the others. */
 const MAX_CONNECTIONS = 64;
-/** One for the watch, one for a renewal, and two in place of connections that a firewall has silently dropped. */
-const MAX_LEASE_CONNECTIONS = 4;
+/** One for a renewal, and two in place of connections that a firewall has silently dropped. */
+const MAX_LEASE_CONNECTIONS = 3;
 const CONNECT_TIMEOUT: Ms = 10_000;
 /** Shorter than the 90 s of kube-apiserver, so that no request is sent on a connection that kube-apiserver closes. */
 const IDLE_CONNECTION: Ms = 60_000;

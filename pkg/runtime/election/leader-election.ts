@@ -11,7 +11,6 @@ import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics.ts';
 import type { Leadership } from '../leadership.ts';
 import { LeaseLock, leaseSpecOf, type Instant, type LeaseVersion, type WrittenLease } from './lease.ts';
-import { ReleaseWatch } from './release-watch.ts';
 import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings, type ElectionTimings } from './timings.ts';
 
 export interface LeaderElectionOptions {
@@ -55,8 +54,7 @@ type State =
 
 /**
  * Leader election on a Lease, to client-go's rules (tools/leaderelection): the process calls `acquire`, then `hold`
- * while it works, then `release`. A process that loses the lease must exit, because its work may still be running. Unlike
- * in client-go, a candidate watches the Lease and tries to acquire it as soon as the leader releases it.
+ * while it works, then `release`. A process that loses the lease must exit, because its work may still be running.
  *
  * A candidate takes the lease of another holder only after the spec of the Lease was unchanged for the lease duration in
  * it, by its own monotonic clock. A leader counts that duration from before it sent its last renewal. So two processes
@@ -109,17 +107,12 @@ export class LeaderElection implements Leadership {
 
   /** Resolves when this process has become leader. */
   async acquire(signal: AbortSignal): Promise<void> {
-    const { random, metrics } = this.options;
+    const { clock, random, metrics } = this.options;
     const { retryPeriod } = this.timings;
     this.state = { kind: 'candidate', observed: undefined };
     this.logger.info('Attempting to acquire the lease', { identity: this.identity });
-    const releaseWatch = new ReleaseWatch({ ...this.options, logger: this.logger });
-    try {
-      while (!(await this.tryAcquireOrRenew(signal)))
-        await releaseWatch.wait(retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
-    } finally {
-      releaseWatch.stop();
-    }
+    while (!(await this.tryAcquireOrRenew(signal)))
+      await sleep(clock, retryPeriod * (1 + JITTER_FACTOR * random.next()), signal);
     metrics?.setLeading(true);
     this.logger.info('Acquired the lease', { identity: this.identity });
     this.recordEvent('became leader');
@@ -188,7 +181,6 @@ export class LeaderElection implements Leadership {
       const remedy = remedyOf(error);
       const keys = remedy === undefined ? {} : { remedy };
       if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error, keys);
-      // When the leader releases the lease, all candidates try to acquire it at the same time.
       else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');
       else this.logger.error('Failed to acquire the lease', error, keys);
       return false;

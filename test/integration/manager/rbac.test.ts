@@ -83,7 +83,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     const second = await start('second');
     const waitForLog = (words: RegExp): Promise<unknown> =>
       eventually(() => words.test(second.log()), { what: `${words} of the second` });
-    await waitForLog(/"Listed and watching".* resource="leases\./);
+    await waitForLog(/"Attempting to acquire the lease"/);
     await world.stopManager(first);
     await waitForLog(/"All parts of the manager run"/);
   });
