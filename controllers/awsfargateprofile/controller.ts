@@ -4,7 +4,7 @@ import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
-import type { EventWriter } from '../../pkg/kube/events/events.ts';
+import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
@@ -52,7 +52,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
   readonly leadership: Leadership;
-  readonly recorder: Pick<EventWriter, 'record' | 'forget'>;
+  readonly recorder: EventRecorder;
   readonly metrics: Metrics;
   readonly laneMetrics: LaneMetrics;
   readonly profileMetrics: ProfileMetrics;
@@ -100,9 +100,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
   };
-  const forgetEvents = ({ metadata }: KubeObject): void =>
-    recorder.forget({ metadata, apiVersion: API_VERSION, kind: KIND });
-  connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, forgetEvents, clock, random, resync });
+  connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, clock, random, resync });
   const controller = new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },

@@ -62,7 +62,6 @@ describe('connectWatches', () => {
   let profileWriter: ProfileWriter;
   let identitiesChanged: (affects: IdentityUsePredicate, namespace?: string) => void;
   let siblingChanges: string[];
-  let forgotten: string[];
   let refreshed: string[];
   let waitingSiblings: ReadonlySet<string>;
 
@@ -78,7 +77,6 @@ describe('connectWatches', () => {
       onForeignChange: (key) => queue.add(key),
     });
     siblingChanges = [];
-    forgotten = [];
     refreshed = [];
     waitingSiblings = new Set();
     connectWatches({
@@ -87,7 +85,6 @@ describe('connectWatches', () => {
       lanes: { refresh: ({ metadata }) => void refreshed.push(metadata.name) },
       clock,
       profileWriter,
-      forgetEvents: ({ metadata }) => void forgotten.push(metadata.name),
       random: { next: () => 0.5, uuid: () => random.uuid() },
       resync: HOUR,
       identities: { onChange: (handler) => void (identitiesChanged = handler) },
@@ -247,9 +244,7 @@ describe('connectWatches', () => {
       await fillCaches();
       caches.profiles.upsert(profile('web'));
       expect(await takeQueued()).to.deep.equal(['web']);
-      expect(forgotten).to.deep.equal([]);
       caches.profiles.remove(profile('web'));
-      expect(forgotten).to.deep.equal(['web']);
       expect(await takeQueued()).to.deep.equal(['web']);
     });
 

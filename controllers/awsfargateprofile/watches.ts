@@ -35,7 +35,6 @@ export interface WatchesOptions {
   readonly lanes: Pick<Lanes, 'refresh'>;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWaits'>;
-  readonly forgetEvents: (object: KubeObject) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly resync: Ms;
@@ -128,7 +127,6 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
   const decoded = caches.typed.profiles.decode(change.object);
   if (E.isRight(decoded)) lanes.refresh(decoded.right);
   if (change.type === 'deleted') {
-    options.forgetEvents(change.object);
     enqueueWaitingSiblings(options, change.object, 'gone');
   } else if (change.type === 'updated' && isRelevant(change, siblingFields)) {
     enqueueWaitingSiblings(options, change.object, 'changed');

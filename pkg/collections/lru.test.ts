@@ -22,13 +22,6 @@ describe('Lru', () => {
       expect(cache.get('b')).to.equal(undefined);
     });
 
-    it('removes the entries whose keys match', () => {
-      const cache = new Lru<number>({ maxEntries: 4 });
-      for (const key of ['a1', 'b1', 'a2', 'b2']) cache.set(key, 1);
-      cache.deleteWhere((key) => key.startsWith('a'));
-      expect(keysOf(cache)).to.deep.equal(['b1', 'b2']);
-    });
-
     it('does not count a peek as a use', () => {
       const cache = new Lru<number>({ maxEntries: 2 });
       cache.set('a', 1);

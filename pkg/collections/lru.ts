@@ -48,10 +48,6 @@ export class Lru<A> {
     return this.byLastUse.get(key)?.value;
   }
 
-  deleteWhere(matches: (key: string) => boolean): void {
-    for (const key of this.byLastUse.keys()) if (matches(key)) this.byLastUse.delete(key);
-  }
-
   /** The entry that was used longest ago comes first. */
   entries(): readonly (readonly [key: string, value: A])[] {
     this.evict();

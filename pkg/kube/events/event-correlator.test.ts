@@ -16,14 +16,14 @@ function newCorrelator() {
     correlator.updateState(result.id, { name, count: count + 1, firstTimestamp });
     return result;
   };
-  return { clock, correlate, correlator };
+  return { clock, correlate };
 }
 
 describe('EventCorrelator', () => {
   it('counts a repeated event on the existing one', () => {
     const { correlate } = newCorrelator();
     const first = correlate('same');
-    expect(first).to.include({ recorded: undefined, message: 'same' });
+    expect(first).to.include({ recorded: undefined });
     for (let count = 1; count < 5; count++) expect(correlate('same')).to.have.nested.property('recorded.count', count);
   });
 
@@ -42,28 +42,6 @@ describe('EventCorrelator', () => {
       expect(correlate('same', more), JSON.stringify(more)).to.include({ recorded: undefined });
   });
 
-  it('combines events from the tenth message of one reason within ten minutes', () => {
-    const { correlate } = newCorrelator();
-    for (let i = 0; i < 9; i++)
-      expect(correlate(`request ${i}`)).to.include({ recorded: undefined, message: `request ${i}` });
-    const tenth = correlate('request 9');
-    expect(tenth).to.include({ recorded: undefined, message: '(combined from similar events): request 9' });
-    const eleventh = correlate('request 10');
-    expect(eleventh).to.include({ message: '(combined from similar events): request 10' });
-    expect(eleventh).to.have.nested.property('recorded.count', 1);
-    expect(correlate('request 11')).to.have.nested.property('recorded.count', 2);
-    expect(correlate('alone', { reason: 'Other' })).to.include({ message: 'alone' });
-  });
-
-  it('stops combining after more than ten minutes without a similar event', async () => {
-    const { correlate, clock } = newCorrelator();
-    for (let i = 0; i < 12; i++) correlate(`request ${i}`);
-    await clock.advance(600_000);
-    expect(correlate('request 12')).to.include({ message: '(combined from similar events): request 12' });
-    await clock.advance(600_001);
-    expect(correlate('request 13')).to.include({ message: 'request 13' });
-  });
-
   it('allows an object 25 events of a type, then one every five minutes', async () => {
     const { correlate, clock } = newCorrelator();
     for (let i = 0; i < 25; i++) expect(correlate('same')).to.not.equal(undefined);
@@ -78,16 +56,5 @@ describe('EventCorrelator', () => {
     await clock.advance(30 * 300_000);
     for (let i = 0; i < 25; i++) expect(correlate('same')).to.not.equal(undefined);
     expect(correlate('same')).to.equal(undefined);
-  });
-
-  it('forgets objects that no longer exist, fifty at a time, and no others', () => {
-    const { correlate, correlator } = newCorrelator();
-    const gone = Array.from({ length: 50 }, (_, number) => `gone-${number}`);
-    for (const objectId of [...gone, 'kept']) for (let i = 0; i < 25; i++) correlate('same', { objectId });
-    for (const objectId of gone.slice(1)) correlator.forget(objectId);
-    expect(correlate('same', { objectId: 'gone-1' })).to.equal(undefined);
-    correlator.forget('gone-0');
-    for (const objectId of gone) expect(correlate('same', { objectId })).to.include({ recorded: undefined });
-    expect(correlate('same', { objectId: 'kept' })).to.equal(undefined);
   });
 });

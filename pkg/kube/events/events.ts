@@ -1,5 +1,5 @@
-import type { Clock, Ms, Timer } from '../../env/clock.ts';
-import { DeadlineExceeded, pause } from '../../async/deadline.ts';
+import type { Clock, Ms } from '../../env/clock.ts';
+import { aborted, DeadlineExceeded, pause, sleep, untilAborted } from '../../async/deadline.ts';
 import type { LogKeys, Logger } from '../../env/logger.ts';
 import { toPrintableLine } from '../../env/printable.ts';
 import type { Random } from '../../env/random.ts';
@@ -81,43 +81,30 @@ export class EventWriter implements EventRecorder {
     this.wake?.();
   }
 
-  /** Removes the cached data about the Events of an object that was deleted. */
-  forget(object: InvolvedObject): void {
-    this.correlator.forget(idOf(object));
-  }
-
   async run(stop: AbortSignal): Promise<void> {
     const { clock, logger } = this.options;
     const end = new AbortController();
-    let timer: Timer | undefined;
-    const onStop = (): void => {
-      timer = clock.after(FLUSH_DEADLINE, () =>
-        end.abort(new DeadlineExceeded('writing the last events', FLUSH_DEADLINE)),
-      );
+    const limit = async (): Promise<void> => {
+      await untilAborted(end.signal, () => aborted(stop));
+      await sleep(clock, FLUSH_DEADLINE, end.signal);
+      end.abort(new DeadlineExceeded('writing the last events', FLUSH_DEADLINE));
     };
-    if (stop.aborted) onStop();
-    else stop.addEventListener('abort', onStop, { once: true });
+    limit().catch(() => {});
     for (let next = await this.takeNext(stop); next !== undefined; next = await this.takeNext(stop)) {
       await this.writeWithRetries(next, stop, end.signal);
       if (end.signal.aborted) break;
     }
     this.hasEnded = true;
-    timer?.cancel();
+    end.abort(new Error('all events are written'));
     if (this.queue.length > 0) logger.warn('Events were dropped at the stop', { count: this.queue.length });
   }
 
   /** Waits for an event; `undefined` when the signal has aborted and the queue is empty. */
   private async takeNext(stop: AbortSignal): Promise<Queued | undefined> {
     while (this.queue.length === 0 && !stop.aborted) {
-      await new Promise<void>((resolve) => {
-        const go = (): void => {
-          stop.removeEventListener('abort', go);
-          this.wake = undefined;
-          resolve();
-        };
-        stop.addEventListener('abort', go, { once: true });
-        this.wake = go;
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.wake = resolve;
+      await untilAborted(stop, () => promise).catch(() => {});
     }
     return this.queue.shift();
   }
@@ -145,18 +132,18 @@ export class EventWriter implements EventRecorder {
 
   private async writeOnce(
     queued: Queued,
-    { id, message, recorded }: CorrelationResult,
+    { id, recorded }: CorrelationResult,
     name: () => string,
     signal: AbortSignal,
   ): Promise<void> {
     const count = (recorded?.count ?? 0) + 1;
     const lastTimestamp = formatTimestamp(queued.at);
     if (recorded !== undefined) {
-      const isPatched = await this.patchEvent(queued, recorded.name, { count, lastTimestamp, message }, signal);
+      const isPatched = await this.patchEvent(queued, recorded.name, { count, lastTimestamp }, signal);
       if (isPatched) return this.correlator.updateState(id, { ...recorded, count });
     }
     const firstTimestamp = recorded?.firstTimestamp ?? lastTimestamp;
-    const event = this.newEvent(queued, name(), message, { count, firstTimestamp, lastTimestamp });
+    const event = this.newEvent(queued, name(), { count, firstTimestamp, lastTimestamp });
     await this.createEvent(queued, event, signal);
     this.correlator.updateState(id, { name: name(), count, firstTimestamp });
   }
@@ -193,9 +180,8 @@ export class EventWriter implements EventRecorder {
   }
 
   private newEvent(
-    { object, type, reason }: Queued,
+    { object, type, reason, message }: Queued,
     eventName: string,
-    message: string,
     times: { readonly count: number; readonly firstTimestamp: string; readonly lastTimestamp: string },
   ): Readonly<Record<string, unknown>> {
     const { component, instance = '' } = this.options;
