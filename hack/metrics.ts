@@ -1,6 +1,5 @@
 import { Registry } from 'prom-client';
 import { newManagerMetrics } from '../cmd/manager/metrics.ts';
-import { registerEventLoopMetrics } from '../pkg/runtime/process-metrics.ts';
 
 export interface DocumentedMetric {
   readonly name: string;
@@ -9,16 +8,10 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/** The generator of docs/metrics.md reads the descriptions of the metrics, but no values. */
-const noDelays = (): never => {
-  throw new Error('the delays of the event loop are not measured');
-};
-
-/** The metrics that the manager registers, sorted by name. */
+/** The metrics that the manager registers, sorted by name, without those of its process. */
 export function documentedMetrics(): readonly DocumentedMetric[] {
   const registry = new Registry();
   newManagerMetrics(registry);
-  registerEventLoopMetrics(registry, noDelays);
   return registry
     .getMetricsAsArray()
     .map((metric) => ({ name: metric.name, help: metric.help, type: String(metric.type), labels: labelsOf(metric) }))

@@ -1,6 +1,6 @@
 import { homedir, hostname } from 'node:os';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { resolveEndpoints, newManagerCredentialSource, undiciTransport } from '../../pkg/cloud/index.ts';
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemProfiler } from '../../pkg/env/profiler.ts';
@@ -10,7 +10,6 @@ import { createWinstonLogger, type ClosableLogger } from '../../pkg/env/winston-
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
-import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf, selectNamespaces, type Env } from './env.ts';
 import { helpText } from './flags/flags.ts';
@@ -82,7 +81,7 @@ async function connectAndRun(
   });
   if (flags.ignored.length > 0) logger.info('Ignoring flags that have no effect', { flags: flags.ignored.join(', ') });
   const registry = new Registry();
-  collectProcessMetrics(registry);
+  collectDefaultMetrics({ register: registry });
   const env: Env = {
     clock: systemClock,
     random: systemRandom,

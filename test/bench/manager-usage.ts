@@ -5,6 +5,9 @@ const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
 
 /** The resources that a manager process has used since its start, from its metrics and from the operating system. */
+/** prom-client's delays of the event loop contain the interval of its measurement. */
+const LAG_INTERVAL_MS = 10;
+
 export interface ManagerUsage {
   readonly cpuSeconds: number;
   readonly memory: ProcessMemory;
@@ -38,7 +41,7 @@ export async function usageOf(manager: RunningManager): Promise<ManagerUsage> {
     requests,
     electionWrites: 0,
     refused: refusedIn(metrics),
-    eventLoopDelayMs: sum('nodejs_eventloop_lag_p99_seconds') * 1000,
+    eventLoopDelayMs: sum('nodejs_eventloop_lag_p99_seconds') * 1000 - LAG_INTERVAL_MS,
   };
 }
 

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { PROFILE_PHASES } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { documentedMetrics } from '../../hack/metrics.ts';
-import { collectProcessMetrics } from '../../pkg/runtime/process-metrics.ts';
 import { type Query, alertRules, dashboardQueries, readDashboard } from './queries.ts';
 
 /**
@@ -30,7 +29,7 @@ const SERIES = new Map<string, readonly string[]>([
 
 function processSeries(): readonly string[] {
   const registry = new Registry();
-  collectProcessMetrics(registry);
+  collectDefaultMetrics({ register: registry });
   return registry.getMetricsAsArray().map(({ name }) => name);
 }
 
