@@ -18,9 +18,9 @@ const due: ReflectorInput = { kind: 'due' };
 const ended: ReflectorInput = { kind: 'ended' };
 
 const resource = widgets;
-const unserved: ReflectorState = { kind: 'unserved', failures: 0, misses: 4 };
+const unserved: ReflectorState = { kind: 'unserved', failures: 4 };
 const page2 = { collected: [widget('a', '1')], continue: 'page-2' };
-const listing: ReflectorState = { kind: 'listing', resource, ...page2, failures: 2, misses: 1 };
+const listing: ReflectorState = { kind: 'listing', resource, ...page2, failures: 2 };
 const watching: Watching = {
   kind: 'watching',
   resource,
@@ -29,14 +29,12 @@ const watching: Watching = {
   openedAt: 0,
   isWithoutEvents: false,
   failures: 3,
-  misses: 0,
 };
 const silent: Watching = { ...watching, isWithoutEvents: true };
-const comparing: ReflectorState = { kind: 'comparing', resource, resourceVersion: '10', failures: 4, misses: 0 };
 
 /**
- * Describes a state of the reflector as text. For example, `backingOff#4 → comparing(10)` is the backoff after four
- * failures, followed by a comparison with resourceVersion 10.
+ * Describes a state of the reflector as text. For example, `backingOff#4 → resolving` is the backoff after four
+ * failures, followed by another discovery.
  */
 function textOf(state: ReflectorState): string {
   switch (state.kind) {
@@ -45,10 +43,9 @@ function textOf(state: ReflectorState): string {
     case 'listing':
       return `listing(${state.continue ?? 'from the start'}, ${state.collected.length})`;
     case 'watching':
-    case 'comparing':
-      return `${state.kind}(${state.resourceVersion})`;
+      return `watching(${state.resourceVersion})`;
     case 'unserved':
-      return `unserved(${state.misses})`;
+      return `unserved(${state.failures})`;
     case 'resolving':
       return 'resolving';
   }
@@ -64,30 +61,31 @@ describe('step', () => {
     ['the last page', listing, page('5', ['b']), 'watching(5)', 'replaceAll a,b @5'],
     ['a page failed', listing, unreachable, 'backingOff#3 → listing(page-2, 1)'],
     ['a page expired', listing, expired, 'backingOff#3 → listing(from the start, 0)'],
-    ['the kind is no longer served', listing, notServed, 'unserved(2)', 'markUnknown'],
+    ['the kind is no longer served', listing, notServed, 'unserved(3)', 'markUnknown'],
     ['an event', watching, event('MODIFIED', 'b', '11'), 'watching(11)', 'upsert b @11'],
     ['a deleted event', watching, event('DELETED', 'b', '12'), 'watching(12)', 'remove b @12'],
     ['a bookmark', watching, bookmark('13'), 'watching(13)', 'advance @13'],
     ['the watch ended', watching, ended, 'watching(10)', undefined, 10],
-    ['the watch ended at once without an event', silent, ended, 'backingOff#4 → comparing(10)', undefined, 999],
+    [
+      'the watch ended at once without an event',
+      silent,
+      ended,
+      'backingOff#4 → listing(from the start, 0)',
+      undefined,
+      999,
+    ],
     ['the watch ended after a second without an event', silent, ended, 'watching(10)', undefined, 1_000],
     ['no answer', watching, unreachable, 'backingOff#4 → listing(from the start, 0)'],
     ['no answer later', watching, unreachable, 'backingOff#1 → listing(from the start, 0)', undefined, 120_000],
-    ['a refusal', watching, overloaded, 'backingOff#4 → comparing(10)'],
-    ['the server has a newer version', comparing, page('11', ['a']), 'watching(10)'],
-    ['the server has the same version', comparing, page('10', ['a'], 'page-2'), 'watching(10)'],
-    ['the server has an older version', comparing, page('9', ['a']), 'listing(from the start, 0)'],
-    ['no answer', comparing, unreachable, 'backingOff#5 → listing(from the start, 0)'],
-    ['a refusal', comparing, overloaded, 'backingOff#5 → comparing(10)'],
-    ['the kind is no longer served', comparing, notServed, 'unserved(1)', 'markUnknown'],
-    ['an interrupted watch', watching, interrupted, 'comparing(10)'],
-    ['an interrupted watch without an event', silent, interrupted, 'comparing(10)', undefined, 1_000],
-    ['a watch interrupted at once', silent, interrupted, 'backingOff#4 → comparing(10)', undefined, 999],
+    ['a refusal', watching, overloaded, 'backingOff#4 → listing(from the start, 0)'],
+    ['an interrupted watch', watching, interrupted, 'watching(10)'],
+    ['an interrupted watch without an event', silent, interrupted, 'watching(10)', undefined, 1_000],
+    ['a watch interrupted at once', silent, interrupted, 'backingOff#4 → listing(from the start, 0)', undefined, 999],
     ['an expired version', watching, expired, 'backingOff#4 → listing(from the start, 0)'],
     ['an unreadable event', watching, unreadable, 'backingOff#4 → listing(from the start, 0)'],
     ['an expiry as an event', watching, errorEvent(410, 'Expired'), 'backingOff#4 → listing(from the start, 0)'],
     ['an error as an event', watching, errorEvent(500, 'InternalError'), 'backingOff#4 → listing(from the start, 0)'],
-    ['the kind is no longer served', watching, notServed, 'unserved(1)', 'markUnknown'],
+    ['the kind is no longer served', watching, notServed, 'unserved(4)', 'markUnknown'],
   ];
   for (const [what, state, input, expected, effect, now = 0] of rows)
     it(`${state.kind}: ${what}`, () => {
@@ -98,15 +96,11 @@ describe('step', () => {
 
   it('repeats the failed operation after the backoff, and resets the times of the new watch', () => {
     const { state: backingOff } = step(watching, overloaded, 200_000);
-    const { state: comparingAgain } = step(backingOff, due, 200_900);
-    const { state: resumed } = step(comparingAgain, page('10', []), 201_000);
-    expect(resumed).to.deep.equal({ ...silent, failures: 1, healthySince: 201_000, openedAt: 201_000 });
-    const { state: again } = step(resumed, unreachable, 202_000);
+    const { state: relisting } = step(backingOff, due, 200_900);
+    const { state: watchingAgain } = step(relisting, page('10', []), 201_000);
+    expect(watchingAgain).to.deep.equal({ ...silent, failures: 1, healthySince: 201_000, openedAt: 201_000 });
+    const { state: again } = step(watchingAgain, unreachable, 202_000);
     expect(again.failures).to.equal(2);
-  });
-
-  it('resets the misses when the kind is listed', () => {
-    expect(step(listing, page('5', []), 0).state.misses).to.equal(0);
   });
 
   it('throws for an input that does not belong to the state', () => {

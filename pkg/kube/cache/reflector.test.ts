@@ -175,25 +175,6 @@ describe('Reflector', () => {
     expect(logger.linesWith('The reflector failed and will try again')).to.deep.equal([]);
   });
 
-  it('lists again when etcd was restored from a backup', async () => {
-    const environment = newFakeApiEnvironment();
-    const restored = newFakeApiEnvironment();
-    for (const { make } of [environment, restored]) make('a');
-    for (let i = 0; i < 5; i++) environment.server.storage.mergePatch(widgetKind, keyFor('a'), { spec: { size: i } });
-    environment.make('lost');
-    const { store, clock, logger, changes } = await startSyncedReflector(environment);
-    environment.server.intercept = (request) => restored.server.send(request);
-    restored.make('b');
-    environment.server.endWatches(new Error('read ECONNRESET'));
-    await clock.advance(5_000);
-    expect(changes).to.deep.equal(['-lost', '~a', '+b']);
-    expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
-    expect(logger.linesWith('The API server knows less than it did: listing anew')).to.have.length(1);
-    restored.make('c');
-    await clock.settle();
-    expect(changes.at(-1)).to.equal('+c');
-  });
-
   it('shows the restored objects when etcd was restored while the API server was down, and has newer versions already', async () => {
     const environment = newFakeApiEnvironment();
     const restored = newFakeApiEnvironment();

@@ -6,18 +6,11 @@ import type { Random } from '../../env/random.ts';
 import { PAGE_SIZE } from '../client.ts';
 import { isExpired, KubeError } from '../errors.ts';
 import { remedyOf } from '../permission-remedies.ts';
+import { REQUEST_DEADLINE } from '../requests/api-requests.ts';
 import { initialState, step } from './reflector-state.ts';
-import {
-  backoffDelay,
-  delayAfter,
-  IDLE_MARGIN,
-  REPORTED_OUTAGE,
-  WatchOutage,
-  watchTimeoutSeconds,
-} from './reflector-timings.ts';
-import type { ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
+import type { ListingState, ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store } from './store.ts';
-import type { KubeClient, ListOptions, Resource, Selection, WatchEvent } from '../types.ts';
+import type { KubeClient, Resource, Selection, WatchEvent } from '../types.ts';
 
 export interface ReflectorOptions extends Selection {
   readonly client: KubeClient;
@@ -31,6 +24,31 @@ export interface ReflectorOptions extends Selection {
   readonly random: Random;
   readonly logger: Logger;
 }
+
+/** The backoff doubles with each failure, between these bounds of client-go. */
+const FIRST_BACKOFF: Ms = 800;
+const MAX_BACKOFF: Ms = 30_000;
+
+/** The delay after `attempts` failed operations in a row. */
+function backoffDelay(attempts: number, random: Random): Ms {
+  const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), MAX_BACKOFF);
+  // Managers that lost the same API server must not reconnect at the same time.
+  return ceiling * (0.5 + 0.5 * random.next());
+}
+
+/** On average less than the five minutes after which many load balancers drop an idle connection. */
+const WATCH_TIMEOUT_SECONDS = 290;
+/** The fraction by which timeouts vary, so that watches that were opened together do not end together. */
+const WATCH_TIMEOUT_JITTER = 0.05;
+/** A watch that the API server has not closed by this time after its timeout counts as dead. */
+const IDLE_MARGIN: Ms = 15_000;
+
+/** The timeoutSeconds of a new watch. */
+const watchTimeoutSeconds = (random: Random): number =>
+  Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
+
+/** An outage is reported after this time, which is longer than a restart of the API server. */
+const REPORTED_OUTAGE: Ms = 180_000;
 
 /** How many listed objects go into the store before other work gets its turn: some milliseconds. */
 const OBJECTS_PER_TURN = 50;
@@ -55,7 +73,8 @@ export class Reflector {
   private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
   private problem: string | undefined;
-  private readonly watchOutage = new WatchOutage();
+  /** Since when the watch has not worked; undefined while it works, or while the API server does not serve the kind. */
+  private brokenSince: Ms | undefined;
 
   constructor(options: ReflectorOptions) {
     this.options = options;
@@ -90,7 +109,8 @@ export class Reflector {
 
   /** 0 while the watch works or the API server does not serve the kind. */
   outdatedFor(): Ms {
-    return this.watchOutage.duration(this.current, this.options.clock.monotonic());
+    const now = this.options.clock.monotonic();
+    return this.brokenSince === undefined || isOpen(this.current, now) ? 0 : now - this.brokenSince;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -100,8 +120,8 @@ export class Reflector {
         const input = await this.next(this.current, signal);
         if (isAborted(signal)) return;
         const { state, effect } = step(this.current, input, clock.monotonic());
-        if (input.kind === 'ended' || state.kind !== 'watching') this.closeWatch();
-        this.watchOutage.observe(this.current, input, state, clock.monotonic());
+        if (input.kind !== 'event' || state.kind !== 'watching') this.closeWatch();
+        this.observeOutage(state, input);
         this.logTransition(this.current, state, input);
         this.current = state;
         if (effect?.kind === 'replaceAll') await this.replaceAll(effect, signal);
@@ -121,17 +141,12 @@ export class Reflector {
         case 'resolving':
           return { kind: 'resolved', resource: await this.options.resolve(signal) };
         case 'listing':
-          return await this.list(state.resource, { limit: PAGE_SIZE, continue: state.continue, signal });
+          return await this.list(state, signal);
         case 'watching':
           return await this.nextEvent(state, signal);
-        case 'comparing':
-          return await this.list(state.resource, { limit: 1, signal });
         case 'unserved':
-          // While CRDs are installed or upgraded, a kind is often served seconds later.
-          await pause(clock, backoffDelay(state.misses, random), signal);
-          return { kind: 'due' };
         case 'backingOff':
-          await pause(clock, delayAfter(state, random), signal);
+          await pause(clock, backoffDelay(state.failures, random), signal);
           return { kind: 'due' };
       }
     } catch (error) {
@@ -139,10 +154,10 @@ export class Reflector {
     }
   }
 
-  private async list(resource: Resource, options: ListOptions): Promise<ReflectorInput> {
+  private async list(state: ListingState, signal: AbortSignal): Promise<ReflectorInput> {
     const { client, namespace, labelSelector, fieldSelector } = this.options;
-    const page = await client.list(resource, { namespace, labelSelector, fieldSelector, ...options });
-    return { kind: 'page', page };
+    const options = { namespace, labelSelector, fieldSelector, limit: PAGE_SIZE, continue: state.continue, signal };
+    return { kind: 'page', page: await client.list(state.resource, options) };
   }
 
   private async nextEvent(state: Watching, signal: AbortSignal): Promise<ReflectorInput> {
@@ -207,13 +222,21 @@ export class Reflector {
     }
   }
 
+  private observeOutage(after: ReflectorState, input: ReflectorInput): void {
+    const now = this.options.clock.monotonic();
+    const isResumed = after.kind === 'watching' && (input.kind === 'event' || input.kind === 'ended');
+    if (isResumed || after.kind === 'unserved' || isOpen(this.current, now)) this.brokenSince = undefined;
+    if (after.kind === 'backingOff') this.brokenSince ??= now;
+  }
+
   private logTransition(before: ReflectorState, after: ReflectorState, input: ReflectorInput): void {
     const { logger, store } = this.options;
     const keys = { resource: store.name };
     if (after.kind === 'watching') this.problem = undefined;
     if (after.kind === 'unserved') {
+      const isNew = this.problem !== notServedMessage(store);
       this.problem = notServedMessage(store);
-      if (after.misses === 1) logger.info('The API server does not serve a kind, waiting for it', keys);
+      if (isNew) logger.info('The API server does not serve a kind, waiting for it', keys);
     }
     if (after.kind === 'backingOff') {
       const error = errorMessage(after.error);
@@ -224,13 +247,15 @@ export class Reflector {
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
       else logger.warn('The reflector failed and will try again', failure);
     }
-    if (before.kind === 'watching' && after.kind === 'comparing' && input.kind === 'failed')
+    if (after.kind === 'watching' && input.kind === 'failed')
       logger.debug('The watch was interrupted and goes on', { ...keys, error: errorMessage(input.error) });
-    if (before.kind === 'comparing' && after.kind === 'listing')
-      logger.warn('The API server knows less than it did: listing anew', { ...keys, seen: before.resourceVersion });
     if (before.kind === 'listing' && after.kind === 'watching')
       logger.debug('Listed and watching', { ...keys, version: after.resource.version });
   }
 }
+
+/** A watch without response headers fails after REQUEST_DEADLINE, so a watch that has lasted longer is certainly open. */
+const isOpen = (state: ReflectorState, now: Ms): boolean =>
+  state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
 
 const notServedMessage = ({ name }: Store): string => `the API server does not serve ${name}`;
