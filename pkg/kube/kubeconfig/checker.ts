@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { textAt, type UnknownRecord } from '../../../api/record.ts';
-import { codeOf } from './authenticators.ts';
 import { environmentProxies, parseHttpUrl, withoutPassword } from '../../network/environment-proxy.ts';
+
+/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
 
 /** A kubeconfig, or a proxy of the environment, cannot be used. */
 export class KubeconfigError extends Error {

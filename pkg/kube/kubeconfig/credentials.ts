@@ -3,13 +3,12 @@ import type { RequestOptions } from 'node:https';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { untilAborted, withDeadline } from '../../async/deadline.ts';
 import { SingleFlight } from '../../async/single-flight.ts';
-import type { Authenticator } from './authenticators.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
 /** A token or certificate file that was rotated is read again after this time at the latest. */
 const CACHED_FOR: Ms = 10_000;
-/** The 20 s of an exec plugin, plus time to read files. */
-const DEADLINE: Ms = 25_000;
+/** A plugin that gets a token from a cloud needs a second or two. */
+const DEADLINE: Ms = 20_000;
 
 export interface KubeCredentials {
   readonly headers: Readonly<Record<string, string>>;
@@ -26,8 +25,6 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
-type Loaded = Kubeconfig & { readonly authenticator: Authenticator | undefined };
-
 /**
  * The credentials of a kubeconfig, as client-node's KubeConfig computes them. They are cached for ten seconds, or until
  * `refresh` reloads the kubeconfig; a failure is not cached.
@@ -35,7 +32,7 @@ type Loaded = Kubeconfig & { readonly authenticator: Authenticator | undefined }
 export class CredentialSource {
   private readonly load: () => Kubeconfig;
   private readonly clock: Clock;
-  private kubeconfig: Loaded;
+  private kubeconfig: Kubeconfig;
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
@@ -85,37 +82,37 @@ export class CredentialSource {
     return isSame ? undefined : fresh;
   }
 
-  private async compute(kubeconfig: Loaded): Promise<KubeCredentials> {
+  private async compute(kubeconfig: Kubeconfig): Promise<KubeCredentials> {
     const at = this.clock.monotonic();
     const what = `credentials of ${kubeconfig.source}`;
-    const credentials = await withDeadline(this.clock, DEADLINE, undefined, what, () => readCredentials(kubeconfig));
+    const credentials = await withDeadline(this.clock, DEADLINE, undefined, what, () =>
+      readCredentials(kubeconfig).catch((cause: unknown) => {
+        throw new Error(`reading the ${what}`, { cause });
+      }),
+    );
     if (this.kubeconfig === kubeconfig) this.cached = { at, credentials };
     return credentials;
   }
 
-  private reload(): Loaded {
+  private reload(): Kubeconfig {
     this.loads += 1;
-    const kubeconfig = this.load();
-    return { ...kubeconfig, authenticator: kubeconfig.newAuthenticator?.(this.clock) };
+    return this.load();
   }
 }
 
-async function readCredentials(kubeconfig: Loaded): Promise<KubeCredentials> {
+async function readCredentials(kubeconfig: Kubeconfig): Promise<KubeCredentials> {
   const options: RequestOptions = {};
   await kubeconfig.config.applyToHTTPSOptions(options);
-  const { token, certificate, key } = (await kubeconfig.authenticator?.login()) ?? {};
   const { servername, rejectUnauthorized, auth } = options;
   const tls = {
     ...material('ca', options.ca),
-    ...material('cert', certificate ?? options.cert),
-    ...material('key', key ?? options.key),
+    ...material('cert', options.cert),
+    ...material('key', options.key),
     ...(servername !== undefined && { servername }),
     ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
   };
   const headers = {
     ...(typeof auth === 'string' && { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }),
-    // The token of an exec plugin may end in a newline, which an HTTP header cannot contain.
-    ...(token !== undefined && { authorization: `Bearer ${token}`.trim() }),
     ...headersOf(options.headers),
   };
   return { headers, tls, fingerprint: fingerprint(tls) };
@@ -125,6 +122,7 @@ function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial
   return typeof value === 'string' || Buffer.isBuffer(value) ? { [name]: value } : {};
 }
 
+/** A token of a file or an exec plugin may end in a newline, which an HTTP header cannot contain. */
 function headersOf(headers: RequestOptions['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) =>

@@ -3,9 +3,8 @@ import { dirname, delimiter, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parseDocument } from 'yaml';
 import { isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
-import type { Clock } from '../../env/clock.ts';
-import { codeOf, execClusterOf, ExecPlugin, TokenFile, type Authenticator } from './authenticators.ts';
-import { Checker, environmentProxyOf, KubeconfigError } from './checker.ts';
+import { Checker, codeOf, environmentProxyOf, KubeconfigError } from './checker.ts';
+import { execPlugin, forClientNode } from './user.ts';
 
 export { KubeconfigError } from './checker.ts';
 
@@ -28,8 +27,6 @@ export interface KubeconfigOptions {
 /** The part of a kubeconfig that the manager uses. */
 export interface Kubeconfig {
   readonly config: KubeConfig;
-  /** Makes what authenticates the user with an exec plugin or a token file; undefined: `config` does. */
-  readonly newAuthenticator: ((clock: Clock) => Authenticator) | undefined;
   /** For messages, e.g. `kubeconfig /home/ann/.kube/config`. */
   readonly source: string;
   readonly server: URL;
@@ -219,39 +216,18 @@ function buildKubeconfig(
   checker.pem('user', credentials, 'client-certificate');
   checker.pem('user', credentials, 'client-key');
   checker.supported(credentials);
-  const { newAuthenticator, rest } = splitUser(credentials, user.folder, ca);
   const config = new KubeConfig();
   config.loadFromString(
     JSON.stringify({
       clusters: [{ name: cluster.name, cluster: ca }],
-      users: [{ name: user.name, user: rest }],
+      users: [{ name: user.name, user: forClientNode(credentials) }],
       contexts: [{ name: 'current', context: { cluster: cluster.name, user: user.name } }],
       'current-context': 'current',
     }),
   );
-  return { config, newAuthenticator, source, server, proxy };
-}
-
-/** Separates what authenticators.ts does for a user from the `rest`, which client-node does. */
-function splitUser(
-  user: UnknownRecord,
-  folder: string,
-  cluster: UnknownRecord,
-): Pick<Kubeconfig, 'newAuthenticator'> & { readonly rest: UnknownRecord } {
-  const { exec, tokenFile, ...others } = user;
-  const { 'auth-provider': _, ...rest } = others;
-  if (isRecord(exec)) {
-    const command = textAt(exec, 'command') ?? '';
-    // As in client-go, the command of an exec plugin is looked up in PATH if it has no slash; otherwise it is relative
-    // to the kubeconfig.
-    const plugin = { ...exec, command: command.includes('/') ? resolve(folder, command) : command };
-    const info = exec['provideClusterInfo'] === true ? execClusterOf(cluster) : undefined;
-    return { rest, newAuthenticator: (clock) => new ExecPlugin(clock, plugin, info) };
-  }
-  if (typeof tokenFile !== 'string' || tokenFile === '') return { rest: others, newAuthenticator: undefined };
-  // As in client-go, the field `tokenFile` of a user has priority over the field `token`.
-  const { token: _token, ...withoutToken } = rest;
-  return { rest: withoutToken, newAuthenticator: () => new TokenFile(tokenFile, textAt(user, 'token')) };
+  const { exec } = credentials;
+  if (isRecord(exec)) config.addAuthenticator(execPlugin(exec, user.folder, ca));
+  return { config, source, server, proxy };
 }
 
 /** Removes a path when the entry has the data inline too, since client-node would prefer the path. */

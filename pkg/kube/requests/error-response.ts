@@ -74,7 +74,8 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   });
 }
 
-function tryJson(text: string): unknown {
+/** `undefined` if the text is no JSON. */
+export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
