@@ -95,7 +95,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     profileWriter,
     lanes,
     recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
-    roleLocks: new LockQueue({ clock, wake: (id) => queue.add(parseKeyText(id), 'urgent') }),
+    roleLocks: new LockQueue((id) => queue.add(parseKeyText(id), 'urgent')),
     retryStore,
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),

@@ -110,7 +110,7 @@ describe('Reconciler', () => {
       isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
       wake: ({ name }, place) => requests.push(`wake ${name} as ${place}`),
     });
-    roleLocks = new LockQueue({ clock, wake: (id) => requests.push(`wake ${id}`) });
+    roleLocks = new LockQueue((id) => void requests.push(`wake ${id}`));
     reconciler = new Reconciler({
       ...newTypedCaches(stores),
       clock,

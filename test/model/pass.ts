@@ -196,7 +196,7 @@ function newManager(
       lanes,
       recordTurnWait: () => {},
       retryStore,
-      roleLocks: new LockQueue({ clock: CLOCK, wake: () => {} }),
+      roleLocks: new LockQueue(() => {}),
       recordEvent: (_object, { reason }) => void events.push(reason),
       resync: 600_000,
     });

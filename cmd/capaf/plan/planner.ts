@@ -128,7 +128,7 @@ export class Planner {
         wake: () => {},
       }),
       recordTurnWait: () => {},
-      roleLocks: new LockQueue({ clock: this.clock, wake: () => {} }),
+      roleLocks: new LockQueue(() => {}),
       retryStore,
       recordEvent: () => {},
     });

@@ -2,7 +2,6 @@ import { isLeft, left, type Either } from 'fp-ts/lib/Either.js';
 import type { DecodeProblem } from '../../../api/schema/problem.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { errorMessage } from '../../env/error-text.ts';
-import { keyOf, keyText, parseKeyText } from '../object-key.ts';
 import { deepFreeze } from '../patches.ts';
 import type { Store } from './store.ts';
 
@@ -39,18 +38,16 @@ export class TypedStore<A> {
   private readonly decoder: (object: KubeObject) => Decoded<A>;
   private readonly decodedObjects = new WeakMap<KubeObject, Decoded<A>>();
   private readonly typedLists = new WeakMap<readonly KubeObject[], readonly TypedEntry<A>[]>();
-  /** The resourceVersions of undecodable objects by key. The store may have newer ones by now. */
-  private readonly undecodable = new Map<string, string>();
 
   constructor(store: Store, decoder: (object: KubeObject) => Decoded<A>) {
     this.store = store;
     this.decoder = decoder;
-    store.onChange(({ type, object }) => type === 'deleted' && this.undecodable.delete(keyText(keyOf(object))));
   }
 
-  /** The number of objects that a reader has asked for and that cannot be decoded. */
+  /** The number of objects that cannot be decoded; 0 while the store is not synced. */
   get unreadable(): number {
-    return [...this.undecodable].filter(([key, version]) => this.isStored(key, version)).length;
+    const listing = this.list();
+    return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;
   }
 
   get synced(): boolean {
@@ -90,7 +87,6 @@ export class TypedStore<A> {
     if (known !== undefined) return known;
     const decoded = this.tryDecode(object);
     this.decodedObjects.set(object, decoded);
-    this.note(object, decoded);
     return decoded;
   }
 
@@ -100,18 +96,6 @@ export class TypedStore<A> {
     } catch (error) {
       return left([{ path: '', expected: 'an object that the controller can decode', got: errorMessage(error) }]);
     }
-  }
-
-  private note({ metadata }: KubeObject, decoded: Decoded<A>): void {
-    const { resourceVersion } = metadata;
-    const key = keyText(keyOf({ metadata }));
-    if (!isLeft(decoded)) this.undecodable.delete(key);
-    else if (!this.synced || this.isStored(key, resourceVersion)) this.undecodable.set(key, resourceVersion);
-  }
-
-  private isStored(key: string, resourceVersion: string): boolean {
-    const lookup = this.store.lookup(parseKeyText(key));
-    return lookup.kind === 'found' && lookup.object.metadata.resourceVersion === resourceVersion;
   }
 
   private typed(listing: ReturnType<Store['list']>): TypedListing<A> {
