@@ -28,23 +28,13 @@ export function decodeStatus(value: unknown): Status | undefined {
 /** The API server answers a DELETE that has removed the object with a Status. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
-/** The reasons of responses that have none in their body, as in apimachinery's NewGenericServerResponse. */
+/** The reasons, as in apimachinery's NewGenericServerResponse, of responses that have none in their body. */
 const REASONS: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
-  405: 'MethodNotAllowed',
-  406: 'NotAcceptable',
   409: 'Conflict',
   410: 'Gone',
-  413: 'RequestEntityTooLarge',
-  415: 'UnsupportedMediaType',
   422: 'Invalid',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-  504: 'Timeout',
 };
 
 const reasonOf = (code: number, method?: string): string =>

@@ -89,7 +89,7 @@ describe('authorizedHandler', () => {
     expect(await status('Bearer good', { method: 'PUT' })).to.equal(403);
   });
 
-  it('uses positive and negative answers again, for a limited time', async () => {
+  it('uses positive answers again, for a limited time', async () => {
     const { clock, status, reviews } = fixture();
     const [token, access] = ['tokenreviews', 'subjectaccessreviews'];
     const ask = async (...args: Parameters<typeof status>): Promise<readonly string[]> => {
@@ -100,17 +100,13 @@ describe('authorizedHandler', () => {
     const denied = { path: '/debug/pprof/heap' };
     expect(await ask('Bearer good')).to.deep.equal([token, access]);
     expect(await ask('Bearer good')).to.deep.equal([]);
-    expect(await ask('Bearer good', denied)).to.deep.equal([access]);
-    expect(await ask('Bearer bad')).to.deep.equal([token]);
-    await clock.advance(9_999);
-    expect(await ask('Bearer bad')).to.deep.equal([]);
+    for (let times = 0; times < 2; times++) {
+      expect(await ask('Bearer good', denied)).to.deep.equal([access]);
+      expect(await ask('Bearer bad')).to.deep.equal([token]);
+    }
+    await clock.advance(59_999);
+    expect(await ask('Bearer good')).to.deep.equal([]);
     await clock.advance(1);
-    expect(await ask('Bearer bad')).to.deep.equal([token]);
-    await clock.advance(19_999);
-    expect(await ask('Bearer good', denied)).to.deep.equal([]);
-    await clock.advance(1);
-    expect(await ask('Bearer good', denied)).to.deep.equal([access]);
-    await clock.advance(30_000);
     expect(await ask('Bearer good')).to.deep.equal([token]);
     await clock.advance(240_000);
     expect(await ask('Bearer good')).to.deep.equal([token, access]);
@@ -129,21 +125,13 @@ describe('authorizedHandler', () => {
     await status('Bearer good');
     for (let burst = 0; burst < 10; burst++) {
       const statuses = await Promise.all(Array.from({ length: 120 }, (_none, n) => status(`Bearer ${burst}-${n}`)));
-      expect(new Set(statuses)).to.deep.equal(new Set([401]));
+      expect(statuses.filter((each) => each === 401)).to.have.length(16);
+      expect(statuses.filter((each) => each === 500)).to.have.length(104);
     }
-    expect(most).to.equal(4);
+    expect(most).to.equal(16);
     const before = reviews().length;
     expect(await status('Bearer good')).to.equal(200);
     expect(reviews().length).to.equal(before);
-  });
-
-  it('refuses requests beyond a few hundred that wait', async () => {
-    const { status, clock, reviews } = fixture(() => new Promise(() => {}));
-    const answers = Array.from({ length: 300 }, (_none, n) => status(`Bearer ${n}`));
-    expect(await Promise.all(answers.slice(256))).to.deep.equal(Array(44).fill(500));
-    await clock.advance(10_000);
-    expect(new Set(await Promise.all(answers))).to.deep.equal(new Set([500]));
-    expect(reviews()).to.have.length(4);
   });
 
   it('responds 500 after ten seconds without an answer, logs it, and asks again', async () => {

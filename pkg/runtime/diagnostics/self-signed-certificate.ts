@@ -4,10 +4,8 @@ import { formatTimestamp } from '../../env/timestamp.ts';
 import type { Random } from '../../env/random.ts';
 
 const DAY: Ms = 24 * 3_600_000;
-/** How long a self-signed certificate is valid, as in client-go's cert package. */
-export const VALID_FOR: Ms = 365 * DAY;
-/** A self-signed certificate is replaced this long before it expires. */
-export const RENEW_BEFORE: Ms = 30 * DAY;
+/** How long a self-signed certificate is valid: longer than any process runs. No client can verify it. */
+export const VALID_FOR: Ms = 10 * 365 * DAY;
 /**
  * The validity of a self-signed certificate begins this long before its creation, because the clocks of clients differ.
  */

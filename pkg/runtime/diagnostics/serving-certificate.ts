@@ -1,13 +1,13 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { isAborted, pause } from '../../async/deadline.ts';
+import { aborted, isAborted, pause } from '../../async/deadline.ts';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
 import type { TlsSource } from '../http/http-server.ts';
-import { CLOCK_SKEW, RENEW_BEFORE, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
+import { CLOCK_SKEW, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
 
 /** As in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;
@@ -32,12 +32,12 @@ export interface ServingCertificateOptions {
 }
 
 /**
- * The certificate of a TLS server. It comes from files, which are read again when they change, or it is self-signed and
- * renewed before it expires. Files with a wrong content are logged, and the former certificate stays in use.
+ * The certificate of a TLS server. It is self-signed, or it comes from files, which are read again when they change. Files
+ * with a wrong content are logged, and the former certificate stays in use.
  */
 export class ServingCertificate implements TlsSource {
   private readonly options: ServingCertificateOptions;
-  private current: (KeyPair & { readonly expiresAt: Ms }) | undefined;
+  private current: KeyPair | undefined;
   private problem: string | undefined;
 
   constructor(options: ServingCertificateOptions) {
@@ -46,59 +46,55 @@ export class ServingCertificate implements TlsSource {
 
   async load(signal: AbortSignal): Promise<SecureContextOptions> {
     const { files } = this.options;
-    const settings = await this.next(signal).catch((cause: unknown) => {
-      throw new Error(`loading the certificate ${files?.cert ?? ''}: ${errorMessage(cause)}`, { cause });
-    });
-    if (settings === undefined) throw new Error('the certificate is loaded twice');
-    return settings;
+    if (files === undefined) return this.use(this.newPair());
+    try {
+      return this.use(await readPair(files, signal));
+    } catch (cause) {
+      throw new Error(`loading the certificate ${files.cert}: ${errorMessage(cause)}`, { cause });
+    }
   }
 
   async watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void> {
     const { clock, logger, files } = this.options;
+    if (files === undefined) return aborted(signal);
     while (!isAborted(signal)) {
       await pause(clock, CHECK_INTERVAL, signal);
       if (isAborted(signal)) return;
       try {
-        const settings = await this.next(signal);
+        const pair = await readPair(files, signal);
+        const isKnown = pair.cert === this.current?.cert && pair.key === this.current.key;
+        if (!isKnown) {
+          apply(this.use(pair));
+          logger.info('Serving with a new certificate', { file: files.cert });
+        }
         this.problem = undefined;
-        if (settings === undefined) continue;
-        apply(settings);
-        logger.info('Serving with a new certificate', { file: files?.cert ?? 'self-signed' });
       } catch (error) {
         const problem = errorMessage(error);
         // The same problem is logged once, not every ten seconds.
         if (problem !== this.problem && !isAborted(signal))
-          logger.error('Failed to read the new certificate, the former one stays in use', error, { file: files?.cert });
+          logger.error('Failed to read the new certificate, the former one stays in use', error, { file: files.cert });
         this.problem = problem;
       }
     }
   }
 
-  /** The TLS settings with the certificate as it is now; `undefined` if the server uses it already. */
-  private async next(signal: AbortSignal): Promise<SecureContextOptions | undefined> {
-    const { current } = this;
-    const pair = await this.read(signal);
-    if (pair.cert === current?.cert && pair.key === current.key) return undefined;
-    const settings = { ...this.options.settings, cert: pair.cert, key: pair.key };
-    // Throws if the key does not belong to the certificate, while the two files are replaced one after the other.
+  /** Throws if the key does not belong to the certificate, while the two files are replaced one after the other. */
+  private use(pair: KeyPair): SecureContextOptions {
+    const settings = { ...this.options.settings, ...pair };
     createSecureContext(settings);
-    const expiresAt = new X509Certificate(pair.cert).validToDate.getTime();
-    this.current = { ...pair, expiresAt };
-    this.options.onExpiryKnown(expiresAt);
+    this.options.onExpiryKnown(new X509Certificate(pair.cert).validToDate.getTime());
+    this.current = pair;
     return settings;
   }
 
-  private async read(signal: AbortSignal): Promise<KeyPair> {
-    const { files, hostname, clock, random } = this.options;
-    if (files !== undefined) {
-      const [cert, key] = await Promise.all(
-        [files.cert, files.key].map((file) => readFile(file, { encoding: 'utf8', signal })),
-      );
-      return { cert: cert ?? '', key: key ?? '' };
-    }
+  private newPair(): KeyPair {
+    const { hostname, clock, random } = this.options;
     const now = clock.now();
-    if (this.current !== undefined && this.current.expiresAt - now > RENEW_BEFORE) return this.current;
-    const validity = { notBefore: now - CLOCK_SKEW, notAfter: now + VALID_FOR };
-    return selfSignedCertificate({ hostname, ...validity }, random);
+    return selfSignedCertificate({ hostname, notBefore: now - CLOCK_SKEW, notAfter: now + VALID_FOR }, random);
   }
+}
+
+async function readPair({ cert, key }: CertificateFiles, signal: AbortSignal): Promise<KeyPair> {
+  const read = (file: string): Promise<string> => readFile(file, { encoding: 'utf8', signal });
+  return { cert: await read(cert), key: await read(key) };
 }

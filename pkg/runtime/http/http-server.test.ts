@@ -161,10 +161,10 @@ describe('The health probes', () => {
 
   it('respond ok, and list the checks with ?verbose', async () => {
     const { url, stop } = await serve(handler({ wrong: undefined }));
-    for (const path of ['/healthz', '/readyz', '/readyz/', '/readyz/caches', '/healthz/ping'])
+    for (const path of ['/healthz', '/readyz', '/readyz/'])
       expect(await get(url + path), path).to.include({ status: 200, body: 'ok' });
     expect((await get(`${url}/readyz?verbose`)).body).to.equal('[+]ping ok\n[+]caches ok\nreadyz check passed\n');
-    for (const path of ['/', '/livez', '/readyz/none', '/readyz/caches/x', '/readyz/__proto__'])
+    for (const path of ['/', '/livez', '/readyz/caches', '/__proto__'])
       expect((await get(url + path)).status, path).to.equal(404);
     await stop();
   });
@@ -176,15 +176,7 @@ describe('The health probes', () => {
       status: 500,
       body: '[+]ping ok\n[-]caches failed: waiting for clusters\nreadyz check failed\n',
     });
-    expect(await get(`${url}/readyz/caches`)).to.include({
-      status: 500,
-      body: 'internal server error: waiting for clusters\n',
-    });
     expect((await get(`${url}/healthz`)).status).to.equal(200);
-    expect(await get(`${url}/readyz?exclude=caches`)).to.include({ status: 200, body: 'ok' });
-    expect((await get(`${url}/readyz?exclude=caches&verbose&exclude=x`)).body).to.equal(
-      '[+]ping ok\n[+]caches excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x"\nreadyz check passed\n',
-    );
     state.wrong = undefined;
     expect((await get(`${url}/readyz`)).status).to.equal(200);
     await stop();
