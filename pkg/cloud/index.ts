@@ -34,7 +34,7 @@ export { newSessions } from './open-session.ts';
 export { iamRegionOf, partitionOf } from './partition.ts';
 export { newClients } from './sdk-clients.ts';
 export { LEASE_SAFETY_MARGIN, type Session, type SessionRequest, type Sessions } from './session.ts';
-export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/assume-role-defaults.ts';
+export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';
 export type { AwsTransport } from './transport/transport.ts';
 export { newUncheckedHandler } from './transport/sdk-handler.ts';
 export { undiciTransport } from './transport/undici-transport.ts';

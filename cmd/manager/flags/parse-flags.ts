@@ -3,49 +3,16 @@ import * as E from 'fp-ts/lib/Either.js';
 import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
-import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
-import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/http-server.ts';
+import { parseAddress } from '../../../pkg/runtime/http/http-server.ts';
 import { validateTimings, type ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
-import { parseDiagnostics, type Diagnostics } from './diagnostics-flags.ts';
+import { parseDiagnostics } from './diagnostics-flags.ts';
 import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';
 import { parseLeaseId, type LeaseId } from '../lease-name.ts';
 import { parseLimits } from './operator-limit-flags.ts';
 
 /** The validated values of the command line. */
-export interface ManagerFlags {
-  /** undefined: the files that KUBECONFIG lists, else the pod's service account, else ~/.kube/config. */
-  readonly kubeconfig?: string;
-  /** undefined: all namespaces. */
-  readonly namespace?: string;
-  readonly watchFilter?: string;
-  readonly resync: Ms;
-  readonly concurrency: number;
-  readonly limits: OperatorLimits;
-  readonly managesCrd: boolean;
-  readonly reconcilesInstanceGroups: boolean;
-  readonly setsClusterConditions: boolean;
-  /** undefined: no election; the manager acts as the leader. */
-  readonly election?: {
-    readonly timings: ElectionTimings;
-    readonly namespace?: string;
-    /** undefined: computed from --namespace and --watch-filter. */
-    readonly leaseName?: string;
-  };
-  /** undefined: that of the pod. */
-  readonly managerNamespace?: string;
-  /** undefined: the manager's namespace. */
-  readonly staticIdentityNamespace?: string;
-  /** undefined: neither /healthz nor /readyz is served. */
-  readonly health?: ListenAddress;
-  /** undefined: neither metrics nor log verbosity nor profiles are served. */
-  readonly diagnostics?: Diagnostics;
-  readonly loggingFormat: LoggingFormat;
-  readonly verbosity: number;
-  readonly serviceEndpoints: readonly ServiceEndpoint[];
-  /** Flags on the command line that have no effect, e.g. `webhook-port`. */
-  readonly ignored: readonly string[];
-}
+export type ManagerFlags = ReturnType<typeof flagsOf>;
 
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
@@ -54,11 +21,9 @@ export type Command =
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   try {
     const given = readArgs(args);
-    if (E.isLeft(given)) return given;
-    const { isSet, ignored } = given.right;
-    if (isSet('help')) return E.right({ kind: 'help' });
-    if (isSet('version')) return E.right({ kind: 'version' });
-    return E.right({ kind: 'run', flags: { ...flagsOf(given.right), ignored } });
+    if (given.isSet('help')) return E.right({ kind: 'help' });
+    if (given.isSet('version')) return E.right({ kind: 'version' });
+    return E.right({ kind: 'run', flags: flagsOf(given) });
   } catch (error) {
     if (error instanceof Error) return E.left(withVariable(error.message));
     throw error;
@@ -86,7 +51,7 @@ interface GivenFlags {
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
 /** If a flag is repeated, its last value counts, as in Go; a flag with `isList` keeps all. */
-function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
+function readArgs(args: readonly string[]): GivenFlags {
   const options = Object.fromEntries(
     ALL_FLAGS.map(({ name, value, short, isList = false }) => [
       name,
@@ -114,10 +79,10 @@ function readArgs(args: readonly string[]): E.Either<string, GivenFlags> {
       return Array.isArray(value) ? value.map(String) : [];
     };
     const ignored = IGNORED_FLAGS.map(({ name }) => name).filter((name) => values[name] !== undefined);
-    return E.right({ text, texts, isSet: (name) => values[name] === true, ignored });
+    return { text, texts, isSet: (name) => values[name] === true, ignored };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    return E.left(`${firstSentence(error.message)}. --help lists the flags`);
+    throw new Error(`${firstSentence(error.message)}. --help lists the flags`, { cause: error });
   }
 }
 
@@ -141,7 +106,7 @@ const FALSE = /^(0|f|F|FALSE|false|False)$/;
 
 const firstSentence = (message: string): string => message.split('. ')[0] ?? message;
 
-function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<ManagerFlags, 'ignored'> {
+function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
   const timings: ElectionTimings = {
     leaseDuration: duration('leader-elect-lease-duration', text),
     renewDeadline: duration('leader-elect-renew-deadline', text),
@@ -172,6 +137,7 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
   const managerNamespace = namespaceName('manager-namespace', text);
   const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
   return {
+    /** undefined: the files that KUBECONFIG lists, else the pod's service account, else ~/.kube/config. */
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
     ...(namespace !== undefined && { namespace }),
     ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
@@ -181,19 +147,24 @@ function flagsOf({ text, texts, isSet }: Omit<GivenFlags, 'ignored'>): Omit<Mana
     managesCrd: isSet('manage-crd'),
     reconcilesInstanceGroups: isSet('instance-groups'),
     setsClusterConditions: isSet('cluster-conditions'),
+    /** undefined: no election; the manager acts as the leader. */
     ...(isSet('leader-elect') && {
       election: {
         timings,
         ...(electionNamespace !== undefined && { namespace: electionNamespace }),
+        /** undefined: computed from --namespace and --watch-filter. */
         ...(lease !== undefined && { leaseName: lease.name }),
       },
     }),
+    /** undefined: that of the pod. */
     ...(managerNamespace !== undefined && { managerNamespace }),
     ...(staticIdentityNamespace !== undefined && { staticIdentityNamespace }),
     ...(health && { health }),
     ...(diagnostics && { diagnostics }),
     loggingFormat: loggingFormat(text('logging-format')),
     verbosity: wholeNumber('v', text, 0),
+    /** Flags on the command line that have no effect, e.g. `webhook-port`. */
+    ignored,
     serviceEndpoints: E.getOrElse<string, readonly ServiceEndpoint[]>((problem) => {
       throw new Error(`--service-endpoints: ${problem}`);
     })(parseServiceEndpoints(text('service-endpoints'))),

@@ -67,8 +67,6 @@ export class CachedCredentials {
   private readonly stop: AbortSignal;
   private state: State = { kind: 'empty' };
   private readonly fetches = new SingleFlight<AwsCredentials>();
-  /** The panic (a bug such as a TypeError) of a renewal in the background, which the next call of `get` throws. */
-  private backgroundPanic: { readonly error: unknown } | undefined;
 
   /** `stop` aborts a running fetch. */
   constructor(source: AwsCredentialSource, clock: Clock, stop: AbortSignal) {
@@ -79,12 +77,8 @@ export class CachedCredentials {
 
   /** Throws {@link NoCredentials}, or a panic (a bug such as a TypeError). */
   async get(): Promise<AwsCredentials> {
-    const { state, backgroundPanic } = this;
+    const { state } = this;
     const now = this.clock.monotonic();
-    if (backgroundPanic !== undefined) {
-      this.backgroundPanic = undefined;
-      throw backgroundPanic.error;
-    }
     if (
       state.kind === 'cached' &&
       (now < state.renewNotBefore || this.isValidFor(state.credentials, RENEW_BEFORE_EXPIRY))
@@ -95,9 +89,8 @@ export class CachedCredentials {
     // Without the signal of a caller, because later callers use the credentials too.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
-    fetching.catch((error: unknown) => {
-      if (isPanic(error)) this.backgroundPanic = { error };
-    });
+    // When the cached credentials are about to expire, callers wait for the fetch, and get its error.
+    fetching.catch(() => {});
     return state.credentials;
   }
 

@@ -8,7 +8,6 @@ import {
 } from '@aws-sdk/client-eks';
 import type { EKSClient } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { Random } from '../../env/random.ts';
 import { EmptyResponse, listAllPages } from '../call/responses.ts';
 import type { Call, CallFactory } from '../call/call.ts';
@@ -74,13 +73,9 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       ),
 
     tag: (resourceArn, tags) =>
-      Object.keys(tags).length === 0
-        ? TE.right(undefined)
-        : mutate('TagResource', () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }))),
+      mutate('TagResource', () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }))),
 
     untag: (resourceArn, keys) =>
-      keys.length === 0
-        ? TE.right(undefined)
-        : mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
+      mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
   };
 }

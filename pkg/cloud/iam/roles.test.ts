@@ -209,13 +209,6 @@ describe('Pod execution roles', () => {
     });
   }
 
-  it('send no request for an empty change', async () => {
-    const transport = new FakeTransport();
-    await expectResponse(roles(transport).tag(name, {}));
-    await expectResponse(roles(transport).untag(name, []));
-    expect(transport.requests).to.deep.equal([]);
-  });
-
   for (const [region, host, signedFor] of [
     ['eu-west-1', 'iam.amazonaws.com', 'us-east-1'],
     ['cn-northwest-1', 'iam.cn-north-1.amazonaws.com.cn', 'cn-north-1'],

@@ -123,16 +123,10 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
       ),
 
     tag: (RoleName, tags) =>
-      Object.keys(tags).length === 0
-        ? TE.right(undefined)
-        : mutate('TagRole', () => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }))),
+      mutate('TagRole', () => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }))),
 
     untag: (RoleName, keys) =>
-      keys.length === 0
-        ? TE.right(undefined)
-        : ignoreNotFound(
-            mutate('UntagRole', () => client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] }))),
-          ),
+      ignoreNotFound(mutate('UntagRole', () => client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] })))),
   };
 }
 

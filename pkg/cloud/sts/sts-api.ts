@@ -7,6 +7,15 @@ import type { AwsCredentials, AwsCredentialSource } from '../credentials/credent
 import type { AwsConfig } from '../session.ts';
 import { AccountId } from '../../../api/names.ts';
 
+/** The default of AWS STS, and the maximum for a role that is assumed with the session of another role. */
+export const DEFAULT_DURATION_SECONDS = 3_600;
+/** In characters. */
+const MAX_SESSION_NAME_LENGTH = 64;
+
+/** CloudTrail shows this name. */
+export const defaultSessionName = (identityName: string): string =>
+  `capaf-${identityName}`.slice(0, MAX_SESSION_NAME_LENGTH);
+
 export interface RoleToAssume {
   readonly arn: string;
   /** In CloudTrail: 2 to 64 characters of `[\w+=,.@-]`. */
