@@ -46,3 +46,55 @@ export function newDispatcher({
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }
+
+/**
+ * A dispatcher that calls `check` when a request has a connection; undici writes the request in the same turn of the event
+ * loop. If `check` throws, the request is not sent, and fails with that error.
+ */
+export const withCheck = (dispatcher: Dispatcher, check: () => void): Dispatcher =>
+  dispatcher.compose((dispatch) => (options, handler) => dispatch(options, new CheckingHandler(handler, check)));
+
+class CheckingHandler implements Dispatcher.DispatchHandler {
+  private readonly inner: Dispatcher.DispatchHandler;
+  private readonly check: () => void;
+
+  constructor(inner: Dispatcher.DispatchHandler, check: () => void) {
+    this.inner = inner;
+    this.check = check;
+  }
+
+  onRequestStart(...args: HandlerArguments<'onRequestStart'>): void {
+    this.check();
+    this.inner.onRequestStart?.(...args);
+  }
+
+  onResponseStart(...args: HandlerArguments<'onResponseStart'>): void {
+    this.inner.onResponseStart?.(...args);
+  }
+
+  onResponseData(...args: HandlerArguments<'onResponseData'>): void {
+    this.inner.onResponseData?.(...args);
+  }
+
+  onResponseEnd(...args: HandlerArguments<'onResponseEnd'>): void {
+    this.inner.onResponseEnd?.(...args);
+  }
+
+  onResponseError(...args: HandlerArguments<'onResponseError'>): void {
+    this.inner.onResponseError?.(...args);
+  }
+}
+
+type HandlerArguments<Event extends keyof Dispatcher.DispatchHandler> = Parameters<
+  NonNullable<Dispatcher.DispatchHandler[Event]>
+>;
+
+/** Joins the values of repeated headers with `, `, as HTTP allows (RFC 9110, section 5.3). */
+export function joinHeaderValues(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
+  const joined: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) joined[name] = typeof value === 'string' ? value : value.join(', ');
+  return joined;
+}

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Ms } from '../../env/clock.ts';
-import { newDispatcher } from '../../network/dispatcher.ts';
+import { joinHeaderValues, newDispatcher, withCheck } from '../../network/dispatcher.ts';
 import type { ProxyChoice } from '../../network/environment-proxy.ts';
-import { exchange } from '../../network/exchange.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
@@ -32,11 +31,18 @@ export function undiciTransport({
   };
   return {
     handle: async (request, { abortSignal, beforeSend }) => {
-      const { method, headers } = request;
       const { origin, path } = toOriginAndPath(request);
-      const message = { origin, path, method, headers, body: toBody(request) };
-      const response = await exchange(dispatcherFor(origin), message, { signal: abortSignal, beforeSend });
-      return { response: { ...response, body: Buffer.concat(response.body) } };
+      const dispatcher = beforeSend ? withCheck(dispatcherFor(origin), beforeSend) : dispatcherFor(origin);
+      const { method, headers } = request;
+      const message = { origin, path, method, headers, body: toBody(request), signal: abortSignal };
+      const response = await dispatcher.request(message);
+      return {
+        response: {
+          statusCode: response.statusCode,
+          headers: joinHeaderValues(response.headers),
+          body: await response.body.bytes(),
+        },
+      };
     },
     close: async () => {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));

@@ -71,7 +71,6 @@ export class ApiRequests {
       const response = await this.transport.send({
         method,
         path,
-        isReadWhole: true,
         signal,
         ...headersAndBody(request),
       });

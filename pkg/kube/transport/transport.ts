@@ -8,8 +8,6 @@ export interface TransportRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The caller reads the whole body anyway, so `send` may wait for it, which takes less processor time. */
-  readonly isReadWhole?: boolean;
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Clock, Ms } from '../../env/clock.ts';
-import { newDispatcher } from '../../network/dispatcher.ts';
-import { exchange, joinHeaderValues } from '../../network/exchange.ts';
+import { joinHeaderValues, newDispatcher } from '../../network/dispatcher.ts';
 import { CredentialSource, type KubeCredentials } from '../kubeconfig/credentials.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -85,12 +84,7 @@ class PooledTransport implements Transport {
       headers: { ...request.headers, ...credentials.headers },
       ...(request.body === undefined ? {} : { body: request.body }),
     };
-    const dispatcher = this.dispatcherFor(credentials);
-    if (request.isReadWhole === true) {
-      const { statusCode, headers, body } = await exchange(dispatcher, message, { signal });
-      return { status: statusCode, headers, body };
-    }
-    const { statusCode, headers, body } = await dispatcher.request({ ...message, signal });
+    const { statusCode, headers, body } = await this.dispatcherFor(credentials).request({ ...message, signal });
     return { status: statusCode, headers: joinHeaderValues(headers), body };
   }
 
