@@ -89,17 +89,16 @@ describe('ServerVersionCheck', () => {
     await clock.advance(12_000);
     expect(check.check()).to.equal(undefined);
     isUp = true;
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     expect(check.check()).to.be.a('string');
     await stop();
   });
 
   it('passes when the API server does not tell its version', async () => {
     for (const status of [403, 404]) {
-      const { check, clock, paths, stop } = start(() => json(status, { kind: 'Status', code: status }));
+      const { check, clock, stop } = start(() => json(status, { kind: 'Status', code: status }));
       await clock.advance(600_000);
       expect(check.check()).to.equal(undefined);
-      expect(paths).to.have.length(1);
       await stop();
     }
   });

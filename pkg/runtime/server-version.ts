@@ -4,7 +4,6 @@ import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { HealthCheck } from './http/health.ts';
 import type { Runnable } from './runnable.ts';
-import { KubeError } from '../kube/errors.ts';
 import type { KubeClient } from '../kube/types.ts';
 
 /**
@@ -12,10 +11,8 @@ import type { KubeClient } from '../kube/types.ts';
  * the feature CRDValidationRatcheting, off in 1.28 and 1.29, and on from 1.30.
  */
 export const OLDEST_MINOR = 30;
-/** After no answer. */
-const RETRY_DELAY: Ms = 5_000;
-/** After a version that is too old, so that the manager needs no restart when the API server is upgraded. */
-const UPGRADE_POLL: Ms = 60_000;
+/** The pause until the next question, so that the manager needs no restart when the API server is upgraded. */
+const POLL_PERIOD: Ms = 10_000;
 
 /** The problem if the version that `/version` reports is too old; `undefined` if it is supported or unknown. */
 export function tooOld(version: unknown): string | undefined {
@@ -41,25 +38,19 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
   readonly check = (): string | undefined => this.problem;
 
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const next = await this.ask(signal);
-      await (next === 'done' ? aborted(signal) : pause(this.options.clock, next, signal));
-    }
+    while (!signal.aborted && !(await this.isSupported(signal))) await pause(this.options.clock, POLL_PERIOD, signal);
+    await aborted(signal);
   }
 
-  /** Returns the delay until the next question. */
-  private async ask(signal: AbortSignal): Promise<Ms | 'done'> {
+  private async isSupported(signal: AbortSignal): Promise<boolean> {
     const { client, logger } = this.options;
     try {
       const problem = tooOld(await client.discover('/version', { signal }));
       if (problem !== this.problem && problem !== undefined) logger.error('The API server is too old', problem);
       this.problem = problem;
-      return problem === undefined ? 'done' : UPGRADE_POLL;
-    } catch (error) {
-      // An API server that forbids the question ends the check, unless it was too old before. Other errors, such as 503
-      // while the API server is upgraded, pass.
-      if (!(error instanceof KubeError) || error.status !== 403) return RETRY_DELAY;
-      return this.problem === undefined ? 'done' : UPGRADE_POLL;
+      return problem === undefined;
+    } catch {
+      return false;
     }
   }
 }

@@ -184,18 +184,15 @@ describe('Store', () => {
     expect(logger.linesWith('A handler of the store failed')).to.have.length(1);
   });
 
-  it('calls the other handlers when one throws, and no handler that unsubscribed', () => {
+  it('calls the other handlers when one throws', () => {
     const { store, changes, logger } = newSynced();
-    const left: unknown[] = [];
-    const leave = store.onChange((change) => left.push(change));
     store.onChange(() => {
       throw new Error('a mistake');
     });
     const later: unknown[] = [];
     store.onChange((change) => later.push(change));
-    leave();
     store.upsert(widget('a', '101'));
-    expect([changes.length, later.length, left.length]).to.deep.equal([1, 1, 0]);
+    expect([changes.length, later.length]).to.deep.equal([1, 1]);
     expect(logger.linesWith('A handler of the store failed')[0]?.error)
       .to.be.an('error')
       .with.property('message', 'a mistake');

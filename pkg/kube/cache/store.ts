@@ -48,8 +48,6 @@ interface PutOptions {
   readonly evenIfOlder?: boolean;
 }
 
-export type Unsubscribe = () => void;
-
 /**
  * The objects of one kind as the API server last showed them, deeply frozen and without `metadata.managedFields`.
  *
@@ -120,14 +118,12 @@ export class Store {
     return this.listing(values.get(value) ?? new Group());
   }
 
-  onChange(handler: ChangeHandler): Unsubscribe {
+  onChange(handler: ChangeHandler): void {
     this.changeHandlers.add(handler);
-    return () => this.changeHandlers.delete(handler);
   }
 
-  onSync(handler: (synced: boolean) => void): Unsubscribe {
+  onSync(handler: (synced: boolean) => void): void {
     this.syncHandlers.add(handler);
-    return () => this.syncHandlers.delete(handler);
   }
 
   whenSynced(signal: AbortSignal): Promise<void> {
