@@ -20,7 +20,7 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** The number of failures, and of answers that the kind is not served, since a watch has last run for {@link HEALTHY_AFTER} ms. */
+  /** Also counts answers that the kind is not served. A watch that has run for {@link HEALTHY_AFTER} ms resets it. */
   readonly failures: number;
 }
 

@@ -14,7 +14,7 @@ const EXEC_PLUGIN = 'exec-plugin';
 /** Longer than the time for which requests wait for credentials. */
 const KILLED_AFTER: Ms = 22_000;
 
-/** The user in the form of client-node, which has another form of `tokenFile`, and no exec plugin of {@link execPlugin}. */
+/** The user as client-node reads it: token files and the plugins of {@link execPlugin} are auth providers there. */
 export function forClientNode({ exec, tokenFile, ...others }: UnknownRecord): UnknownRecord {
   if (isRecord(exec)) return { ...others, 'auth-provider': { name: EXEC_PLUGIN } };
   if (typeof tokenFile !== 'string' || tokenFile === '') return others;
