@@ -8,8 +8,6 @@ import { laneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts
 import { VERSION } from '../../pkg/version.ts';
 import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 
-export type ManagerMetrics = ReturnType<typeof newManagerMetrics>;
-
 /** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
 export function newManagerMetrics(registry: Registry) {
   const registers = [registry];
