@@ -55,6 +55,14 @@ describe('ProfileWriter', () => {
     expect(writes()).to.deep.equal([]);
   });
 
+  it('asks the API server even if nothing changes, if it has to know whether the object is outdated', async () => {
+    const object = api.put({ status: { ready: true } });
+    const current = await writer.patchStatus(object, { ready: true }, signal, { evenIfEqual: true });
+    expect(current?.metadata.resourceVersion).to.equal(object.metadata.resourceVersion);
+    await writer.patchStatus(object, { ready: false }, signal);
+    expect(await writer.patchStatus(object, { ready: true }, signal, { evenIfEqual: true })).to.equal(undefined);
+  });
+
   it('returns the whole answer when the watch delivered the same version without the fields that another CRD lacks', async () => {
     const object = api.put({ status: { ready: true, profileStatus: 'ACTIVE' } });
     const pruned = { ...object, status: { ready: true } };

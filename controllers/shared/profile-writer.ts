@@ -56,14 +56,19 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, patch, { signal });
   }
 
-  /** Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. */
+  /**
+   * Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. Without a
+   * difference, the API server is asked only with `evenIfEqual`.
+   */
   async patchStatus(
     object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
     signal: AbortSignal,
+    { evenIfEqual = false }: { readonly evenIfEqual?: boolean } = {},
   ): Promise<AWSFargateProfile | undefined> {
     const patch = diffMergePatch({ ...object.status }, { ...status });
-    return patch === undefined ? object : this.write(object, { status: patch }, { subresource: 'status', signal });
+    if (patch === undefined && !evenIfEqual) return object;
+    return this.write(object, { ...(patch && { status: patch }) }, { subresource: 'status', signal });
   }
 
   async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {

@@ -25,6 +25,8 @@ export interface RoleSharers {
 export interface PassState {
   /** As this pass last read or wrote it. */
   object: AWSFargateProfile;
+  /** Whether the API server has confirmed in this pass, before a change, that no other client has written the object. */
+  isConfirmed?: boolean;
   readonly observed: Observed;
   readonly desired: Desired;
   readonly target: Target;

@@ -93,7 +93,12 @@ export function writeAhead({
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
     const ahead = writeAheadStatus(object, target, { desired, observed }, mutation, clock.now());
     const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
-    const written = await profileWriter.patchStatus(object, status, signal);
+    // If the record is there already, the API server still has to tell that the object is not outdated: a manager whose
+    // watch is late would make a change that the user has taken back, and no later record would name it. The deletion
+    // checks have asked for a destructive change.
+    const isAsked = pass.isConfirmed === true || isDestructive(mutation);
+    const written = await profileWriter.patchStatus(object, status, signal, { evenIfEqual: !isAsked });
+    pass.isConfirmed = written !== undefined;
     const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });
     if (dropped.length === 0) return continueWith(pass, written);
     return stop(newReason('NotNow', { because: `the API server drops fields of status: ${dropped.join(', ')}` }));
