@@ -79,7 +79,7 @@ const sortedKeys = (_key: string, value: unknown): unknown =>
  * Lists the lines that only one of the two states has, as in a diff: `-` for a line of the wanted state, `+` for a line
  * of the found state.
  */
-export function diffStates(found: NormalizedState, wanted: NormalizedState): readonly string[] {
+export function diffStates(found: unknown, wanted: unknown): readonly string[] {
   const [are, should] = [found, wanted].map((each) => JSON.stringify(each, undefined, 1).split('\n'));
   const missing = (should ?? []).filter((line) => are?.includes(line) !== true);
   const surplus = (are ?? []).filter((line) => should?.includes(line) !== true);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
+import { AT_ONCE, PROFILE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
 import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -110,23 +110,5 @@ describe('the EKS access entry of a role', () => {
     const [left] = entries(world);
     world.aws.admin.removeAccessEntry(left ?? expect.fail('the access entry that the manager may not delete is gone'));
     await world.finish();
-  });
-
-  it('is created by the next manager if the manager crashes after it has deleted the outdated one', async () => {
-    const world = worldIn('API_AND_CONFIG_MAP');
-    await startUntilReady(world);
-    const forget = world.aws.onCall(({ operation }, phase) => {
-      if (operation !== 'DeleteAccessEntry' || phase !== 'after') return;
-      forget();
-      world.managers.at(-1)?.kill();
-      world.start();
-    });
-    world.aws.admin.removeRole({ name: ROLE });
-    world.triggerReconcile(WEB);
-    await world.until('the crash', () => world.managers.length === 2);
-    expect(entries(world)).to.deep.equal([]);
-    await world.until('that pods can join', () => canPodsJoin(world));
-    await world.ready(WEB);
-    await world.deleteAndFinish(WEB);
   });
 });

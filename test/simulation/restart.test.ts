@@ -80,29 +80,6 @@ describe('a restarted manager', () => {
     });
   }
 
-  it('creates nothing twice and forgets nothing, after a kill at any of its changes', async () => {
-    const life = async (killedAfter: number): Promise<number> => {
-      const world = new SimulatedWorld({ aws: QUICK });
-      let effects = 0;
-      world.onChange = () => {
-        effects += 1;
-        if (effects === killedAfter) void restart(world, 'kill');
-      };
-      await world.startWithReady('a');
-      world.delete('a');
-      await world.gone('a');
-      expectEachOnce(world, ['a']);
-      await world.finish();
-      return effects;
-    };
-    const effects = await life(Infinity);
-    expect(effects, 'six changes in AWS, the rest in the API server').to.be.above(12);
-    for (let count = 1; count <= effects; count++)
-      await life(count).catch((error: unknown) => {
-        throw new Error(`killed after effect ${count} of ${effects}`, { cause: error });
-      });
-  });
-
   for (const skew of [0, LARGEST_SKEW, -LARGEST_SKEW])
     it(`waits a limited time for a requested profile that EKS does not show yet (clock ahead by ${skew} ms)`, async () => {
       const world = new SimulatedWorld({

@@ -42,8 +42,8 @@ const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }
 function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
   const broken = new Set<string>();
   const { onChange } = world;
-  world.onChange = () => {
-    onChange();
+  world.onChange = (change) => {
+    onChange(change);
     const isUsed = world.aws.admin.profiles().some(({ podExecutionRoleArn: arn }) => arn.endsWith(`/${ROLE}`));
     const policies = roleOf(world)?.attachedPolicies.length;
     if (isUsed && policies !== 1) broken.add(policies === undefined ? 'no role' : `a role with ${policies} policies`);

@@ -6,7 +6,15 @@ import type { Transport, TransportRequest, TransportResponse } from '../transpor
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { BUILT_IN, discoveryDocument } from './fake-kinds.ts';
 import { matchesSelector, FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
-import { FakeStorage, idOf, recordAt, FakeStorageError, type FakeKind, type FakeJson } from './fake-storage.ts';
+import {
+  FakeStorage,
+  idOf,
+  recordAt,
+  FakeStorageError,
+  type FakeKind,
+  type FakeJson,
+  type StoredEvent,
+} from './fake-storage.ts';
 
 export type { FakeKind } from './fake-storage.ts';
 
@@ -45,6 +53,10 @@ export class FakeApiServer implements Transport {
   /** Between a write and its watch event. */
   watchLag: Ms = 0;
   intercept: Intercept = () => undefined;
+  /** Sends an event to the watches. */
+  notify = (event: StoredEvent): void => {
+    for (const watch of this.watches) if (idOf(watch.kind) === idOf(event.kind)) watch.deliver(event);
+  };
   private readonly clock: Clock;
   private readonly random: Random;
   private readonly watches = new Set<FakeWatch>();
@@ -57,9 +69,7 @@ export class FakeApiServer implements Transport {
     this.random = random;
     this.kinds = [...BUILT_IN, ...kinds];
     this.storage = new FakeStorage(clock, random);
-    this.storage.listen((event) => {
-      for (const watch of this.watches) if (idOf(watch.kind) === idOf(event.kind)) watch.deliver(event);
-    });
+    this.storage.listen((event) => this.notify(event));
   }
 
   /** For the methods of {@link storage}, with which tests write objects as another client would. */

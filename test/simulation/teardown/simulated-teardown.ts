@@ -38,42 +38,32 @@ const OBJECTS: TeardownObjects = {
 };
 
 /**
- * The moment at which the test kills the manager. The moments are counted from 1, beginning with the deletion of the
- * Cluster:
- * - lost `answer`: after AWS or the API server has executed the n-th change of the manager, but before the manager gets
- *   the answer;
- * - lost `request`: before AWS executes the manager's n-th request for a change, which never reaches AWS.
- *
- * A kill after a read is not tested, because it leaves the same state as a kill after the last change before this read.
- */
-export interface SimulatedKillPoint {
-  readonly lost: 'answer' | 'request';
-  readonly nth: number;
-}
-
-/**
  * A simulated deletion of a Cluster with four AWSFargateProfiles: two share an IAM role, one has its own role, and one
  * uses a role that the manager does not own. The class also does the work of Cluster API's core manager and of Cluster
  * API Provider AWS, and records what goes wrong.
  */
 export class SimulatedTeardown {
-  readonly world = new SimulatedWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } });
+  readonly world: SimulatedWorld;
   readonly #audit: AuditEvent[] = [];
   readonly #events: ReceivedEvent[] = [];
   readonly #snapshots: AccountSnapshot[] = [];
   readonly #violations = new Set<string>();
-  /**
-   * The number of moments so far at which the test could kill the manager: `answer` counts the moments after AWS or the
-   * API server has executed a change and before the manager gets the answer, `request` the moments before AWS executes
-   * a change.
-   */
-  readonly killPoints = { answer: 0, request: 0 };
-  readonly #killPoint: SimulatedKillPoint | undefined;
+  /** How many requests for a change the manager has sent to AWS since the deletion of the Cluster. */
+  mutations = 0;
+  readonly #lostMutation: number | undefined;
   #isDeleting = false;
   #isScheduled = false;
 
-  constructor(killPoint?: SimulatedKillPoint) {
-    this.#killPoint = killPoint;
+  /**
+   * The manager is killed before AWS executes its request number `lostMutation` for a change in the deletion, counted
+   * from 1, which never reaches AWS.
+   */
+  constructor(
+    world = new SimulatedWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } }),
+    lostMutation?: number,
+  ) {
+    this.world = world;
+    this.#lostMutation = lostMutation;
     const { admin } = this.world.aws;
     const { arn } = admin.putRole({
       name: FOREIGN_ROLE,
@@ -100,7 +90,6 @@ export class SimulatedTeardown {
     const { world } = this;
     const since = world.elapsed;
     this.#isDeleting = true;
-    world.onChange = () => this.#countKillPoint('answer');
     world.api.storage.delete(world.api.kind('clusters'), { namespace: NAMESPACE, name: CLUSTER });
     await world.until('the Cluster gone', () => world.objects('clusters').length === 0);
     await world.gone(...OBJECTS.profiles.map(({ object }) => object));
@@ -116,23 +105,16 @@ export class SimulatedTeardown {
     ];
   }
 
-  /**
-   * Counts a moment at which the test can kill the manager. If the test has chosen this moment, kills the manager,
-   * starts a new one and returns true.
-   */
-  #countKillPoint(lost: SimulatedKillPoint['lost']): boolean {
-    this.killPoints[lost] += 1;
-    if (this.#killPoint?.lost !== lost || this.#killPoint.nth !== this.killPoints[lost]) return false;
-    this.world.managers.at(-1)?.kill();
-    this.world.start();
-    return true;
-  }
-
   #onCall(call: CallRecord, phase: 'before' | 'after'): 'lost' | undefined {
     this.#recordSnapshot();
     if (!this.#isDeleting) return undefined;
     if (phase === 'after' || !call.mutates) return undefined;
-    if (this.#countKillPoint('request')) return 'lost';
+    this.mutations += 1;
+    if (this.mutations === this.#lostMutation) {
+      this.world.managers.at(-1)?.kill();
+      this.world.start();
+      return 'lost';
+    }
     this.#checkMutation(call);
     return undefined;
   }

@@ -72,7 +72,7 @@ export class SimulatedWorld {
   /**
    * Called just before a manager gets the answer to a call that changed AWS, or to a write request to the API server.
    */
-  onChange: () => void = () => {};
+  onChange: (change: CallRecord | KubeWrite) => void = () => {};
   /** The AWS endpoints of the managers that the test starts from now on. */
   endpoints: Endpoints = AWS_ENDPOINTS;
   /** The AWS region of the managers that the test starts from now on; undefined: they do not know their region. */
@@ -110,7 +110,7 @@ export class SimulatedWorld {
     this.aws.onCall((call, phase) => {
       if (phase === 'before' && !isRecorded(call, this.objects(PLURAL)))
         this.violations.push(`${call.operation} ${JSON.stringify(call.identifiers)}`);
-      if (phase === 'after' && call.applied) this.onChange();
+      if (phase === 'after' && call.applied) this.onChange(call);
     });
     createCluster(this);
   }
@@ -161,7 +161,7 @@ export class SimulatedWorld {
         from: name,
         clock,
         writes: this.writes,
-        onAnswer: () => this.onChange(),
+        onAnswer: (write) => this.onChange(write),
       }),
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
