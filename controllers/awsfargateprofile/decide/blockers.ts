@@ -4,7 +4,7 @@ import { type Ownership, isSharedByCapa, profileOwnership, roleOwnership } from 
 import { type TrustCheck, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import { describeDifferences, foundRoles, isRecorded, ownershipOf, findProfile, findRole } from './compare.ts';
 import { findLimitBlocker } from './operator-limit-blocker.ts';
-import type { Desired, ExistingRole, WantedProfile } from '../model/desired-state.ts';
+import type { Desired, ExistingRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
@@ -19,7 +19,7 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
     const isOfObject = clusterName === undefined;
     return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject });
   }
-  const { profile } = desired.wanted;
+  const { profile, role } = desired.wanted;
   const found = findProfile(observed.profiles, profile.name);
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
@@ -27,7 +27,7 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
     // The limits come before the role: an object that may not name a role learns nothing about it, and its trust policy
     // is not evaluated.
     (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
-    findRoleBlocker(desired, observed) ??
+    findRoleBlocker(desired, observed, role) ??
     findAdoptionBlocker(desired, observed, profile) ??
     (isToBeMade ? findRolePathBlocker(desired, observed) : undefined)
   );
@@ -121,9 +121,7 @@ function findFormerProfile(
   return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
 }
 
-export function findRoleBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  const role = desired.wanted?.role;
-  if (role === undefined) return undefined;
+export function findRoleBlocker(desired: Desired, observed: Observed, role: WantedRole): Reason | undefined {
   const { isProvisioned } = desired.recorded;
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);

@@ -78,6 +78,11 @@ const BY = { permissionsBoundary: BOUND };
 const BY_US = { ...BY, tags: recording(`boundary ${BOUND}`) };
 const LOGGED = { attached: [POD_EXECUTION_POLICY, LOGS] };
 const LOGGED_BY_US = { ...LOGGED, tags: recording(`policy ${LOGS}`) };
+const EXCLUDED_BY_US = {
+  ...BY,
+  attached: [POD_EXECUTION_POLICY, THEIRS],
+  tags: recording(`boundary ${BOUND}`, `policy ${THEIRS}`),
+};
 const TAGGED = { tags: { ...ROLE_TAGS, team: 'x' } };
 const TAGGED_BY_US = { tags: { ...recording('tag team'), team: 'x' } };
 const OF_CAPA = { tags: CAPA_TAGS };
@@ -147,6 +152,7 @@ const limitedBefore = limited({ roleAdditionalPolicies: [THEIRS] }, policyBefore
 const limitedLogs = limited({ roleAdditionalPolicies: [LOGS] });
 const limitedBoundary = { rolePermissionsBoundary: THEIRS };
 const limitedName = limited({ roleName: SHARED_ROLE_NAME });
+const limitedNameAndPolicy = limited({ roleName: SHARED_ROLE_NAME, roleAdditionalPolicies: [THEIRS] });
 const limitedArn = { roleARN: SHARED_ROLE_ARN };
 
 const nameInCapitals = { roleName: RoleName.of('SHARED') };
@@ -186,6 +192,8 @@ describe('plan, about the role', () => {
         'set boundary bound?; in order',
       ],
       ['has no permissions boundary', limited({}), alone({}), `set boundary bound; ${CREATE_PROFILE}`],
+      ['names a policy and a foreign role, and the profile exists', limitedNameAndPolicy, liveShared(), 'in order'],
+      ['names a role, which is ours', limitedName, alone({ ...SHARED, ...BY }), USE_SHARED],
     ],
     'for a managed role that': [
       ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: Outdated'],
@@ -201,6 +209,18 @@ describe('plan, about the role', () => {
       ['has a trust policy that is too wide', plain, live({ trust: TRUST_POLICIES.wide }), 'set trust; in order'],
       ['has the wanted trust policy in another form', plain, live({ trust: TRUST_POLICIES.oursReordered }), 'in order'],
       ['lacks the boundary', bounded, alone({}), `tag role with added; set boundary bound; ${CREATE_PROFILE}`],
+      [
+        'lacks the boundary, while the profile is ACTIVE',
+        bounded,
+        live({}),
+        'tag role with added; set boundary bound; in order',
+      ],
+      [
+        'lacks a tag, while the profile is ACTIVE',
+        desiredFrom({ additionalTags: { team: 'x' }, rolePermissionsBoundary: BOUND }),
+        live(BY_US),
+        'tag role with added,team?; tag profile with added,team?; in order',
+      ],
       [
         'has a boundary that the spec dropped',
         recorded(BY),
@@ -221,6 +241,12 @@ describe('plan, about the role', () => {
         'detach CloudWatchLogs; untag role of added?; in order',
       ],
       ['has a tag that the spec dropped', withTagKey, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
+      [
+        'has a policy that the spec dropped, and an added tag',
+        desiredFrom({ additionalTags: { team: 'x' } }, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
+        live({ ...LOGGED, tags: { ...recording(`policy ${LOGS}`, 'tag team'), team: 'x' } }),
+        'detach CloudWatchLogs; tag role with added?; tag profile with added,team?; in order',
+      ],
       ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],
       ['has another path', desiredFrom(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
       ['has another path and is used by our profile', desiredFrom(elsewhere), asWanted(), 'stop: SpecDiffers'],
@@ -239,6 +265,7 @@ describe('plan, about the role', () => {
       ['a boundary of the time when it was foreign', recorded({ managed: false, ...BY }), live(BY_US)],
       ['a boundary that status records of another role', recorded({ ...SHARED, ...BY }), live(BY_US)],
       ['a boundary that the spec lost once provisioned, by a foreign CRD', recorded(BY, PROVISIONED), live(BY_US)],
+      ['a policy that the limits do not allow any more', limitedBefore, live(EXCLUDED_BY_US)],
       ['a policy that another client attached', plain, live({ attached: [POD_EXECUTION_POLICY, THEIRS] })],
       ['a policy that only status records', recorded({ attachedPolicies: [LOGS] }), live(LOGGED)],
       [
@@ -281,6 +308,18 @@ describe('plan, about the role', () => {
         'create profile with /x/shared; stop: Creating',
       ],
       ['does not exist', shared, observed(), CREATE_SHARED],
+      [
+        'does not exist, after a foreign role with another name',
+        desiredFrom({ roleName: SHARED_ROLE_NAME }, { role: { name: FORMER_ROLE, managed: false } }),
+        observed(),
+        CREATE_SHARED,
+      ],
+      [
+        'is ours, has another path, and our profile uses it',
+        desiredFrom({ roleName: SHARED_ROLE_NAME, ...elsewhere }),
+        liveShared({ tags: ROLE_TAGS }),
+        'stop: SpecDiffers',
+      ],
       ...withPlan(
         'stop: RoleNotFound',
         ['was foreign and is gone', desiredFrom({ roleName: SHARED_ROLE_NAME }, FOREIGN_BEFORE), observed()],
@@ -289,6 +328,7 @@ describe('plan, about the role', () => {
         ['has another path than the ARN in spec.roleARN', brought, alone({ ...SHARED, path: '/x/', tags: {} })],
       ),
       ['has the ARN in spec.roleARN', brought, sharedRole(), USE_SHARED],
+      ['has the ARN in spec.roleARN, and CAPA created it', brought, liveShared(OF_CAPA), 'in order'],
       ['has the ARN in spec.roleARN, and drifted', brought, liveShared({ tags: ROLE_TAGS, attached: [] }), 'in order'],
     ],
   });
@@ -301,6 +341,7 @@ describe('plan, about the role', () => {
     const byPath = desiredFrom(elsewhere);
     const entryIn = { accessEntries: [{ principal: role.arn, mode: 'CONFIG_MAP', found: undefined }] };
     const CREATE = `create role /team-a/${ROLE}; attach pod policy; create profile with /team-a/${ROLE}; stop: Creating`;
+    const RETRY = 'delete failed profile; stop: DeletingProfile';
     const [NOT_MAPPED, UNREAD] = ['stop: RolePathNotMapped', undefined];
     type Seen = Parameters<typeof observed>[0];
 
@@ -338,6 +379,16 @@ describe('plan, about the role', () => {
       ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, UNREAD, CREATE_ROLE],
       ['an ACTIVE profile', byPath, using('ACTIVE'), 'readiness', 'CONFIG_MAP', 'in order'],
       ['a profile that is being created', byPath, using('CREATING'), undefined, UNREAD, 'stop: Creating'],
+      ['a profile whose creation failed', byPath, using('CREATE_FAILED'), undefined, UNREAD, RETRY],
+      ['a foreign role', byPath, { role: { ...role, tags: {} } }, undefined, UNREAD, 'stop: RoleNotOwned'],
+      [
+        'a profile that differs and is replaced',
+        desiredFrom(elsewhere, CREATE_REQUESTED),
+        { role, profile: aProfile({ podExecutionRoleArn: role.arn, selectors: [] }) },
+        'creation',
+        'CONFIG_MAP',
+        NOT_MAPPED,
+      ],
       [
         'a provisioned profile that was deleted in AWS',
         desiredFrom(elsewhere, PROVISIONED),

@@ -11,6 +11,7 @@ import {
   PROFILE_TAGS,
   ROLE,
   ROLE_ARN,
+  TARGET,
   aDeletedObject,
   aProfile,
   aRole,
@@ -46,6 +47,8 @@ const DELETE_ROLE = 'strip pod policy; delete role; in order';
 const REPLACE = 'delete different profile; stop: DeletingProfile';
 const RETRY = 'delete failed profile; stop: DeletingProfile';
 
+const SELECTORS_DIFFER = 'selectors are "namespace other" in AWS, but "namespace web" in the spec';
+
 const withProfile = (over: Partial<FargateProfile>, role: Partial<FoundRole> = {}): Observed =>
   observed({ profile: aProfile(over), role: aRole(role) });
 const withStatus = (status: string, tags: Readonly<Record<string, string>> = PROFILE_TAGS): Observed =>
@@ -56,6 +59,7 @@ const ROLE_OF_GONE = observed({ cluster: 'gone', role: aRole() });
 const OTHER = { selectors: [{ namespace: 'other', labels: {} }] };
 const WIDE = { trust: TRUST_POLICIES.wide };
 const FOREIGN = withStatus('ACTIVE', FOREIGN_TAGS);
+const USING_SHARED = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE });
 
 const plain = desiredFrom();
 const created = desiredFrom({}, CREATE_REQUESTED);
@@ -64,6 +68,7 @@ const withTagKey = desiredFrom({}, { tagKeys: ['team'] });
 const TAGGED_BY_US = withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' } });
 const always = desiredFrom({ adoptionPolicy: 'Always' });
 const never = desiredFrom({ adoptionPolicy: 'Never' });
+const emptied: Desired = { ...plain, emptySelectorFields: ['spec.selectors[0].labels.app'] };
 const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desired => ({
   ...desiredFrom(spec),
   creationBlocker: newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }),
@@ -79,6 +84,12 @@ const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargatePr
     { name: PROFILE, found: wanted && aProfile(wanted) },
     { name: FORMER, found: former && aProfile({ name: FORMER, ...former }) },
   ],
+});
+const replacing = { profileName: PROFILE, updateStrategy: { type: 'Replace' } } as const;
+const replaceable = desiredFrom(replacing, PROVISIONED);
+const succeeded = desiredFrom(replacing, {
+  ...PROVISIONED,
+  activeSince: { name: PROFILE, time: '2026-11-20T11:00:00Z' },
 });
 const unanswered = { isCreateUnconfirmed: true };
 const unansweredUnder = (profileName: ProfileName): Desired =>
@@ -110,6 +121,12 @@ describe('plan', () => {
         TAGGED_BY_US,
         'untag profile of added,team?; in order',
       ],
+      [
+        'the profile has one added tag too many',
+        desiredFrom({ additionalTags: { team: 'x' } }, { tagKeys: ['old'] }),
+        withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag old', 'tag team'), old: 'y', team: 'x' } }),
+        'tag role with added,team?; untag profile of old?; tag profile with added?; in order',
+      ],
       ['the EKS cluster is gone', plain, GONE, 'stop: EKSClusterNotFound'],
       ['EKS is creating the profile', plain, withoutRoles(withStatus('CREATING')), 'stop: Creating'],
       ['EKS is deleting the profile', plain, withoutRoles(withStatus('DELETING')), 'stop: DeletingProfile'],
@@ -118,6 +135,8 @@ describe('plan', () => {
       ['the profile has an unknown status', plain, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
       ['another client has deleted the profile', desiredFrom({}, PROVISIONED), withRoleAlone(), CREATE_PROFILE],
       ['its own create was not answered', unansweredUnder(PROFILE), withRoleAlone(), CREATE_PROFILE],
+      ['a selector has no value in the manifest', emptied, observed(), 'stop: InvalidSpec'],
+      ['a selector has no value in the manifest, and the profile is as wanted', emptied, asWanted(), 'in order'],
     ],
     'for an object for which nothing may be created, if': [
       ...withPlan(
@@ -131,6 +150,13 @@ describe('plan', () => {
       ),
       ['role and profile are as wanted', blocked(), asWanted(), 'in order'],
       ['the trust policy of the role has drifted', blocked(), withProfile({}, WIDE), 'set trust; in order'],
+      ['the profile uses a foreign role', blocked({ roleName: SHARED_ROLE_NAME }), USING_SHARED, 'in order'],
+      [
+        'a foreign profile has the former name',
+        { ...renamed(CREATE_REQUESTED), creationBlocker: blocked().creationBlocker },
+        withFormer({ tags: FOREIGN_TAGS }, {}),
+        'in order',
+      ],
     ],
     'for a profile with the wanted name that belongs to': [
       ...withPlan(
@@ -160,6 +186,7 @@ describe('plan', () => {
         'tag profile with owner; stop: Outdated',
       ],
       ['CAPA, which failed to create it', plain, withStatus('CREATE_FAILED', CAPA_TAGS), RETRY],
+      ['the object itself, with adoptionPolicy Never', never, asWanted(), 'in order'],
     ],
     'for a profile of the object that differs from the spec': [
       ...withPlan(
@@ -198,6 +225,22 @@ describe('plan', () => {
       ),
       ['another client has deleted the provisioned profile', renamed(PROVISIONED), withFormer(), CREATE_PROFILE],
       ['the create under the former name was not answered', unansweredUnder(FORMER), withFormer(), 'stop: Propagating'],
+    ],
+    'for an object with updateStrategy Replace, if': [
+      ['the former profile serves pods', replaceable, withFormer({}), 'create profile; stop: Replacing'],
+      ['the wanted profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
+      [
+        'the wanted profile has been ACTIVE for long',
+        succeeded,
+        withFormer({}, {}),
+        'delete replaced profile former; in order: RemovingPredecessor',
+      ],
+      [
+        'the wanted profile has been ACTIVE for long, and its role is gone',
+        succeeded,
+        { ...withFormer({}, {}), roles: observed().roles },
+        'create role; attach pod policy; stop: Outdated',
+      ],
     ],
     'for a deletion, if': [
       ...withPlan(
@@ -278,10 +321,9 @@ describe('plan', () => {
     const recreated = desiredFrom({}, { ...PROVISIONED, role: { name: ROLE, id: 'AROAFORMER' } });
     const recorded = { profileARN: aProfile().arn, role: { name: ROLE, managed: true, id: aRole().id } };
     const shared = desiredFrom({ roleName: SHARED_ROLE_NAME });
-    const usingShared = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE });
     const rows: readonly (readonly [situation: string, desired: Desired, seen: Observed, health: string])[] = [
       ['profile and role as wanted', plain, asWanted(), 'inOrder, inOrder'],
-      ['a role of another owner', shared, usingShared, 'inOrder, inOrder'],
+      ['a role of another owner', shared, USING_SHARED, 'inOrder, inOrder'],
       ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
       ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
       ['a role in use without the boundary of the operator', limited, asWanted(), 'inOrder, works'],
@@ -312,12 +354,29 @@ describe('plan', () => {
   it('names the fields in which a profile differs', () => {
     const fields = (field: string, isProvisioned: boolean, name = PROFILE) =>
       newReason('SpecDiffers', { name, fields: [field], isProvisioned });
-    expect(plan(desiredFrom(), withProfile(OTHER)).end).to.deep.equal(
-      fields('selectors are "namespace other" in AWS, but "namespace web" in the spec', false),
-    );
+    expect(plan(desiredFrom(), withProfile(OTHER)).end).to.deep.equal(fields(SELECTORS_DIFFER, false));
     expect(plan(renamed(PROVISIONED), withFormer({})).end).to.deep.equal(
       fields('the name is former in AWS, but team-a_web in the spec', true, FORMER),
     );
+  });
+
+  it('tells whether the EKS cluster that is not found is that of a Cluster', () => {
+    for (const [clusterName, isOfObject] of [
+      [TARGET.clusterName, false],
+      [undefined, true],
+    ] as const) {
+      const over = { target: { ...TARGET, clusterName } };
+      const leaving = desiredOfDeletion(aDeletedObject(), over);
+      const unrecorded: Desired = { ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } };
+      for (const desired of [desiredOf(anObject(), over), unrecorded])
+        expect(plan(desired, GONE)).to.have.nested.property('end.facts.isOfObject', isOfObject);
+    }
+  });
+
+  it('names what prevents the adoption of a foreign profile', () => {
+    expect(plan(always, withProfile({ ...OTHER, status: 'CREATE_FAILED', tags: {} })))
+      .to.have.nested.property('end.facts.obstacles')
+      .that.deep.equals(['status is CREATE_FAILED instead of ACTIVE', SELECTORS_DIFFER]);
   });
 
   it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {

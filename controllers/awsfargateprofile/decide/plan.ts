@@ -55,10 +55,8 @@ function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Re
 
 function* planParts(desired: Desired, observed: Observed): PlanPart {
   const { wanted } = desired;
-  if (areRolesUnread(observed)) {
-    const transit = transitReason(desired, observed.profiles);
-    if (transit !== undefined) return transit;
-  }
+  const transit = transitReason(desired, observed.profiles);
+  if (transit !== undefined) return transit;
   const blocker = findBlocker(desired, observed);
   if (blocker !== undefined) return blocker;
   const adoption = yield* adopt(desired, observed);
@@ -74,7 +72,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   const profile = yield* ensureProfile(desired, observed, wanted.profile, roleArn);
   if (profile !== undefined) return profile;
   // The access entry of a live profile depends on the id of a role that this plan creates.
-  return findRole(observed.roles, wanted.role.name) === undefined && wanted.role.kind === 'managed'
+  return findRole(observed.roles, wanted.role.name) === undefined
     ? newReason('Outdated', { because: 'the role of a live profile was made anew' })
     : yield* ensureAccessEntry(desired, observed);
 }
@@ -109,7 +107,7 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   const found = findRole(observed.roles, role.name);
   const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
   if (found === undefined || isRecreated(desired, found)) return 'broken';
-  if (findRoleBlocker(desired, observed) !== undefined && !isStripped) return 'broken';
+  if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
   if (role.kind === 'existing' || (roleOwnership(found, desired.identity).kind !== 'ours' && !isStripped))
     return 'inOrder';
   return healthAfter([...roleDrift(desired, observed, role, found)], isStripped);
