@@ -106,6 +106,12 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['the object is deleted', ofDeletion(stored), onlyRole({}), MISSING],
       ['it lost its namespace tag', ofDeletion(stored), onlyRole({ [EKS_CLUSTER_TAG]: CLUSTER_ARN }), MISSING],
       ['it serves another namespace now', ofDeletion(stored), onlyRole({ [NAMESPACE_TAG]: 'team-b' }), 'in order'],
+      [
+        'the one on record has only the tag of CAPA',
+        of(stored),
+        seen(PROFILE_TAGS, { [CAPA_TAG]: 'owned' }),
+        'tag role with eks-cluster,namespace; stop: Outdated',
+      ],
       ['it has another id than the one on record', ofDeletion(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
       ['it is not managed', ofDeletion(withRole({ managed: false })), onlyRole({}), 'in order'],
       ['the object was moved', ofDeletion(MOVED), onlyRole({}), MISSING],

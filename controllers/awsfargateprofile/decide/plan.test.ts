@@ -87,10 +87,13 @@ const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargatePr
 });
 const replacing = { profileName: PROFILE, updateStrategy: { type: 'Replace' } } as const;
 const replaceable = desiredFrom(replacing, PROVISIONED);
-const succeeded = desiredFrom(replacing, {
-  ...PROVISIONED,
-  activeSince: { name: PROFILE, time: '2026-11-20T11:00:00Z' },
-});
+const LONG_ACTIVE = { name: PROFILE, time: '2026-11-20T11:00:00Z' };
+const succeeded = desiredFrom(replacing, { ...PROVISIONED, activeSince: LONG_ACTIVE });
+const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
+  const { profiles, ...rest } = withFormer({});
+  const name = ProfileName.of('older');
+  return { ...rest, profiles: [...profiles, { name, found: aProfile({ name, ...older }) }] };
+};
 const unanswered = { isCreateUnconfirmed: true };
 const unansweredUnder = (profileName: ProfileName): Desired =>
   desiredOf(anObject({ spec: { profileName: PROFILE }, status: { ...CREATE_REQUESTED, profileName } }), unanswered);
@@ -229,6 +232,31 @@ describe('plan', () => {
     'for an object with updateStrategy Replace, if': [
       ['the former profile serves pods', replaceable, withFormer({}), 'create profile; stop: Replacing'],
       ['the wanted profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
+      [
+        'the former profile was ACTIVE for long, and the wanted one has just become so',
+        desiredFrom(replacing, { ...PROVISIONED, activeSince: { ...LONG_ACTIVE, name: FORMER } }),
+        withFormer({}, {}),
+        'in order: PredecessorKept',
+      ],
+      [
+        'EKS deletes the former profile',
+        succeeded,
+        withFormer({ status: 'DELETING' }, {}),
+        'in order: RemovingPredecessor',
+      ],
+      [
+        'one former profile serves pods, and another failed',
+        replaceable,
+        withTwoFormer({ status: 'CREATE_FAILED' }),
+        'delete unwanted profile older; stop: DeletingProfile',
+      ],
+      ['two former profiles serve pods', replaceable, withTwoFormer({}), 'create profile; stop: Replacing'],
+      [
+        'two former profiles serve pods, and EKS has no room',
+        { ...replaceable, recorded: { ...replaceable.recorded, isQuotaExceeded: true } },
+        withTwoFormer({}),
+        'delete unwanted profile older; stop: DeletingProfile',
+      ],
       [
         'the wanted profile has been ACTIVE for long',
         succeeded,

@@ -9,7 +9,7 @@ import {
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { isRecorded, ownershipOf } from './compare.ts';
+import { ownershipOf } from './compare.ts';
 
 // Any user of the account who may tag can remove owner tags. The controller neither changes nor deletes such a profile
 // or role, because a record in the Kubernetes object proves no ownership. But the object must stay, or the profile
@@ -45,7 +45,7 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
   const ownership = roleOwnership(found, identity);
   const tags = missingRoleTags(found.tags, identity);
   if (ownership.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
-  const isOnRecord = isRecorded(desired, found.name) && recorded.isRoleManaged === true && recorded.roleId === found.id;
+  const isOnRecord = recorded.isRoleManaged === true && recorded.roleId === found.id;
   const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !ownership.claimed;
   const isUnproven = recorded.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
   return isOnRecord || isOfLostRecord || isUnproven
