@@ -73,7 +73,7 @@ export function* roleDrift(
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Policies that another client attached stay.
   const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
-  const wanted = [...role.policies, ...role.excludedPolicies];
+  const wanted = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
     if (wanted.includes(arn) || !recorded.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
     yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });

@@ -278,6 +278,7 @@ describe('plan', () => {
         ['the creation of the profile failed', deletion, withStatus('CREATE_FAILED')],
         ['the deletion of the profile failed', deletion, withStatus('DELETE_FAILED')],
         ['the profile differs from the spec', deletion, withProfile(OTHER)],
+        ['the profile might have been replaced', desiredOnDeletion(replacing), asWanted()],
       ),
       ...withPlan(
         'stop: Outdated',

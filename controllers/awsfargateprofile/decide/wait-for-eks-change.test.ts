@@ -14,6 +14,12 @@ describe('transitReason for a profile that is', () => {
   const rows: readonly (readonly [string, Desired, Observed['profiles'], string | undefined])[] = [
     ['being created as wanted', desiredFrom(), profiles('CREATING'), 'Creating'],
     [
+      'being created in the subnets of the spec',
+      desiredFrom({ subnetIDs: ['subnet-0b', 'subnet-0a'] }),
+      profiles('CREATING'),
+      'Creating',
+    ],
+    [
       'being created and differs from the spec',
       desiredFrom({ subnetIDs: ['subnet-0f'] }),
       profiles('CREATING'),

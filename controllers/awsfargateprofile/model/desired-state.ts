@@ -54,10 +54,10 @@ export interface ManagedRole extends NewRole {
   /** The operator's limits require the boundary, and the spec does not. */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * Policies of the spec that the operator's limits do not allow. They are not attached, and not detached either, so
-   * that existing profiles keep working.
+   * Those that the operator's limits do not allow are not attached, and not detached either, so that existing profiles
+   * keep working.
    */
-  readonly excludedPolicies: readonly string[];
+  readonly policiesInSpec: readonly string[];
   /** What the controller adds to the role and may later remove, in the words of the record in its tags. */
   readonly additions: readonly string[];
 }

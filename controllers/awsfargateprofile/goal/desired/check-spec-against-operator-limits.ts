@@ -21,11 +21,3 @@ export function findExcess(
     ),
   ];
 }
-
-export function splitPolicies(
-  policies: readonly string[],
-  limits: OperatorLimits,
-): { readonly allowed: readonly string[]; readonly excluded: readonly string[] } {
-  const isAllowed = (arn: string): boolean => findPolicyExcess(limits, '', arn).length === 0;
-  return { allowed: policies.filter(isAllowed), excluded: policies.filter((arn) => !isAllowed(arn)) };
-}

@@ -87,7 +87,7 @@ describe('desiredFor', () => {
       tags: ROLE_TAGS,
       isNamedInSpec: false,
       isBoundaryFromLimits: false,
-      excludedPolicies: [],
+      policiesInSpec: [],
       additions: [],
     });
   });

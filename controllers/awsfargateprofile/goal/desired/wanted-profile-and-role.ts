@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleArn } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { type AwsLocation, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../../pkg/fargate/arns.ts';
-import { requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
+import { findPolicyExcess, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../../pkg/fargate/tags/tag-drift.ts';
@@ -13,7 +13,6 @@ import { trustPolicy } from '../../../../pkg/fargate/trust-policy.ts';
 import { keyText } from '../../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../../model/goal-kinds.ts';
-import { splitPolicies } from './check-spec-against-operator-limits.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 
 export function wantedProfile(
@@ -72,7 +71,8 @@ export function wantedRole(
   const boundary = requiredBoundary(limits, place);
   const permissionsBoundary = boundary ?? spec.rolePermissionsBoundary;
   const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
-  const { allowed, excluded } = splitPolicies(spec.roleAdditionalPolicies ?? [], limits);
+  const { roleAdditionalPolicies: policiesInSpec = [] } = spec;
+  const allowed = policiesInSpec.filter((arn) => findPolicyExcess(limits, '', arn).length === 0);
   const sources = tagSources(object, controlPlaneFacts, identity);
   return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
     kind: 'managed',
@@ -84,7 +84,7 @@ export function wantedRole(
     tags,
     isNamedInSpec: spec.roleName !== undefined,
     isBoundaryFromLimits,
-    excludedPolicies: excluded,
+    policiesInSpec,
     additions: [
       ...tagAdditions(sources, foldCase),
       ...allowed.map(policyAddition),
