@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -9,7 +10,7 @@ import type { PassState } from './guards/pass-state.ts';
 import type { LaneWait } from './lane.ts';
 import type { Mutation } from './model/mutation.ts';
 import { type Execution, reasonOf } from './model/pass.ts';
-import { type Plan, change, optional } from './model/plan.ts';
+import { type Plan, change, optional, settling } from './model/plan.ts';
 import { newReason } from './reasons/reasons.ts';
 import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
 import { withWait } from './retry/retry-state.ts';
@@ -129,6 +130,18 @@ describe('execute', () => {
       expect(result.steps).to.deep.equal([]);
       expect(result.kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
+    });
+
+    it('does not keep another role', async () => {
+      const other = RoleName.of('former-role');
+      const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
+      const pass = passStateFor(aws, aDeletedObject({ status: { role: { name: other, managed: true } } }));
+      const readRoleUsers = async (_object: AWSFargateProfile, { name }: { readonly name: string }) =>
+        roleUsers(...(name === ROLE ? ['team-a/other'] : []));
+      const live = { ...shared.live, readRoleUsers };
+      const result = await execution(pass, { live });
+      expect(result.kept.map(({ name }) => name)).to.deep.equal([ROLE]);
+      expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
     });
 
     it('is a conflict if the spec asks for it with another path', async () => {
@@ -390,6 +403,13 @@ describe('execute', () => {
         notices: ['Refused'],
         did: WHOLE,
       });
+    });
+
+    it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
+      const pass = passStateFor(awsAsWanted());
+      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
+      const settled = { ...planned, changes: [...planned.changes, settling({ ...untag, keys: ['record'] })] };
+      expect((await run(pass, {}, settled)).did).to.deep.equal(WHOLE);
     });
 
     it('that has another error ends the pass, because the next attempt may succeed', async () => {

@@ -9,6 +9,7 @@ import type {
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../../pkg/fargate/arns.ts';
 import { type DesiredInputs, candidateProfiles, desiredFor, roleConflictOf } from './desired.ts';
+import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
 import type { Desired, ManagedRole } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import type { ObservedProfile } from '../../model/observed-state.ts';
@@ -241,6 +242,9 @@ describe('desiredFor', () => {
       expect(onDeletion(web, before)).to.equal('web,former and prod-web_fargate,former-role');
       expect(onDeletion(capitals, small), 'IAM ignores the case of names').to.equal(`${PROFILE} and Pods`);
       expect(onDeletion({})).to.equal(`${PROFILE} and ${ROLE},${FORMER_ROLE}`);
+      expect(onDeletion({}, before), 'spec.profileName was removed').to.equal(
+        `${PROFILE},former and prod-former_fargate,${ROLE},former-role`,
+      );
       expect(onDeletion({ roleARN }), 'without the role of spec.roleARN').to.equal(`${PROFILE} and `);
     });
   });
@@ -411,6 +415,12 @@ describe('desiredFor, once EKS has answered', () => {
   const ofInvalidName = anObject({ metadata: { namespace: 'eks-team' }, status: { profileName: KEPT } });
   const namedRole = anObject({ spec: { roleName: RoleName.of('shared') } });
   const badRecord = anObject({ status: { profileName: ProfileName.of('no name') } });
+  const DERIVED = ProfileName.of(`${PROFILE}-0123abcd`);
+  const replaced = anObject({ status: { profileName: DERIVED } });
+  const derived = (over: Partial<FargateProfile> = {}) => ({
+    name: DERIVED,
+    found: aProfile({ name: DERIVED, ...over }),
+  });
   type Row = readonly [string, AWSFargateProfile, readonly ObservedProfile[], names: readonly string[]];
   const rows: readonly Row[] = [
     ['a recorded profile, and spec.profileName was removed', kept(), tagged(), KEPT_NAMES],
@@ -419,6 +429,10 @@ describe('desiredFor, once EKS has answered', () => {
     ['a recorded profile without an owner', kept(), tagged({}), COMPUTED],
     ['a recorded profile of CAPA, which anyone who writes status could name', kept(), tagged(CAPA_TAGS), COMPUTED],
     ['a recorded profile, and another name in the spec', kept({ profileName: PROFILE }), tagged(), COMPUTED],
+    ['a recorded name of a replacement that is gone', replaced, [{ name: DERIVED, found: undefined }], COMPUTED],
+    ['a recorded replacement that is foreign', replaced, [derived({ tags: {} })], COMPUTED],
+    ['a recorded replacement that differs', replaced, [derived({ selectors: [] })], [DERIVED, ROLE]],
+    ['two profiles as wanted', anObject(), [derived(), { name: PROFILE, found: aProfile() }], COMPUTED],
     ['a recorded name that is invalid', badRecord, NOTHING, COMPUTED],
     ['an invalid computed name', ofInvalidName, NOTHING, ['InvalidSpec']],
     ['an invalid computed name, and a recorded profile', ofInvalidName, tagged(OF_EKS_TEAM), KEPT_NAMES],

@@ -32,7 +32,7 @@ export function chooseName(
   profiles: readonly ObservedProfile[],
 ): ChosenName {
   const [computed, recorded] = [profileNameOf(object), baseNameOf(object)];
-  const isKept = recorded !== computed && oursUnder(identityFor(computed), profiles, recorded) !== undefined;
+  const isKept = oursUnder(identityFor(computed), profiles, recorded) !== undefined;
   const identity = identityFor(isKept ? recorded : computed);
   const { profileName: base } = identity;
   const [chosen] = profiles
