@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { API } from 'typescript/unstable/sync';
+import { type Mutant, mutate } from './mutants.ts';
+import type { Run, RunResult, TestRun } from './runner.ts';
+
+// make mutants: breaks the product in one place at a time, and lists the breaks that no test notices (docs/verification.md).
+
+const { values: flags } = parseArgs({
+  options: {
+    /** A regular expression for file:line. */
+    files: { type: 'string', default: '' },
+    /** Tests one of so many mutants; the seed tells which. */
+    sample: { type: 'string', default: '1' },
+    seed: { type: 'string', default: '0' },
+    /** Per mutant, for the simulation and for the exploration, measured without a mutant; 0 skips both. */
+    seconds: { type: 'string', default: '60' },
+  },
+});
+const [sample, seed, seconds] = [Number(flags.sample), Number(flags.seed), Number(flags.seconds)];
+
+const FOLDER = 'controllers/awsfargateprofile/';
+const PRODUCT = [`${FOLDER}{goal,decide,guards,status}/**/*.ts`, `${FOLDER}{execute,lane}.ts`];
+/** A mutant goes through the stages until a test fails. test/simulation/determinism starts a process without mutants. */
+const STAGES: Readonly<Record<string, readonly string[]>> = {
+  beside: globSync(`${FOLDER}**/*.test.ts`),
+  folder: globSync(`${FOLDER}**/*.test.ts`),
+  simulation: seconds > 0 ? globSync('test/simulation/{*,teardown/*,upgrade/*}.test.ts') : [],
+  exploration: seconds > 0 ? ['test/model/explore.test.ts'] : [],
+};
+const COLUMNS = [...Object.keys(STAGES), 'hangs', 'explained', 'not noticed'];
+const SOURCES = '.tmp/mutants.json';
+/** The process of the tests is ended after this many times the usual time, and this time. */
+const [PATIENCE, LEAST_MS] = [20, 60_000];
+/** Node.js keeps each test file that was loaded. */
+const MOST_HEAP_MB = 800;
+
+function mutateProduct(): readonly Mutant[] {
+  const api = new API({ cwd: process.cwd() });
+  const project = api.updateSnapshot({ openProjects: ['tsconfig.json'] }).getProject(resolve('tsconfig.json'));
+  const mutants: Mutant[] = [];
+  const sources: Record<string, string> = {};
+  for (const file of globSync(PRODUCT, { exclude: ['**/*.test.ts'] }).toSorted()) {
+    const source = project?.program.getSourceFile(file);
+    if (project === undefined || source === undefined) throw new Error(`TypeScript does not find ${file}`);
+    const text = mutate(source, project.checker, file, (mutant) => mutants.push(mutant) - 1);
+    sources[pathToFileURL(resolve(file)).href] = text;
+  }
+  api.close();
+  mkdirSync('.tmp', { recursive: true });
+  writeFileSync(SOURCES, JSON.stringify(sources));
+  return mutants;
+}
+
+let child: ChildProcess | undefined;
+
+function stop(): void {
+  child?.kill('SIGKILL');
+  child = undefined;
+}
+
+async function run(request: Run, usualMs: number): Promise<RunResult> {
+  child ??= fork('test/mutation/runner.ts', [SOURCES], {
+    env: { ...process.env, RUNS: '200' },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  const { promise, resolve: end } = Promise.withResolvers<RunResult>();
+  const hanging: RunResult = { failed: 'hangs', tests: [], heapMB: Infinity };
+  const timer = setTimeout(end, PATIENCE * usualMs + LEAST_MS, hanging);
+  child
+    .once('message', end)
+    .once('exit', () => end(hanging))
+    .send(request);
+  const result = await promise;
+  clearTimeout(timer);
+  child.removeAllListeners();
+  if (result.heapMB > MOST_HEAP_MB) stop();
+  return result;
+}
+
+const usual = new Map<string, readonly TestRun[]>();
+
+/** Runs a test file without mutants when it is first needed. */
+async function testsIn(file: string): Promise<readonly TestRun[]> {
+  const known = usual.get(file);
+  if (known !== undefined) return known;
+  const { failed, tests } = await run({ file }, 600_000);
+  if (failed !== undefined) throw new Error(`${file} fails without a mutant: ${failed}`);
+  usual.set(file, tests);
+  return tests;
+}
+
+const msOf = (tests: readonly TestRun[]): number => tests.reduce((sum, { ms }) => sum + ms, 0);
+/** How many mutants of a source file a test file has noticed. Those that notice most run first. */
+const notices = new Map<string, number>();
+
+/** Returns the column of the table for a mutant, and how many tests ran. */
+async function examine(id: number, { file }: Mutant): Promise<readonly [column: string, tests: number]> {
+  let count = 0;
+  for (const [stage, files] of Object.entries(STAGES)) {
+    const beside = files.filter((test) => test.startsWith(file.replace(/ts$/, '')));
+    const chosen: { readonly test: string; readonly tests: readonly TestRun[]; readonly rank: number }[] = [];
+    for (const test of stage === 'beside' ? beside : files.filter((each) => !beside.includes(each))) {
+      const tests = (await testsIn(test)).filter(({ seen }) => seen.includes(id)).toSorted((a, b) => a.ms - b.ms);
+      if (tests.length > 0) chosen.push({ test, tests, rank: msOf(tests) / (1 + (notices.get(file + test) ?? 0)) });
+    }
+    let left = stage === 'simulation' || stage === 'exploration' ? seconds * 1_000 : Infinity;
+    for (const { test, tests } of chosen.toSorted((a, b) => a.rank - b.rank)) {
+      const affordable = tests.filter(({ ms }) => (left -= ms) > 0);
+      if (affordable.length === 0) continue;
+      count += affordable.length;
+      const titles = affordable.map(({ title }) => title);
+      const isNoticed = async (): Promise<string | undefined> =>
+        (await run({ file: test, mutant: id, titles }, msOf(tests))).failed;
+      let failed = await isNoticed();
+      if (failed === 'hangs') return ['hangs', count];
+      if (failed === undefined) continue;
+      // Without the mutant, the tests must pass in the same process. Otherwise it still has something of an earlier mutant.
+      if ((await run({ file: test, titles }, msOf(tests))).failed !== undefined) {
+        stop();
+        failed = await isNoticed();
+      }
+      if (failed === undefined) continue;
+      notices.set(file + test, 1 + (notices.get(file + test) ?? 0));
+      return [stage, count];
+    }
+  }
+  return ['not noticed', count];
+}
+
+const mutants = mutateProduct();
+/** A run that is ended early has tested mutants of all files. */
+const shuffled = (id: number): number => (id * 7_919) % mutants.length;
+const chosen = [...mutants.entries()]
+  .filter(([id, { file, line }]) => id % sample === seed % sample && new RegExp(flags.files).test(`${file}:${line}`))
+  .toSorted(([a], [b]) => shuffled(a) - shuffled(b));
+console.log(`${mutants.length} mutants, of which ${chosen.length} are tested`);
+const explained = readFileSync('test/mutation/survivors.md', 'utf8');
+const began = performance.now();
+const minutes = (): string => `${Math.round((performance.now() - began) / 60_000)} min`;
+const table = new Map<string, number[]>();
+for (const [index, [id, mutant]] of chosen.entries()) {
+  const [verdict, tests] = await examine(id, mutant);
+  const name = `${mutant.file.slice(FOLDER.length)} ${mutant.text}`;
+  const column = verdict === 'not noticed' && explained.includes(name) ? 'explained' : verdict;
+  if (column === 'not noticed') console.log(`line ${mutant.line}, ${tests} tests: ${name}`);
+  for (const part of [mutant.file.slice(FOLDER.length).split('/')[0] ?? '', 'all']) {
+    const row = table.get(part) ?? COLUMNS.map(() => 0);
+    table.set(part, row.with(COLUMNS.indexOf(column), (row[COLUMNS.indexOf(column)] ?? 0) + 1));
+  }
+  if (index % 50 !== 49 && index !== chosen.length - 1) continue;
+  console.log(['part', ...COLUMNS].join(' | '));
+  for (const [part, row] of table) console.log([part, ...row].join(' | '));
+  const [known = 0, unknown = 0] = table.get('all')?.slice(-2) ?? [];
+  const noticed = 100 * (1 - (known + unknown) / (index + 1));
+  console.log(`${index + 1} mutants, ${noticed.toFixed(1)} % noticed, ${minutes()}`);
+  process.exitCode = unknown > 0 ? 1 : 0;
+}
+stop();

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
+import Mocha from 'mocha';
+
+// The process in which main.ts runs tests on mutants.
+
+/** One run of a test file, or of the tests with these full titles, while one mutant is on, or none. */
+export interface Run {
+  readonly file: string;
+  readonly mutant?: number;
+  readonly titles?: readonly string[];
+}
+
+export interface TestRun {
+  readonly title: string;
+  readonly ms: number;
+  /** The mutants that would have done something else in the test, or in the code of the file outside of tests. */
+  readonly seen: readonly number[];
+}
+
+export interface RunResult {
+  /** The first failure. */
+  readonly failed?: string | undefined;
+  readonly tests: readonly TestRun[];
+  readonly heapMB: number;
+}
+
+const sources = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Readonly<Record<string, string>>;
+let mutant: number | undefined;
+let seen = new Set<number>();
+let loads = 0;
+let strayError: string | undefined;
+
+const note = (id: number): number => {
+  seen.add(id);
+  return id;
+};
+Object.assign(globalThis, {
+  $is: (id: number) => id === mutant,
+  $at: (id: number) => note(id) === mutant,
+  $saw: (whenTrue: number, whenFalse: number, value: unknown) => {
+    note(value ? whenFalse : whenTrue);
+    return value;
+  },
+});
+
+registerHooks({
+  // A test file and its helpers are loaded anew for each run, because some of them compute values of the product once.
+  resolve: (specifier, context, next) => {
+    const found = next(specifier, context);
+    const { search } = new URL(context.parentURL ?? 'file:///');
+    const isHelper = /\/(test|testing)\//.test(found.url) && !found.url.includes('/node_modules/');
+    return isHelper ? { ...found, url: found.url + search } : found;
+  },
+  load: (url, context, next) => {
+    const source = sources[url];
+    return source === undefined ? next(url, context) : { format: 'module-typescript', source, shortCircuit: true };
+  },
+});
+
+// Nobody reads the counterexamples, so they need not be small.
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1, endOnFailure: true });
+process.on('unhandledRejection', (error) => (strayError ??= String(error)));
+process.on('uncaughtException', (error) => (strayError ??= String(error)));
+
+async function run({ file, mutant: wanted, titles }: Run): Promise<RunResult> {
+  mutant = wanted;
+  strayError = undefined;
+  const outside = (seen = new Set());
+  const mocha = new Mocha({ timeout: 0, bail: true, reporter: 'dot' });
+  mocha.suite.emit('pre-require', globalThis, file, mocha);
+  let failed: string | undefined;
+  loads += 1;
+  await import(`${pathToFileURL(file).href}?load=${loads}`).catch((error: unknown) => (failed = String(error)));
+  if (titles !== undefined) keepTests(mocha.suite, new Set(titles));
+  const tests: TestRun[] = [];
+  let began = 0;
+  if (failed === undefined)
+    await new Promise((resolve) =>
+      mocha
+        .run(resolve)
+        .on('test', () => {
+          [seen, began] = [new Set(), performance.now()];
+        })
+        .on('test end', (test) => {
+          tests.push({ title: test.fullTitle(), ms: performance.now() - began, seen: [...seen] });
+          seen = outside;
+        })
+        .on('fail', (test, error: unknown) => {
+          failed ??= `${test.fullTitle()}: ${String(error)}`;
+        }),
+    );
+  const all = tests.map((test) => ({ ...test, seen: [...outside, ...test.seen] }));
+  return { failed: failed ?? strayError, tests: all, heapMB: process.memoryUsage().heapUsed / 1e6 };
+}
+
+function keepTests(suite: Mocha.Suite, titles: ReadonlySet<string>): void {
+  suite.tests = suite.tests.filter((test) => titles.has(test.fullTitle()));
+  for (const each of suite.suites) keepTests(each, titles);
+}
+
+process.on('message', (message: Run) => void run(message).then((result) => process.send?.(result)));
