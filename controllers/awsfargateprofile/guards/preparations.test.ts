@@ -1,10 +1,22 @@
 import { expect } from 'chai';
-import { DELETION_REQUESTED_ANNOTATION, FINALIZER } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import {
+  ACCESS_ENTRY_DELETED_ANNOTATION,
+  DELETION_REQUESTED_ANNOTATION,
+  FINALIZER,
+} from '../../../api/v1beta2/index.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { anObject, aDeletedObject } from '../testing/builders.ts';
-import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
+import {
+  CONSTRUCTIVE,
+  CREATE_PROFILE,
+  DELETE_ACCESS_ENTRY,
+  DELETE_PROFILE,
+  DESTRUCTIVE,
+  describeObstacle,
+} from '../testing/mutations.ts';
 import { passStateFor, awsAsWanted, newServices, writerThat } from '../testing/pass-state.ts';
-import { markDeletion, writeAhead } from './preparations.ts';
+import { markDeletion, recordEntryDeletion, writeAhead } from './preparations.ts';
 
 describe('markDeletion', () => {
   const newMarkDeletion = (written: 'written' | 'refused') => {
@@ -35,6 +47,26 @@ describe('markDeletion', () => {
     const { preparation, patches } = newMarkDeletion('refused');
     expect(await preparation(DELETE_PROFILE, passStateFor(awsAsWanted()))).to.equal(undefined);
     expect(patches).to.deep.equal([]);
+  });
+});
+
+describe('recordEntryDeletion', () => {
+  it('annotates an object whose profile needs the entry again, but not for the deletion of a role', async () => {
+    for (const [because, isRecorded] of [
+      ['roleRecreated', true],
+      ['profileCreation', true],
+      ['roleDeletion', false],
+    ] as const) {
+      const patches: string[] = [];
+      const patchMetadata = async (object: AWSFargateProfile, patch: unknown) => {
+        patches.push(JSON.stringify(patch));
+        return object;
+      };
+      const profileWriter = { ...writerThat(async () => undefined), patchMetadata };
+      const mutation = { ...DELETE_ACCESS_ENTRY, because };
+      await recordEntryDeletion({ profileWriter })(mutation, passStateFor(awsAsWanted()));
+      expect(patches.join().includes(ACCESS_ENTRY_DELETED_ANNOTATION), because).to.equal(isRecorded);
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { PROFILE_KIND, newApi } from '../testing/api.ts';
 import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE, anObject } from '../testing/builders.ts';
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
+import { CONSTRUCTIVE, DESTRUCTIVE } from '../testing/mutations.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
 import type { RoleSharers } from './pass-state.ts';
 import { newReadRoleSharers, roleShareable } from './role-sharers.ts';
@@ -94,10 +95,11 @@ describe('roleShareable', () => {
   });
 
   it('lets an object wait for another one that may delete the role', async () => {
-    expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' })).to.deep.equal({
-      kind: 'stop',
-      reason: { name: 'WaitingForRoleDeletion', facts: { name: ROLE, other: 'AWSFargateProfile team-a/api' } },
-    });
+    for (const aws of [awsWith(), awsWith(aSimulatedRole())])
+      expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' }, aws)).to.deep.equal({
+        kind: 'stop',
+        reason: { name: 'WaitingForRoleDeletion', facts: { name: ROLE, other: 'AWSFargateProfile team-a/api' } },
+      });
   });
 
   it('lets an object mend its role whose profile exists, because the profile keeps the role', async () => {
@@ -116,7 +118,9 @@ describe('roleShareable', () => {
 
   it('does not ask for a mutation that needs no role, or for a foreign role', async () => {
     const found = { ...NOBODY, possibleDeleter: 'team-a/api' };
-    expect(await check(found, awsWith(), { kind: 'deleteRole', name: ROLE })).to.equal(undefined);
+    const ofProfile = CONSTRUCTIVE.filter(({ kind }) => kind === 'tagProfile' || kind === 'untagProfile');
+    for (const mutation of [...ofProfile, ...DESTRUCTIVE])
+      expect(await check(found, awsWith(), mutation), mutation.kind).to.equal(undefined);
     expect(await check(found, awsWith(aSimulatedRole({ tags: {} })))).to.equal(undefined);
   });
 });
