@@ -17,7 +17,7 @@ const { values: flags } = parseArgs({
     sample: { type: 'string', default: '1' },
     seed: { type: 'string', default: '0' },
     /** Per mutant, for the simulation and for the exploration, measured without a mutant; 0 skips both. */
-    seconds: { type: 'string', default: '60' },
+    seconds: { type: 'string', default: '5' },
   },
 });
 const [sample, seed, seconds] = [Number(flags.sample), Number(flags.seed), Number(flags.seconds)];

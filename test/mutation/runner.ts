@@ -28,6 +28,7 @@ export interface RunResult {
 }
 
 const sources = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Readonly<Record<string, string>>;
+const ROOT = pathToFileURL(process.cwd()).href;
 let mutant: number | undefined;
 let seen = new Set<number>();
 let loads = 0;
@@ -51,7 +52,7 @@ registerHooks({
   resolve: (specifier, context, next) => {
     const found = next(specifier, context);
     const { search } = new URL(context.parentURL ?? 'file:///');
-    const isHelper = /\/(test|testing)\//.test(found.url) && !found.url.includes('/node_modules/');
+    const isHelper = /^\/(test|(?!node_modules\/).*\/testing)\//.test(found.url.replace(ROOT, ''));
     return isHelper ? { ...found, url: found.url + search } : found;
   },
   load: (url, context, next) => {

@@ -371,6 +371,12 @@ describe('plan', () => {
         withProfile({ tags: {} }, { tags: {} }),
         'works, works',
       ],
+      [
+        'the role of spec.roleARN without its tags, which does not trust Fargate',
+        desiredFrom({ roleARN: ROLE_ARN }, recorded),
+        withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
+        'inOrder, broken',
+      ],
       ['nothing, in a deletion', deletion, asWanted(), 'notRead, notRead'],
     ];
     for (const [situation, desired, seen, expected] of rows)

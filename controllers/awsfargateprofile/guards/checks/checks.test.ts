@@ -134,6 +134,12 @@ describe('accessEntryUnused', () => {
       expect(await accessEntryUnused()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
     }
   });
+
+  it('does not keep the entry of a role that was made anew, or that is deleted', async () => {
+    const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
+    for (const because of ['roleRecreated', 'roleDeletion'] as const)
+      expect(await accessEntryUnused()({ ...DELETE_ACCESS_ENTRY, because }, pass)).to.equal(undefined);
+  });
 });
 
 describe('mutationTimeLeft', () => {
