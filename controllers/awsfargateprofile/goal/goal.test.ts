@@ -67,6 +67,7 @@ const nothingLeft = { ...noCluster, ...noPlane };
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
 const begun = { object: anObject({ status: RECORDED }) };
 const retained = { object: anObject({ ...RETAIN, status: RECORDED }) };
+const retainedAgain = { object: anObject({ ...RETAIN, status: RECORDED, metadata: { finalizers: [] } }) };
 const deleted = { object: aDeletedObject({ status: RECORDED }) };
 const deletedRetained = { object: aDeletedObject({ ...RETAIN, status: RECORDED }) };
 const unbegun = { object: aDeletedObject() };
@@ -166,6 +167,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
     ['with Retain, while its workers are drained', { ...leavingCluster, ...retained }, KEEP],
+    ['with Retain, applied again without finalizer', { ...leavingCluster, ...retainedAgain }, 'hold: ClusterDeleting'],
     ['with Retain, and nothing created', { ...leavingCluster, object: anObject(RETAIN) }, 'hold: ClusterDeleting'],
     [
       'with Retain, the cluster moved away',
@@ -208,6 +210,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
       'hold: WaitingForAPI',
     ],
     ['while its Cluster exists, control planes unreadable', { ...deletedRetained, ...unknownPlane }, 'release'],
+    ['its Cluster gone, control planes unreadable', { ...deletedRetained, ...noCluster, ...unknownPlane }, 'release'],
     ['its Cluster being moved away', { ...deletedRetained, ...movedCluster }, 'release'],
     ['its control plane being moved away', { ...deletedRetained, ...movedPlane }, 'release'],
   ],
