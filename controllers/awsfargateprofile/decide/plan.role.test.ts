@@ -300,6 +300,12 @@ describe('plan, about the role', () => {
     ],
     'for a role that the spec names, and that': [
       ['is foreign', shared, sharedRole(), USE_SHARED],
+      [
+        'trusts Fargate for this profile alone',
+        shared,
+        sharedRole({ trust: TRUST_POLICIES.ours.replaceAll('/*', `/${PROFILE}/*`) }),
+        USE_SHARED,
+      ],
       ['does not trust Fargate', shared, sharedRole({ trust: TRUST_POLICIES.forNodes }), 'stop: RoleTrustInvalid'],
       [
         'is foreign and has another path',
