@@ -15,8 +15,7 @@ export async function holdControlPlane(
 ): Promise<ControlPlaneFacts> {
   const { controlPlane } = facts;
   if (facts.creationBlocker !== undefined || controlPlane === undefined) return facts;
-  const creationBlocker = blockerFor(await finalizer.add(controlPlane, signal), controlPlane);
-  return creationBlocker === undefined ? facts : { ...facts, creationBlocker };
+  return { ...facts, creationBlocker: blockerFor(await finalizer.add(controlPlane, signal), controlPlane) };
 }
 
 /**
