@@ -6,7 +6,6 @@ import { crd } from '../api/v1beta2/crd.ts';
 import { GROUP, KIND, PLURAL } from '../api/v1beta2/index.ts';
 import { reasonSections } from './conditions.ts';
 import { metricsTable } from './metrics.ts';
-import { documentedPermissions } from './permissions.ts';
 import { fieldTable, ruleTable } from './reference.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -55,7 +54,6 @@ const document = (path: string, sections: Readonly<Record<string, string>>): str
 
 const files: Readonly<Record<string, string>> = {
   [`config/crd/bases/${GROUP}_${PLURAL}.yaml`]: yaml(crd),
-  'cmd/capaf/doctor/permissions.json': `${JSON.stringify(documentedPermissions(read), undefined, 2)}\n`,
   'config/argocd/argocd-cm.yaml': yaml(argocdConfigMap()),
   'config/components/prometheus-rule/prometheus_rule.yaml': yaml(prometheusRule()),
   'docs/api.md': document('docs/api.md', {

@@ -1,33 +1,15 @@
-import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { fromTemporaryCredentials } from '@aws-sdk/credential-providers';
-import { isLeft } from 'fp-ts/lib/Either.js';
-import {
-  type AwsCredentialSource,
-  type AwsCredentials,
-  type AwsFailure,
-  type AwsService,
-  type AwsTransport,
-  type FargateProfiles,
-  describeFailure,
-  fargateProfiles,
-  iamRegionOf,
-  isAccessDenied,
-  isNotFound,
-  newCallFactory,
-  newClients,
-  newLimiter,
-  newManagerCredentialSource,
-  newUncheckedHandler,
-  readDenial,
-  resolveEndpoints,
-  toAwsFailure,
-  undiciTransport,
-} from '../../pkg/cloud/index.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { Registry } from 'prom-client';
+import type { EksClusterName, ProfileName } from '../../api/names.ts';
 import { withDeadline } from '../../pkg/async/deadline.ts';
+import * as cloud from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import type { Logger } from '../../pkg/env/logger.ts';
 import { systemRandom } from '../../pkg/env/system.ts';
+import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
+import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 
@@ -43,150 +25,151 @@ export interface AwsOptions {
   readonly roleArn?: string;
 }
 
-/** `unseen`: AWS does not answer or refuses; `why` names the IAM action that is missing. */
-export type Answer<A> =
-  { readonly kind: 'seen'; readonly value: A } | { readonly kind: 'unseen'; readonly why: string };
+/** Left: why there is no answer. */
+export type Answer<A> = E.Either<string, A>;
 
-export type AwsAccess = ReturnType<typeof openAws>;
+/** AWS does not answer, or refuses; where a permission is missing, the message names the IAM action. */
+export class Unseen extends Failure {}
+
+/** A right in Kubernetes that is missing, and AWS, hide one answer; any other error ends the command. */
+export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
+  try {
+    return E.right(await read());
+  } catch (error) {
+    if (error instanceof Unseen || isForbidden(error) || isNotServed(error)) return E.left(errorMessage(error));
+    throw error;
+  }
+}
+
+/** @throws Unseen */
+export async function seen<A>(call: cloud.Call<A>): Promise<A> {
+  const answer = await call();
+  if (E.isLeft(answer)) throw unseen(answer.left);
+  return answer.right;
+}
+
+function unseen(failure: cloud.AwsFailure): Unseen {
+  const said = cloud.describeFailure(failure);
+  if (!cloud.isAccessDenied(failure)) return new Unseen(said);
+  const action = cloud.readDenial(failure.message).action ?? `${failure.service}:${failure.operation}`;
+  return new Unseen(`the credentials may not do ${action}: ${said}`);
+}
+
+/** What was asked, and what was found, if anything. */
+export type Asked<A> = readonly [what: string, answer: Answer<A | undefined>];
+
+export const seenIn = <A>(asked: readonly Asked<A>[]): readonly A[] =>
+  asked.flatMap(([, answer]) => (E.isRight(answer) && answer.right !== undefined ? [answer.right] : []));
+
+export const unseenIn = (asked: readonly Asked<unknown>[]): readonly string[] =>
+  asked.flatMap(([what, answer]) => (E.isLeft(answer) ? [`${what}: ${answer.left}`] : []));
 
 /** @throws Failure if the environment has wrong settings */
-export function openAws({ profile, region, roleArn }: AwsOptions, io: Io) {
-  const { env, signal } = io;
-  const endpoints = resolveEndpoints({ serviceEndpoints: [], environment: env });
-  if (isLeft(endpoints)) throw new Failure(endpoints.left);
+export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal }: Io) {
+  const endpoints = cloud.resolveEndpoints({ serviceEndpoints: [], environment: env });
+  if (E.isLeft(endpoints)) throw new Failure(endpoints.left);
   const proxies = environmentProxies(env);
-  if (isLeft(proxies)) throw new Failure(proxies.left);
-  const connections = undiciTransport({ proxyFor: proxies.right });
-  const transport = readOnlyAws(withCallLimit(connections, io));
-  const ownRegion = region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
-  const requestHandler = newUncheckedHandler(transport, signal);
+  if (E.isLeft(proxies)) throw new Failure(proxies.left);
+  const connections = cloud.undiciTransport({ proxyFor: proxies.right });
+  const transport = readOnlyAws(connections);
   // The SDK reads the name of the profile from the environment of the process.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
-  const chain = newManagerCredentialSource(transport, env, SILENT);
-  const stsConfig = { ...(ownRegion !== undefined && { region: ownRegion }), requestHandler };
-  const credentials = roleArn === undefined ? chain : assumedRole(chain, roleArn, stsConfig);
-  let cached: Promise<AwsCredentials> | undefined;
-  return {
-    /** That of the option or of the environment; `undefined` if neither names one. */
-    region: ownRegion,
-    transport,
-    endpoints: endpoints.right,
-    credentials,
-    /** What the constructor of each SDK client takes. */
-    clientConfig: (service: AwsService, target: string) => {
-      const endpoint = endpoints.right.urlFor(service, target);
-      return {
-        region: service === 'iam' ? iamRegionOf(target) : target,
-        credentials: () => (cached ??= credentials.fetch(signal)),
-        requestHandler,
-        ...(endpoint !== undefined && { endpoint }),
-      };
-    },
-    close: () => connections.close(),
-  };
+  const credentials = cloud.newManagerCredentialSource(transport, env, SILENT);
+  const ownRegion = region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
+  const options = { clock, signal, transport, endpoints: endpoints.right, credentials, region: ownRegion, roleArn };
+  return { ...newAwsAccess(options), [Symbol.asyncDispose]: () => connections.close() };
 }
 
 export const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {}, with: () => SILENT };
 
-const assumedRole = (
-  base: AwsCredentialSource,
-  roleArn: string,
-  clientConfig: { readonly region?: string; readonly requestHandler: ReturnType<typeof newUncheckedHandler> },
-): AwsCredentialSource => ({
-  key: roleArn,
-  fetch: async (signal) => {
-    const masterCredentials = async (): Promise<AwsCredentials> => base.fetch(signal);
-    const params = { RoleArn: roleArn, RoleSessionName: 'capaf' };
-    const { accessKeyId, secretAccessKey, sessionToken } = await fromTemporaryCredentials({
-      masterCredentials,
-      params,
-      clientConfig,
-    })();
-    return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
-  },
-});
+/** How long unused credentials are kept, which no command outlives. */
+const RESYNC: Ms = 10 * 60_000;
+/** For a call that the manager does not make; a listing has several pages. */
+const CALL_LIMIT: Ms = 30_000;
 
-export const valueOr = <A>(answer: Answer<A>, other: A): A => (answer.kind === 'seen' ? answer.value : other);
+export type AwsAccess = ReturnType<typeof newAwsAccess>;
 
-/** Sends a call, and tells why there is no answer. `action` is the IAM action that the call needs. */
-export async function ask<A>(service: AwsService, action: string, call: () => Promise<A>): Promise<Answer<A>> {
-  try {
-    return { kind: 'seen', value: await call() };
-  } catch (error) {
-    return {
-      kind: 'unseen',
-      why: whyUnseen(toAwsFailure({ service, operation: action, progress: 'sent' }, error), action),
-    };
-  }
+interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'endpoints'> {
+  readonly credentials: cloud.AwsCredentialSource;
+  /** That of the option or of the environment; `undefined` if neither names one. */
+  readonly region: string | undefined;
+  readonly roleArn?: string | undefined;
+  readonly signal: AbortSignal;
 }
 
-/** As {@link ask}; `undefined` is seen if AWS does not have what the call names. */
-export const askFor = <A>(
-  service: AwsService,
-  action: string,
-  call: () => Promise<A>,
-): Promise<Answer<A | undefined>> =>
-  ask(service, action, () =>
-    call().catch((error: unknown) => {
-      if (isNotFound(toAwsFailure({ service, operation: action, progress: 'sent' }, error))) return undefined;
-      throw error;
-    }),
-  );
-
-/** The user or role of the credentials. */
-export interface Caller {
-  readonly arn: string;
-  readonly account: string;
-}
-
-/** With a wrong region, STS answers too: a partition has each account once. */
-export const readCaller = (aws: AwsAccess, region = FALLBACK_REGION): Promise<Answer<Caller>> =>
-  ask('sts', 'sts:GetCallerIdentity', async () => {
-    const sts = new STSClient(aws.clientConfig('sts', aws.region ?? region));
-    const { Arn: arn = '', Account: account = '' } = await sts.send(new GetCallerIdentityCommand({}));
-    return { arn, account };
-  });
-
-/** The Fargate profiles of a region, with the deadlines and the decoders of the manager. */
-export function openProfiles(
-  aws: AwsAccess,
-  region: string,
-  { clock, signal }: Pick<Io, 'clock' | 'signal'>,
-): Pick<FargateProfiles, 'describe' | 'list'> {
-  const { credentials } = aws.clientConfig('eks', region);
-  const { eks } = newClients({ ...aws, region, credentials, version: VERSION });
-  const metrics = { recordCall: () => {}, recordWait: () => {}, watchCredentials: () => {} };
-  const call = newCallFactory({ clock, limiter: newLimiter(clock), metrics }, 'eks', {
-    rateLimitKeyPrefix: region,
+/** AWS as the manager sees it, but with the credentials of the caller for each identity. */
+export function newAwsAccess({ credentials, region, roleArn, signal, ...options }: AccessOptions) {
+  const config = {
+    ...options,
+    region,
     signal,
-    mutationBudget: () => 0,
-    polling: false,
     logger: SILENT,
-  });
-  return fargateProfiles(eks, call, systemRandom);
+    limiter: cloud.newLimiter(options.clock),
+    metrics: cloud.awsMetrics(new Registry()),
+    pool: new cloud.CredentialPool(options.clock, signal, RESYNC),
+    version: VERSION,
+  };
+  const accounts = new cloud.CallerAccounts(config);
+  const assume = (arn: string): cloud.AwsCredentialSource => {
+    const role = { arn, sessionName: 'capaf', durationSeconds: cloud.DEFAULT_DURATION_SECONDS, policyArns: [] };
+    return cloud.newAssumedRoleSource(
+      { ...config, accounts },
+      { key: arn, role, base: credentials, baseName: 'capaf' },
+    );
+  };
+  const source = roleArn === undefined ? credentials : assume(roleArn);
+  const sources = { find: () => TE.right(source) };
+  const sessions = cloud.newSessions({ ...config, random: systemRandom, sources, accounts });
+  /** @throws Unseen */
+  async function open(target: string): Promise<cloud.Session> {
+    const request = { region: target, identity: undefined, namespace: '', signal, mutationBudget: () => 0 };
+    const session = await sessions.open(request)();
+    if (E.isRight(session)) return session.right;
+    throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
+  }
+  /**
+   * Makes a call that sessions do not have.
+   *
+   * @throws Unseen
+   */
+  async function ask<A>(
+    service: cloud.AwsService,
+    operation: string,
+    target: string,
+    call: (clients: cloud.Clients, abortSignal: AbortSignal) => Promise<A>,
+  ): Promise<A> {
+    const clients = cloud.newClients({ ...config, region: target, credentials: () => config.pool.get(source) });
+    const dispatch = { beforeDispatch: () => {}, beforeSend: () => {} };
+    const send = (abortSignal: AbortSignal): Promise<A> =>
+      cloud.withDispatchOptions({ ...dispatch, abortSignal }, () => call(clients, abortSignal));
+    return withDeadline(config.clock, CALL_LIMIT, signal, 'AWS', send).catch((error: unknown) => {
+      throw unseen(cloud.toAwsFailure({ service, operation, progress: 'sent' }, error));
+    });
+  }
+  const { transport, endpoints } = options;
+  return { region, transport, endpoints, sessions, open, ask };
 }
 
-/** Names the IAM action that the credentials lack, also where AWS does not. */
-export function whyUnseen(failure: AwsFailure, action: string): string {
-  const said = describeFailure(failure);
-  if (!isAccessDenied(failure)) return said;
-  return `the credentials may not do ${readDenial(failure.message).action ?? action}: ${said}`;
+/** @throws Unseen */
+export async function listProfiles({ profiles, region }: cloud.Session, cluster: EksClusterName) {
+  const listing = await seen(profiles.list(cluster));
+  if (listing.kind === 'listed') return listing.names;
+  throw new Unseen(
+    `AWS has no EKS cluster ${cluster} in ${region}; check --region, and the account of the credentials`,
+  );
 }
 
-/** The SDK has no limit of its own, and tries a call three times. */
-const CALL_LIMIT: Ms = 10_000;
-
-const withCallLimit = (transport: AwsTransport, { clock }: Pick<Io, 'clock'>): AwsTransport => ({
-  handle: (request, options) =>
-    withDeadline(clock, CALL_LIMIT, options.abortSignal, 'AWS', (abortSignal) =>
-      transport.handle(request, { ...options, abortSignal }),
-    ),
-});
+/** @throws Unseen */
+export async function readProfiles(session: cloud.Session, cluster: EksClusterName) {
+  const describe = (name: ProfileName) => seen(session.profiles.describe(cluster, name));
+  const lookups = await Array.fromAsync(await listProfiles(session, cluster), describe);
+  return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
+}
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 
 /** A program that only reads must not change AWS because of a mistake in its own code either. */
-export const readOnlyAws = (transport: AwsTransport): AwsTransport => ({
+export const readOnlyAws = (transport: cloud.AwsTransport): cloud.AwsTransport => ({
   handle: async (request, options) => {
     const { method, path, body } = request;
     const action = new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { LineCounter, YAMLMap, isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
 import type { Document } from 'yaml';
@@ -19,8 +19,6 @@ export interface SourceDocument {
   readonly at: (path: Path) => string;
 }
 
-/** The parser of YAML needs several seconds for such a file, and hundreds of times its size in memory. */
-const MAX_YAML_BYTES = 4 * 1024 * 1024;
 /** Sources have about 20. The parser of YAML itself ends at some 800. */
 const MAX_DEPTH = 100;
 /** A file that multiplies its size with each alias is refused. */
@@ -28,46 +26,40 @@ const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
 /**
- * Reads a file, or with `-` standard input.
- *
- * @throws Failure
- */
-export async function readText(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
-  if (path === '-') return { file: 'standard input', text: await readStdin() };
-  let text = '';
-  try {
-    // One byte more than the limit tells that the file is too large.
-    const stream = createReadStream(path, { encoding: 'utf8', end: MAX_FILE_BYTES, signal });
-    for await (const chunk of stream) text += String(chunk);
-  } catch (cause) {
-    throw new Failure(`reading ${path}`, { cause });
-  }
-  return { file: path, text };
-}
-
-/**
- * Reads JSON, or one or several documents of YAML.
+ * The documents of a file, or with `-` of standard input; of a List of Kubernetes, each item.
  *
  * @throws Failure with file, line and column
  */
+export async function readDocuments(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
+  if (path === '-') return parseDocuments('standard input', await readStdin());
+  const text = await readFile(path, { encoding: 'utf8', signal }).catch((cause: unknown) => {
+    throw new Failure(`reading ${path}`, { cause });
+  });
+  return parseDocuments(path, text);
+}
+
+/** @throws Failure with file, line and column */
 export function parseDocuments(file: string, text: string): readonly SourceDocument[] {
-  const size = Buffer.byteLength(text);
-  if (size > MAX_FILE_BYTES)
-    throw new Failure(`${file} has ${inMiB(size)} MiB, but capaf reads at most ${inMiB(MAX_FILE_BYTES)} MiB`);
-  if (text.trim() === '') throw new Failure(`${file} is empty`);
+  if (Buffer.byteLength(text) > MAX_FILE_BYTES)
+    throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
-  if (size > MAX_YAML_BYTES && E.isLeft(json))
-    throw new Failure(`${file}: ${json.left}. YAML may have at most ${inMiB(MAX_YAML_BYTES)} MiB`);
-  if (E.isLeft(json)) return parseYaml(file, text);
+  if (E.isLeft(json)) return parseYaml(file, text).flatMap(objectsIn);
   requireFlat(file, json.right);
   // Only messages need a position, and the parser that knows it takes long.
   let yaml: readonly SourceDocument[] | undefined;
-  const at = (path: Path): string =>
-    size > MAX_YAML_BYTES ? file : ((yaml ??= parseYaml(file, text))[0]?.at(path) ?? file);
-  return [{ file, value: json.right, at }];
+  const at = (path: Path): string => (yaml ??= parseYaml(file, text))[0]?.at(path) ?? file;
+  return objectsIn({ file, value: json.right, at });
 }
 
-const inMiB = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1).replace(/\.0$/, '');
+/** The items of a List of Kubernetes, each as a document of its own; of anything else, the document. */
+const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
+  textAt(document.value, 'kind')?.endsWith('List') === true
+    ? itemsAt(document.value, ['items']).map(({ item, path }) => ({
+        ...document,
+        value: item,
+        at: (inner) => document.at([...path, ...inner]),
+      }))
+    : [document];
 
 function parseYaml(file: string, text: string): readonly SourceDocument[] {
   const lineCounter = new LineCounter();
@@ -80,7 +72,7 @@ function parseYaml(file: string, text: string): readonly SourceDocument[] {
   const parsed = parseAllDocuments(text, options);
   return [...parsed].flatMap((document) => {
     const [error] = document.errors;
-    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${wordsOf(error.message, text)}`);
+    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
     prepare(document, place);
     const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
     if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);
@@ -88,11 +80,6 @@ function parseYaml(file: string, text: string): readonly SourceDocument[] {
     const at = (path: Path): string => place(offsetOf(document, path));
     return value.right === null ? [] : [{ file, value: value.right, at }];
   });
-}
-
-function wordsOf(message: string, text: string): string {
-  if (/call stack/i.test(message)) return `nested deeper than ${MAX_DEPTH} levels`;
-  return /^\s*[[{]/.test(text) ? 'the JSON is wrong here, or truncated' : `${message}. The file may be truncated`;
 }
 
 /** Refuses repeated keys, and turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. */
@@ -159,12 +146,4 @@ export const itemsAt = (value: unknown, path: Path) => {
   return (Array.isArray(list) ? list : []).map((item: unknown, index) => ({ item, path: [...path, index] }));
 };
 
-/** The items of a List of Kubernetes, each as a document of its own; of anything else, the document. */
-export const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
-  textAt(document.value, 'kind')?.endsWith('List') === true
-    ? itemsAt(document.value, ['items']).map(({ item, path }) => ({
-        ...document,
-        value: item,
-        at: (inner) => document.at([...path, ...inner]),
-      }))
-    : [document];
+export const listAt = (value: unknown, field: string) => itemsAt(value, [field]).map(({ item }) => item);

@@ -15,8 +15,8 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
 }
 
-/** A Terraform state of some hundred resources has 1 MiB. */
-export const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** A Terraform state of some hundred resources has 1 MiB. The parser of YAML needs several seconds for 4 MiB. */
+export const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /** A problem that ends the command with exit code 1. The message names the cause and the cure. */
 export class Failure extends Error {
@@ -41,8 +41,16 @@ export async function withProgress<A>({ clock, err }: Io, doing: string, work: (
   }
 }
 
-export function printJson({ out }: Io, value: unknown): void {
-  out(`${escapeHidden(JSON.stringify(value, undefined, 2))}\n`);
+/** Prints what a command has found out. */
+export function tell(
+  { out }: Io,
+  { output }: { output: Format },
+  json: unknown,
+  text: string,
+  isFine: boolean,
+): ExitCode {
+  out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
+  return isFine ? 0 : 2;
 }
 
 export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
@@ -65,17 +73,6 @@ export function alignColumns(rows: readonly (readonly string[])[], indent = ''):
   });
 }
 
-/** Keeps the order. At most `limit` calls of `work` run at the same time. */
-export async function mapAtMost<A, B>(
-  limit: number,
-  items: readonly A[],
-  work: (item: A) => Promise<B>,
-): Promise<readonly B[]> {
-  const results: B[] = [];
-  const left = items.entries();
-  const lane = async (): Promise<void> => {
-    for (const [index, item] of left) results[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: limit }, lane));
-  return results;
-}
+/** Quotes a text of others for a command that the user copies into a shell. */
+export const shellQuoted = (text: string): string =>
+  /^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

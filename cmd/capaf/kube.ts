@@ -1,11 +1,18 @@
 import { homedir } from 'node:os';
+import * as E from 'fp-ts/lib/Either.js';
+import * as external from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
+import { type DecodeProblem, describeProblems } from '../../api/v1beta2/index.ts';
+import { controlPlaneReference } from '../../controllers/shared/control-plane/joined-control-plane.ts';
+import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
+import { findServed } from '../../pkg/kube/discovery.ts';
 import { isForbidden } from '../../pkg/kube/errors.ts';
 import { type KubeconfigFile, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { keyText } from '../../pkg/kube/object-key.ts';
 import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 
@@ -38,7 +45,7 @@ export function openKube(
     namespace: namespace ?? contextNamespace ?? 'default',
     /** For messages, e.g. `https://10.0.0.1:6443`. */
     server: server.href.replace(/\/$/, ''),
-    close: () => connections.close(),
+    [Symbol.asyncDispose]: () => connections.close(),
   };
 }
 
@@ -64,6 +71,38 @@ export async function openWorkloadCluster(
   if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${cure}`);
   const text = Buffer.from(value, 'base64').toString();
   return openKube({ namespace }, io, { path: `in Secret ${keyText(key)}`, text });
+}
+
+export const CONTROL_PLANES: Resource = {
+  group: external.CONTROL_PLANE_GROUP,
+  version: external.CONTROL_PLANE_VERSION,
+  plural: external.CONTROL_PLANE_PLURAL,
+};
+
+/**
+ * The name and region of the EKS cluster of a Cluster of Cluster API. `hint` ends the message about a Cluster that does
+ * not exist.
+ *
+ * @throws Failure if there is no such Cluster, or if it has no AWSManagedControlPlane; KubeError
+ */
+export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal, hint = '') {
+  const what = `Cluster ${keyText(key)}`;
+  const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;
+  const resource = await findServed(client, { group, plural, versions }, signal);
+  const cluster = resource && (await client.get(resource, key, { signal }));
+  if (cluster === undefined) throw new Failure(`there is no ${what}${hint}`);
+  const reference = controlPlaneReference(orFail(what, external.decodeCluster(cluster)));
+  if (reference === undefined) throw new Failure(`${what} has no ${external.CONTROL_PLANE_KIND}`);
+  const object = await client.get(CONTROL_PLANES, reference, { signal });
+  const controlPlane = `${external.CONTROL_PLANE_KIND} ${keyText(reference)}`;
+  if (object === undefined) throw new Failure(`there is no ${controlPlane}`);
+  const { eksClusterName, region } = orFail(controlPlane, external.decodeAWSManagedControlPlane(object));
+  return { name: eksClusterName ?? defaultEksClusterName(reference.name, reference.namespace), region, controlPlane };
+}
+
+function orFail<A>(what: string, decoded: E.Either<readonly DecodeProblem[], A>): A {
+  if (E.isLeft(decoded)) throw new Failure(`${what} cannot be read: ${describeProblems(decoded.left)}`);
+  return decoded.right;
 }
 
 const ACCESS_REVIEW = /^\/apis\/authorization\.k8s\.io\/v1\/(?:self)?subject(?:access|rules)reviews$/;

@@ -5,7 +5,7 @@ import { COMPLETION_SCRIPTS, findCompletions } from './completion.ts';
 import type { DoctorOptions } from './doctor/run.ts';
 import type { ExplainOptions } from './explain/run.ts';
 import type { ImportOptions } from './import/run.ts';
-import type { ExitCode, Format, Io } from './io.ts';
+import { type ExitCode, type Format, type Io, withProgress } from './io.ts';
 import type { KubeOptions } from './kube.ts';
 import type { PlanOptions } from './plan/run.ts';
 
@@ -54,7 +54,7 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
     .command('complete [word...]', { hidden: true })
     .action((words: readonly string[]) => io.out(findCompletions(program, words)));
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await withProgress(io, 'Reading Kubernetes and AWS', () => program.parseAsync(args, { from: 'user' }));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : 1;
@@ -65,21 +65,18 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
 function addPlan(program: Command, io: Io, end: End): void {
   addCommand(program, 'plan')
     .description('Tell what the controller would do, in order, and why it would wait')
-    .argument('[name...]', 'AWSFargateProfiles; without names and files: all of the namespace')
-    .option('-f, --filename <file...>', 'manifests that need not be applied: files, folders, or - for standard input')
-    .option('-A, --all-namespaces', 'the AWSFargateProfiles of all namespaces')
+    .requiredOption('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
     .addOption(MANAGER_NAMESPACE)
     .addHelpText(
       'after',
       `
 Examples:
-  capaf plan -n team-a                               all AWSFargateProfiles of the namespace
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
   kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
     )
-    .action(async (names: readonly string[], options: PlanOptions) => {
+    .action(async (options: PlanOptions) => {
       const { runPlan } = await import('./plan/run.ts');
-      end(await runPlan(names, options, io));
+      end(await runPlan(options, io));
     });
 }
 
@@ -113,7 +110,7 @@ Examples:
 function addImport(program: Command, io: Io, end: End): void {
   addCommand(program, 'import')
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
-    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, AWS or the API server is read')
+    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, --from live reads AWS')
     .addOption(new Option('--from <source>', 'what has the profiles now').choices(IMPORT_SOURCES).makeOptionMandatory())
     .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
@@ -136,7 +133,7 @@ profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
 function addDoctor(program: Command, io: Io, end: End): void {
   const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
   addCommand(program, 'doctor', withoutNamespace)
-    .description('Check the installation: versions, CRD, permissions, leader, objects, and what is left over in AWS')
+    .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
     .action(async (options: DoctorOptions) => {

@@ -73,9 +73,16 @@ describe('the connection of capaf to AWS', () => {
     return sent.length > before;
   };
 
-  it('sends the reads of EKS, IAM and STS, AssumeRole and the policy simulation', async () => {
+  it('sends the reads of EKS, IAM, STS and EC2, AssumeRole and the policy simulation', async () => {
     expect(await send('GET')).to.equal(true);
-    for (const action of ['GetRole', 'ListRoles', 'SimulatePrincipalPolicy', 'AssumeRole', 'GetCallerIdentity'])
+    for (const action of [
+      'GetRole',
+      'ListRoles',
+      'SimulatePrincipalPolicy',
+      'AssumeRole',
+      'GetCallerIdentity',
+      'DescribeSubnets',
+    ])
       expect(await send('POST', `Action=${action}&Version=2010-05-08`), action).to.equal(true);
   });
 

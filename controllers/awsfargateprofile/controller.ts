@@ -6,7 +6,7 @@ import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Metrics } from '../../pkg/runtime/metrics.ts';
@@ -65,7 +65,7 @@ export interface AWSFargateProfileControllerOptions {
 }
 
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
-  const { client, caches, leadership, recorder, metrics, clock, random, logger } = options;
+  const { caches, leadership, recorder, metrics, clock, random, logger } = options;
   const { identities, concurrency, resync, laneMetrics } = options;
   // One region, account or tenant that hangs holds the slots of its groups and of its namespace, and nothing else.
   const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
@@ -75,28 +75,14 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     slots,
     groupOf: (key) => groupOf(caches, key),
   });
-  const profileWriter = new ProfileWriter({
-    client,
-    store: caches.profiles,
-    profiles: caches.typed.profiles,
-    onForeignChange: (key) => queue.add(key),
-  });
-  options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
-  const retryStore = new RetryStore(clock);
   // An object whose turn may have come is urgent, because the other objects of its cluster wait for it.
-  const lanes = new Lanes({
-    clock,
-    profiles: caches.typed.profiles,
-    isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
-    wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
-  });
+  const kept = newReconcilerParts(options, (key, priority) => queue.add(key, priority));
+  const { profileWriter, lanes, retryStore } = kept;
+  options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
   laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
   const parts = {
-    profileWriter,
-    lanes,
+    ...kept,
     recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
-    roleLocks: new LockQueue((id) => queue.add(parseKeyText(id), 'urgent')),
-    retryStore,
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
   };
@@ -137,6 +123,27 @@ export type ReconcilerParts = Pick<
   ReconcilerOptions,
   'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
+
+/** What a reconciler keeps between passes. `wake` asks for a pass. */
+export function newReconcilerParts(
+  { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
+  wake: (key: ObjectKey, priority: 'urgent' | 'normal') => void,
+) {
+  const { profiles } = caches.typed;
+  const retryStore = new RetryStore(clock);
+  const onForeignChange = (key: ObjectKey): void => wake(key, 'normal');
+  return {
+    retryStore,
+    profileWriter: new ProfileWriter({ client, store: caches.profiles, profiles, onForeignChange }),
+    lanes: new Lanes({
+      clock,
+      profiles,
+      isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+      wake: (key, place) => wake(key, place === 'first' ? 'urgent' : 'normal'),
+    }),
+    roleLocks: new LockQueue((id) => wake(parseKeyText(id), 'urgent')),
+  };
+}
 
 /** What the controller does with one AWSFargateProfile. */
 export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): Reconcile {

@@ -1,4 +1,5 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -101,6 +102,20 @@ const readNodeModulesLazily: Plugin = {
   },
 };
 
+const READ_TEXT = /readFileSync\(\s*new URL\('([^']+)', import\.meta\.url\),\s*'utf8',?\s*\)/g;
+
+/** Puts the texts into the bundle that doctor/permissions.ts of capaf reads from files of the repository. */
+const inlineTexts: Plugin = {
+  name: 'put texts into the bundle',
+  setup(building) {
+    building.onLoad({ filter: /[\\/]doctor[\\/]permissions\.ts$/ }, async ({ path }) => {
+      const textOf = (file: string): string => JSON.stringify(readFileSync(join(dirname(path), file), 'utf8'));
+      const contents = (await readFile(path, 'utf8')).replaceAll(READ_TEXT, (_, file: string) => textOf(file));
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
 const options: BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -121,7 +136,7 @@ const options: BuildOptions = {
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
-  plugins: [dropUnusedModels, dropUnusedUndici, readNodeModulesLazily],
+  plugins: [dropUnusedModels, dropUnusedUndici, readNodeModulesLazily, inlineTexts],
 };
 
 /**

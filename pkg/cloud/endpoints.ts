@@ -70,7 +70,7 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';
   const ignored = isTrue('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
   const configured = new Map<AwsService, string>();
-  for (const service of ['eks', 'iam', 'sts'] as const) {
+  for (const service of ['eks', 'iam', 'sts', 'ec2'] as const) {
     for (const variable of ['AWS_ENDPOINT_URL', `AWS_ENDPOINT_URL_${service.toUpperCase()}`]) {
       const text = ignored ? undefined : environment[variable];
       if (text === undefined || text === '') continue;

@@ -1,5 +1,5 @@
 /** What other packages may import of pkg/cloud; README.md shows the order in which the parts are put together. */
-export { type Call, newCallFactory } from './call/call.ts';
+export type { Call } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
 export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
 export { CallerAccounts } from './credentials/caller-accounts.ts';
@@ -20,9 +20,9 @@ export type {
   FargateProfiles,
   FargateSelector,
   NewFargateProfile,
+  ProfileListing,
   ProfileLookup,
 } from './eks/eks-api.ts';
-export { fargateProfiles } from './eks/profiles.ts';
 export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEndpoint } from './endpoints.ts';
 export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
 export * from './errors/errors.ts';
@@ -32,9 +32,9 @@ export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
 export { iamRegionOf, partitionOf } from './partition.ts';
-export { newClients } from './sdk-clients.ts';
-export { LEASE_SAFETY_MARGIN, type Session, type SessionRequest, type Sessions } from './session.ts';
+export { newClients, type Clients } from './sdk-clients.ts';
+export { LEASE_SAFETY_MARGIN, type AwsConfig, type Session, type SessionRequest, type Sessions } from './session.ts';
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';
 export type { AwsTransport } from './transport/transport.ts';
-export { newUncheckedHandler } from './transport/sdk-handler.ts';
+export { withDispatchOptions } from './transport/sdk-handler.ts';
 export { undiciTransport } from './transport/undici-transport.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { diffMergePatch, jsonEqual } from './patches.ts';
-import { applyMergePatch } from './testing/fake-storage.ts';
+import { applyMergePatch, diffMergePatch, jsonEqual } from './patches.ts';
 
 describe('diffMergePatch', () => {
   const cases: readonly [string, object, object, object | undefined][] = [

@@ -56,6 +56,17 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
+/** RFC 7386 §2. The recursion is as deep as the patch. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[field];
+    else result[field] = applyMergePatch(result[field], value);
+  }
+  return result;
+}
+
 const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [
   ...new Set([...Object.keys(a), ...Object.keys(b)]),
 ];

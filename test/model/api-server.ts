@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isRecord, type UnknownRecord } from '../../api/record.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
-import { applyMergePatch } from '../../pkg/kube/testing/fake-storage.ts';
+import { applyMergePatch } from '../../pkg/kube/patches.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /** The objects of the API server, each under its path, for example `awsfargateprofiles/web`. */

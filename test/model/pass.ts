@@ -3,23 +3,20 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { AccountId } from '../../api/names.ts';
 import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL } from '../../api/external/index.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { newReconcile } from '../../controllers/awsfargateprofile/controller.ts';
-import { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
+import { newReconcile, newReconcilerParts } from '../../controllers/awsfargateprofile/controller.ts';
+import type { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
 import type { RetryState } from '../../controllers/awsfargateprofile/retry/retry-state.ts';
-import { RetryStore } from '../../controllers/awsfargateprofile/retry/retry-store.ts';
 import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
 import { type Caches, newStores } from '../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
-import { ProfileWriter } from '../../controllers/shared/profile-writer.ts';
 import type { AwsFailure, Call, Session } from '../../pkg/cloud/index.ts';
 import type { UnknownRecord } from '../../api/record.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import type { Store } from '../../pkg/kube/cache/store.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { type ApiAnswer, type ApiRequest, kubeErrorOf, type Objects } from './api-server.ts';
@@ -159,14 +156,8 @@ function newManager(
   controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
 
   const client = clientOf(ask);
-  const retryStore = new RetryStore(CLOCK);
-  const lanes = new Lanes({
-    clock: CLOCK,
-    profiles: typed.profiles,
-    isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
-    wake: () => {},
-  });
-  remember({ retryStore, lanes }, memory);
+  const parts = newReconcilerParts({ client, caches, clock: CLOCK }, () => {});
+  remember(parts, memory);
 
   const events: string[] = [];
   const shared = {
@@ -182,21 +173,13 @@ function newManager(
     newReconcile({
       ...shared,
       caches,
-      profileWriter: new ProfileWriter({
-        client,
-        store: profiles,
-        profiles: typed.profiles,
-        onForeignChange: () => {},
-      }),
+      ...parts,
       ...(watchFilter !== undefined && { watchFilter }),
       managerRegion: undefined,
       accounts: new ControlPlaneAccounts(sessions),
       limits: NO_LIMITS,
       sessions,
-      lanes,
       recordTurnWait: () => {},
-      retryStore,
-      roleLocks: new LockQueue(() => {}),
       recordEvent: (_object, { reason }) => void events.push(reason),
       resync: 600_000,
     });
@@ -214,7 +197,7 @@ function newManager(
         signal: new AbortController().signal,
       }),
     leaves: () => ({
-      memory: memoryOf({ retryStore, lanes }),
+      memory: memoryOf(parts),
       cache: cacheAfter(cache, profiles),
       events,
     }),
@@ -237,10 +220,7 @@ function cacheAfter(cache: Objects, profiles: Store): Objects {
   return Object.fromEntries<KubeObject | undefined>([...known, ...others]);
 }
 
-interface Kept {
-  readonly retryStore: RetryStore;
-  readonly lanes: Lanes;
-}
+type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'lanes'>;
 
 // The product has no use for reading these fields from outside, so they are private. A later pass of the model starts with
 // a copy of them.

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
+import { right } from 'fp-ts/lib/Either.js';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
@@ -505,9 +506,9 @@ const INPUTS: readonly Input[] = [
     size: 1_600,
     prepare: (count) => {
       const role = { name: 'r', arn: ROLE_ARN, clusterArn: 'c', namespace: 'team-a' };
-      const roles = repeated(count, (n) => ({ ...role, name: `r${n}` }));
+      const roles = repeated(count, (n) => ({ ...role, name: RoleName.of(`r${n}`) }));
       const objects = repeated(count, (n) => ({ ...anObject({ metadata: { name: `o${n}` } }) }));
-      return () => findOrphans([], roles, objects);
+      return () => findOrphans({ clusters: [], roles: right(roles) }, objects);
     },
   },
   {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { type PlannedObject, Planner, callerSessions } from '../../cmd/capaf/plan/planner.ts';
+import { newAwsAccess } from '../../cmd/capaf/aws.ts';
+import { type PlannedObject, startPlanner } from '../../cmd/capaf/plan/planner.ts';
 import { AWS_ENDPOINTS } from '../../pkg/cloud/testing/endpoints.ts';
 import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
@@ -19,19 +20,15 @@ async function planFor(world: SimulatedWorld, ...names: readonly string[]): Prom
   const transport = new EmulatorRequestHandler(world.aws);
   const credentials = { key: 'caller', fetch: async () => ({ accessKeyId, secretAccessKey }) };
   const stop = new AbortController();
-  const planner = new Planner({
-    client: createKubeClient({ transport: world.api, clock: world.clock }),
-    sessions: callerSessions({ transport, endpoints: AWS_ENDPOINTS, credentials, region: undefined }, stop.signal),
-    limits: NO_LIMITS,
-    managerRegion: undefined,
-    clock: world.clock,
-    signal: stop.signal,
-  });
+  const { signal } = stop;
+  const { clock } = world;
+  const aws = newAwsAccess({ clock, signal, transport, endpoints: AWS_ENDPOINTS, credentials, region: undefined });
+  const client = createKubeClient({ transport: world.api, clock });
+  const options = { client, sessions: aws.sessions, limits: NO_LIMITS, managerRegion: undefined, clock, signal };
   const before = { calls: world.mutations().length, writes: world.writes.length, object: world.profile('web') };
   let planned: readonly PlannedObject[] | undefined;
-  const planning = planner
-    .start()
-    .then(async () =>
+  const planning = startPlanner(options)
+    .then((planner) =>
       planner.plan(
         names.map((name) => ({ namespace: NAMESPACE, name })),
         ACCOUNT,

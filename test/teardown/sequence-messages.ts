@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<string, string>> = {
   awsmanagedclusters: 'AWSManagedCluster',
   awsfargateprofiles: 'AWSFargateProfile',
 };
-const SERVICES = { eks: 'EKS', iam: 'IAM', sts: 'STS' } as const;
+const SERVICES = { eks: 'EKS', iam: 'IAM', sts: 'STS', ec2: 'EC2' } as const;
 
 /**
  * Converts a recorded teardown into the messages of a sequence diagram, in order of time: deletions of objects, added

@@ -1,13 +1,17 @@
 import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
 import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
-import { NOW, anObject } from '../../../controllers/awsfargateprofile/testing/builders.ts';
+import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { type AwsFacts, type Check, checkAll } from './checks.ts';
+import type { Answer } from '../aws.ts';
+import { type Check, checkAll } from './checks.ts';
+import type { Orphan } from './orphans.ts';
+import type { AwsFacts } from './read-aws.ts';
 import type { ClusterFacts, Deployment, Manager, NamedCluster } from './read-cluster.ts';
 import { render } from './run.ts';
 
-const seen = <A>(value: A) => ({ kind: 'seen', value }) as const;
-const unseen = { kind: 'unseen', why: 'forbidden' } as const;
+const seen = E.right;
+const unseen = E.left('forbidden');
 
 const deployment: Deployment = {
   key: { namespace: 'capaf-system', name: 'capaf-controller-manager' },
@@ -17,6 +21,7 @@ const deployment: Deployment = {
   ready: 2,
   serviceAccount: 'capaf-manager',
   args: [],
+  region: undefined,
 };
 const manager: Manager = {
   deployment,
@@ -34,7 +39,6 @@ const named: NamedCluster = {
   namespace: 'team-a',
   name: 'team-a_prod-control-plane' as NamedCluster['name'],
   region: 'eu-west-1',
-  endpoint: undefined,
   identity: 'the manager itself',
   problem: undefined,
   roleArn: undefined,
@@ -46,7 +50,7 @@ const healthy: ClusterFacts = {
   version: seen({ major: '1', minor: '34', gitVersion: 'v1.34.1' }),
   managerNamespace: 'capaf-system',
   deployments: seen([deployment]),
-  managers: [manager],
+  manager,
   crd: seen(crd),
   webhooks: seen({ entries: [], answer: { kind: 'noWebhook' } }),
   objects: seen([]),
@@ -54,42 +58,30 @@ const healthy: ClusterFacts = {
   clusters: [named],
 };
 const quiet: AwsFacts = {
-  caller: seen({ arn: 'arn:aws:iam::111122223333:user/me', account: '111122223333' }),
-  simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', isGuess: false, denials: seen([]) }],
+  caller: seen({ account: '111122223333' }),
+  simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', denials: seen([]) }],
   clusters: [],
-  orphans: seen([]),
   roles: seen([]),
 };
-
-const condition = (type: string, status: 'True' | 'False', reason: string, minutesAgo: number) => ({
-  type,
-  status,
-  reason,
-  message: `message of ${reason}`,
-  lastTransitionTime: new Date(NOW - minutesAgo * 60_000).toISOString(),
-});
-const objectWith = (name: string, ...conditions: readonly ReturnType<typeof condition>[]): KubeObject => ({
-  ...anObject({ metadata: { name }, status: { conditions } }),
-});
+type Facts = AwsFacts & { readonly orphans: Answer<readonly Orphan[]> };
 
 const linesOf = (checks: readonly Check[], results: readonly string[]): readonly string[] =>
   checks
     .filter(({ result }) => results.includes(result))
     .map(({ result, name, message }) => `${result} ${name}: ${message}`);
-const told = (cluster: Partial<ClusterFacts>, aws: Partial<AwsFacts> = {}): readonly string[] =>
-  linesOf(checkAll({ ...healthy, ...cluster }, { ...quiet, ...aws }, NOW), ['problem', 'warning', 'unchecked']);
+const told = (cluster: Partial<ClusterFacts>, { orphans = seen([]), ...aws }: Partial<Facts> = {}): readonly string[] =>
+  linesOf(checkAll({ ...healthy, ...cluster }, { ...quiet, ...aws }, orphans, NOW), [
+    'problem',
+    'warning',
+    'unchecked',
+  ]);
 
-type Case = readonly [
-  given: string,
-  cluster: Partial<ClusterFacts>,
-  aws: Partial<AwsFacts>,
-  expected: readonly string[],
-];
+type Case = readonly [given: string, cluster: Partial<ClusterFacts>, aws: Partial<Facts>, expected: readonly string[]];
 const ofDeployment = (change: Partial<Deployment>): Partial<ClusterFacts> => ({
-  managers: [{ ...manager, deployment: { ...deployment, ...change } }],
+  manager: { ...manager, deployment: { ...deployment, ...change } },
 });
 const ofLease = (spec: NonNullable<Manager['lease']>['spec']): Partial<ClusterFacts> => ({
-  managers: [{ ...manager, lease: { name: 'n/l', spec } }],
+  manager: { ...manager, lease: { name: 'n/l', spec } },
 });
 const NAME = 'Deployment capaf-system/capaf-controller-manager';
 const WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
@@ -116,13 +108,13 @@ const CASES: readonly Case[] = [
   ['an image without the tag of a release', ofDeployment({ version: 'registry.example/capaf' }), {}, []],
   [
     'arguments that the manager refuses',
-    { managers: [{ ...manager, mistake: '--v: "x" is not a whole number' }] },
+    { manager: { ...manager, mistake: '--v: "x" is not a whole number' } },
     {},
     [`problem ${NAME}: the manager does not start: --v: "x" is not a whole number`],
   ],
   [
     'no Deployment in the namespace',
-    { managers: [{ ...manager, deployment: undefined }] },
+    { manager: { ...manager, deployment: undefined } },
     {},
     ['unchecked manager: no Deployment in namespace capaf-system'],
   ],
@@ -146,7 +138,7 @@ const CASES: readonly Case[] = [
   ],
   [
     'a missing RBAC rule',
-    { managers: [{ ...manager, missing: [{ role: 'Role r', permissions: seen(['get secrets', 'get leases']) }] }] },
+    { manager: { ...manager, missing: [{ role: 'Role r', permissions: seen(['get secrets', 'get leases']) }] } },
     {},
     ['problem Role r: ServiceAccount capaf-system/capaf-manager may not get secrets, get leases'],
   ],
@@ -169,7 +161,7 @@ const CASES: readonly Case[] = [
     {},
     ['problem Lease n/l: a has not renewed it since soon'],
   ],
-  ['an election that is off', { managers: [{ ...manager, lease: undefined }] }, {}, []],
+  ['an election that is off', { manager: { ...manager, lease: undefined } }, {}, []],
   [
     'an identity that does not exist',
     {
@@ -188,67 +180,30 @@ const CASES: readonly Case[] = [
     'a denied action',
     {},
     {
-      simulations: [
-        { principal: 'role/m', isGuess: false, denials: seen([{ sid: 'PassRole', action: 'iam:PassRole' }]) },
-      ],
+      simulations: [{ principal: 'role/m', denials: seen([{ sid: 'PassRole', action: 'iam:PassRole' }]) }],
     },
     ['problem IAM permissions: role/m may not iam:PassRole'],
   ],
   [
-    'a denied action that is optional, of a guessed role',
+    'a denied action that is optional',
     {},
     {
       simulations: [
         {
           principal: 'role/m',
-          isGuess: true,
           denials: seen([{ sid: 'AccessEntries', action: 'eks:DeleteAccessEntry' }]),
         },
       ],
     },
-    [
-      'warning IAM permissions: role/m (that of capaf, as the ServiceAccount of the manager names no role) may not eks:DeleteAccessEntry',
-    ],
-  ],
-  [
-    'objects in trouble, by reason',
-    {
-      objects: seen([
-        ...['a', 'b', 'c', 'd', 'e'].map((name) => objectWith(name, condition('Stalled', 'True', 'RoleNotFound', 1))),
-        objectWith('slow', condition('Ready', 'False', 'WaitingForCluster', 16)),
-        objectWith('young', condition('Ready', 'False', 'Creating', 14)),
-        objectWith('fine', condition('Ready', 'True', 'Ready', 99)),
-        { ...objectWith('broken'), spec: { selectors: 'all' } },
-      ]),
-    },
-    {},
-    [
-      'problem RoleNotFound: 5 AWSFargateProfiles: team-a/a, team-a/b, team-a/c and 2 more',
-      'warning WaitingForCluster: 1 AWSFargateProfile: team-a/slow',
-      'problem InvalidObject: 1 AWSFargateProfile',
-    ],
-  ],
-  [
-    'an object that no manager has looked at, and a paused one',
-    {
-      objects: seen([
-        {
-          ...objectWith('ignored'),
-          metadata: { ...objectWith('ignored').metadata, creationTimestamp: '2026-11-20T00:00:00Z' },
-        },
-        { ...anObject({ metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } }) },
-      ]),
-    },
-    {},
-    ['warning NotReconciled: 1 AWSFargateProfile: team-a/ignored'],
+    ['warning IAM permissions: role/m may not eks:DeleteAccessEntry'],
   ],
   [
     'an orphan, and an EKS cluster that AWS does not show',
     {},
     {
-      orphans: seen([{ kind: 'FargateProfile', name: 'p', eksCluster: 'c', owner: 'n/p', commands: [] }]),
+      orphans: seen([{ name: 'FargateProfile p', message: 'AWSFargateProfile n/p does not exist (c)', commands: [] }]),
       clusters: [{ cluster: named, profiles: unseen }],
-      roles: { kind: 'unseen', why: '--scan-roles looks for them' },
+      roles: E.left('--scan-roles looks for them'),
     },
     [
       'warning FargateProfile p: AWSFargateProfile n/p does not exist (c)',
@@ -267,9 +222,12 @@ describe('capaf doctor tells of', () => {
       ...healthy,
       version: unseen,
       deployments: unseen,
-      managers: [
-        { ...manager, missing: [{ role: 'Role r', permissions: unseen }], lease: { name: 'n/l', spec: unseen } },
-      ],
+      manager: {
+        ...manager,
+        deployment: undefined,
+        missing: [{ role: 'Role r', permissions: unseen }],
+        lease: { name: 'n/l', spec: unseen },
+      },
       crd: unseen,
       webhooks: unseen,
       objects: unseen,
@@ -277,7 +235,7 @@ describe('capaf doctor tells of', () => {
       clusters: [],
     };
     const lines = told(nothing, { caller: unseen, simulations: [], orphans: unseen });
-    expect(lines).to.have.length(10);
+    expect(lines).to.have.length(9);
     for (const line of lines) expect(line).to.match(/^unchecked .*: forbidden$/);
   });
 
@@ -301,9 +259,9 @@ describe('the text of capaf doctor', () => {
     { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', cure: 'do\u202e this' },
   ];
   it('shows hostile text in one line, without control characters', () =>
-    expect(render(checks, [], { isColored: false })).to.equal(
+    expect(render(checks, { isColored: false })).to.equal(
       'problems: 1, warnings: 0, not checked: 0, ok: 1\n\nAWS\n  ok        a      fine\n  problem   long   bad\\u001b[31m ok  forged\n    → do\\u202e this\n',
     ));
   it('is coloured on a terminal', () =>
-    expect(render(checks, [], { isColored: true })).to.contain('  \u001b[31mproblem\u001b[39m   long'));
+    expect(render(checks, { isColored: true })).to.contain('  \u001b[31mproblem\u001b[39m   long'));
 });

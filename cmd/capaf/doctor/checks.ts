@@ -1,247 +1,189 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { textAt } from '../../../api/record.ts';
 import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
 import { CAPA_WEBHOOKS, compareSchema, fieldsDroppedBy } from '../../../controllers/shared/crd/crd-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
-import { hasPausedAnnotation } from '../../../controllers/shared/object-state.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { LeaseSpec } from '../../../pkg/runtime/election/lease.ts';
 import { OLDEST_MINOR, tooOld } from '../../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../../pkg/version.ts';
-import { type Answer, type Caller, valueOr } from '../aws.ts';
+import type { Answer } from '../aws.ts';
 import type { Orphan } from './orphans.ts';
-import type { SeenCluster, TaggedRole } from './read-aws.ts';
-import { type ClusterFacts, type Deployment, type Manager, type NamedCluster, decoded } from './read-cluster.ts';
+import type { AwsFacts, Denial } from './read-aws.ts';
+import { type ClusterFacts, type Deployment, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
 
 /** `unchecked`: a right is missing or AWS does not answer, which is no problem of the installation. */
 export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
 
 export interface Check {
-  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'objects' | 'orphans';
+  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'orphans';
   readonly name: string;
   readonly result: Result;
   readonly message: string;
   readonly cure?: string | undefined;
 }
 
-export interface AwsFacts {
-  readonly caller: Answer<Caller>;
-  readonly simulations: readonly {
-    /** The ARN of a role with whose credentials the manager calls AWS. */
-    readonly principal: string;
-    /** The manager's own role is not known, so `principal` is the user or role of the caller. */
-    readonly isGuess: boolean;
-    readonly denials: Answer<readonly { readonly sid: string; readonly action: string }[]>;
-  }[];
-  readonly clusters: readonly SeenCluster[];
-  readonly roles: Answer<readonly TaggedRole[]>;
-  readonly orphans: Answer<readonly Orphan[]>;
-}
-
 /** The clocks of two machines differ. */
 const LEASE_TOLERANCE: Ms = 60_000;
-/** EKS creates or deletes a Fargate profile in some minutes. */
-const PATIENCE: Ms = 15 * 60_000;
-const NAMED_AT_MOST = 3;
 /** Statements of docs/aws-permissions.md without which the manager creates and deletes profiles too. */
 const OPTIONAL = ['AccessEntries'];
 
-export const checkAll = (cluster: ClusterFacts, aws: AwsFacts, now: Ms): readonly Check[] => [
-  check('installation', 'capaf')('ok', VERSION),
-  checkServer(cluster),
-  ...cluster.managers.map((manager) => checkManager(manager, cluster)),
-  checkCrd(cluster),
-  checkWebhooks(cluster),
-  ...valueOr(cluster.deployments, []).flatMap(checkProvider),
-  ...cluster.managers.flatMap(checkRbac),
-  ...cluster.managers.flatMap(({ lease, account }) => (lease ? checkLease(lease, account.namespace, now) : [])),
-  ...checkAws(cluster, aws),
-  ...checkObjects(cluster, now),
-  ...checkOrphans(aws),
-];
+type Verdict = readonly [result: Result, message: string, cure?: string];
 
-const check =
-  (group: Check['group'], name: string) =>
-  (result: Result, message: string, cure?: string): Check => ({ group, name, result, message, cure });
+const line = (group: Check['group'], name: string, [result, message, cure]: Verdict): Check => {
+  return { group, name, result, message, cure };
+};
 
-function checkServer({ version }: ClusterFacts): Check {
-  const line = check('installation', 'Kubernetes');
-  if (version.kind === 'unseen') return line('unchecked', version.why);
-  const problem = tooOld(version.value);
-  if (problem !== undefined) return line('problem', problem);
-  return line('ok', `${textAt(version.value, 'gitVersion') ?? 'unknown'}; v1.${OLDEST_MINOR} or newer is needed`);
+/** What was not seen is unchecked. */
+const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (value: A) => Verdict): Check =>
+  line(group, name, E.isLeft(seen) ? ['unchecked', seen.left] : judge(seen.right));
+
+/** Only if it was not seen. */
+const unseen = (group: Check['group'], name: string, seen: Answer<unknown>): readonly Check[] =>
+  E.isLeft(seen) ? [line(group, name, ['unchecked', seen.left])] : [];
+
+export function checkAll(cluster: ClusterFacts, aws: AwsFacts, orphans: Answer<readonly Orphan[]>, now: Ms) {
+  const { manager, deployments, controlPlanes } = cluster;
+  const { account, missing, lease } = manager;
+  const identities = new Map(cluster.clusters.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
+  return [
+    line('installation', 'capaf', ['ok', VERSION]),
+    check('installation', 'Kubernetes', cluster.version, judgeServer),
+    checkManager(manager, cluster),
+    check('installation', 'CRD', cluster.crd, judgeCrd),
+    check('installation', 'CAPA webhooks', cluster.webhooks, judgeWebhooks),
+    ...orNone(deployments).flatMap(checkProvider),
+    ...missing.map(({ role, permissions }) =>
+      check('RBAC', role, permissions, (each) => judgeRbac(role, account, each)),
+    ),
+    ...(lease
+      ? [check('leader', `Lease ${lease.name}`, lease.spec, (spec) => judgeLease(spec, account.namespace, now))]
+      : []),
+    check('AWS', 'credentials of capaf', aws.caller, ({ account: own }) => ['ok', `AWS account ${own}`]),
+    ...unseen('AWS', 'control planes', controlPlanes),
+    ...[...identities.values()].map((each) => line('AWS', each.identity, judgeIdentity(each))),
+    ...aws.simulations.map(({ principal, denials }) =>
+      check('AWS', 'IAM permissions', denials, (found) => judgePermissions(principal, found)),
+    ),
+    ...checkOrphans(aws, orphans),
+  ];
+}
+
+function judgeServer(version: unknown): Verdict {
+  const problem = tooOld(version);
+  if (problem !== undefined) return ['problem', problem];
+  return ['ok', `${textAt(version, 'gitVersion') ?? 'unknown'}; v1.${OLDEST_MINOR} or newer is needed`];
 }
 
 function checkManager({ deployment, mistake }: Manager, { deployments, managerNamespace }: ClusterFacts): Check {
-  const unknown = check('installation', 'manager');
   const elsewhere = 'Name its namespace with --manager-namespace, unless the manager runs outside this cluster';
-  if (deployments.kind === 'unseen') return unknown('unchecked', deployments.why);
+  const none = `no Deployment in namespace ${managerNamespace}`;
   if (deployment === undefined)
-    return unknown('unchecked', `no Deployment in namespace ${managerNamespace}`, elsewhere);
-  const { version, ready, replicas, key } = deployment;
-  const line = check('installation', `Deployment ${keyText(key)}`);
-  if (mistake !== undefined) return line('problem', `the manager does not start: ${mistake}`, 'Correct its arguments');
+    return check('installation', 'manager', deployments, () => ['unchecked', none, elsewhere]);
+  const name = `Deployment ${keyText(deployment.key)}`;
+  const broken = `the manager does not start: ${mistake}`;
+  return line('installation', name, mistake ? ['problem', broken, 'Correct its arguments'] : judgePods(deployment));
+}
+
+function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
   const state = `${version}, ${ready} of ${replicas} pods ready`;
   if (ready === 0 || ready < replicas)
-    return line(ready === 0 ? 'problem' : 'warning', state, `See kubectl describe pods -n ${key.namespace}`);
+    return [ready === 0 ? 'problem' : 'warning', state, `See kubectl describe pods -n ${key.namespace}`];
   // Whoever mirrors the image may give it another tag.
-  return version === VERSION || !/^v\d/.test(version)
-    ? line('ok', state)
-    : line('warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`);
+  if (version === VERSION || !/^v\d/.test(version)) return ['ok', state];
+  return ['warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`];
 }
 
-function checkCrd({ crd }: ClusterFacts): Check {
+function judgeCrd(crd: KubeObject | undefined): Verdict {
   const { name } = OUR_CRD;
-  const line = check('installation', 'CRD');
   const cure = 'Apply config/crd of the release of the manager';
-  if (crd.kind === 'unseen') return line('unchecked', crd.why);
-  if (crd.value === undefined) return line('problem', `${name} does not exist`, cure);
-  const schema = compareSchema(crd.value);
+  if (crd === undefined) return ['problem', `${name} does not exist`, cure];
+  const schema = compareSchema(crd);
   if (schema.kind === 'foreign') {
-    const writers = writersOf({ crd: crd.value, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
+    const writers = writersOf({ crd, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
     const writer = writers.length === 0 ? '' : `; last written by ${writers.join(' and ')}`;
-    const owner = schema.provider ?? 'another provider';
-    return line(
-      'problem',
-      `${name} is that of ${owner} and drops ${some(schema.missing)}${writer}`,
-      FOREIGN_SCHEMA_REMEDY,
-    );
+    const drops = `is that of ${schema.provider ?? 'another provider'} and drops ${schema.missing.join(', ')}`;
+    return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
   }
-  const dropped = fieldsDroppedBy(crd.value, ourCrd);
-  return dropped.length === 0
-    ? line('ok', `${name} is that of this provider`)
-    : line('warning', `${name} is of another release and lacks ${some(dropped)}`, cure);
+  const dropped = fieldsDroppedBy(crd, ourCrd);
+  if (dropped.length === 0) return ['ok', `${name} is that of this provider`];
+  return ['warning', `${name} is of another release and lacks ${dropped.join(', ')}`, cure];
 }
 
-function checkWebhooks({ webhooks }: ClusterFacts): Check {
-  const line = check('installation', 'CAPA webhooks');
-  if (webhooks.kind === 'unseen') return line('unchecked', webhooks.why);
-  const { entries, answer } = webhooks.value;
+type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];
+
+function judgeWebhooks({ entries, answer }: Webhooks): Verdict {
   const names = entries.map(({ name }) => name).join(' and ');
   const turnOff = 'Turn off its feature gate EKSFargate, or remove this provider';
   const remove = `Remove ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations, or run the manager with --manage-crd`;
   switch (answer.kind) {
     case 'noWebhook':
-      return line('ok', 'Cluster API Provider AWS has none for AWSFargateProfiles');
+      return ['ok', 'Cluster API Provider AWS has none for AWSFargateProfiles'];
     case 'served':
-      return line('problem', `Cluster API Provider AWS answers ${answer.webhook}, and changes profiles too`, turnOff);
+      return ['problem', `Cluster API Provider AWS answers ${answer.webhook}, and changes profiles too`, turnOff];
     case 'unclear':
-      return line('warning', `${names}: a dry run does not tell who answers: ${answer.because}`, remove);
+      return ['warning', `${names}: a dry run does not tell who answers: ${answer.because}`, remove];
     default:
-      return line('problem', `nobody answers ${names}: each write of an AWSFargateProfile is refused`, remove);
+      return ['problem', `nobody answers ${names}: each write of an AWSFargateProfile is refused`, remove];
   }
 }
 
 function checkProvider({ provider, key, version, ready, replicas }: Deployment): readonly Check[] {
   const name = { 'cluster-api': 'Cluster API', 'infrastructure-aws': 'Cluster API Provider AWS' }[provider];
   const message = `${version}, ${ready} of ${replicas} pods ready (Deployment ${keyText(key)})`;
-  return name === undefined ? [] : [check('installation', name)(ready < replicas ? 'warning' : 'ok', message)];
+  return name === undefined ? [] : [line('installation', name, [ready < replicas ? 'warning' : 'ok', message])];
 }
 
-const checkRbac = ({ account, missing }: Manager): readonly Check[] =>
-  missing.map(({ role, permissions }) => {
-    const [line, user] = [check('RBAC', role), `ServiceAccount ${keyText(account)}`];
-    if (permissions.kind === 'unseen') return line('unchecked', permissions.why);
-    if (permissions.value.length === 0) return line('ok', `${user} has its permissions`);
-    const cure = `Apply the ${role} of the release that the manager runs, and its binding`;
-    return line('problem', `${user} may not ${permissions.value.join(', ')}`, cure);
-  });
+function judgeRbac(role: string, account: ObjectKey, denied: readonly string[]): Verdict {
+  const user = `ServiceAccount ${keyText(account)}`;
+  if (denied.length === 0) return ['ok', `${user} has its permissions`];
+  const cure = `Apply the ${role} of the release that the manager runs, and its binding`;
+  return ['problem', `${user} may not ${denied.join(', ')}`, cure];
+}
 
-function checkLease({ name, spec }: NonNullable<Manager['lease']>, namespace: string, now: Ms): Check {
-  const line = check('leader', `Lease ${name}`);
-  if (spec.kind === 'unseen') return line('unchecked', spec.why);
-  const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec.value ?? {};
+function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Verdict {
+  const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec ?? {};
   const look = `See kubectl get pods -n ${namespace}`;
-  if (spec.value === undefined) return line('problem', 'does not exist: no manager has started', look);
-  if (holderIdentity === '') return line('problem', 'nobody holds it: no manager runs', look);
+  if (spec === undefined) return ['problem', 'does not exist: no manager has started', look];
+  if (holderIdentity === '') return ['problem', 'nobody holds it: no manager runs', look];
   return now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 + LEASE_TOLERANCE
-    ? line('ok', `${holderIdentity} renews it`)
-    : line('problem', `${holderIdentity} has not renewed it since ${renewTime}`, look);
+    ? ['ok', `${holderIdentity} renews it`]
+    : ['problem', `${holderIdentity} has not renewed it since ${renewTime}`, look];
 }
 
-function checkAws({ controlPlanes, clusters }: ClusterFacts, { caller, simulations }: AwsFacts): readonly Check[] {
-  const own = check('AWS', 'credentials of capaf');
-  const identities = new Map(clusters.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
-  return [
-    caller.kind === 'seen' ? own('ok', caller.value.arn) : own('unchecked', caller.why),
-    ...(controlPlanes.kind === 'seen' ? [] : [check('AWS', 'control planes')('unchecked', controlPlanes.why)]),
-    ...[...identities.values()].map(checkIdentity),
-    ...simulations.map(checkPermissions),
-  ];
-}
-
-function checkIdentity({ identity, problem, roleArn, isManager, name }: NamedCluster): Check {
-  const line = check('AWS', identity);
-  if (problem?.reason === 'IdentityUnreadable') return line('unchecked', problem.message);
-  if (problem !== undefined) return line('problem', problem.message, 'See docs/identities.md');
-  if (roleArn !== undefined) return line('ok', `assumes ${roleArn}`);
+function judgeIdentity({ problem, roleArn, isManager, name }: NamedCluster): Verdict {
+  if (problem?.reason === 'IdentityUnreadable') return ['unchecked', problem.message];
+  if (problem !== undefined) return ['problem', problem.message, 'See docs/identities.md'];
+  if (roleArn !== undefined) return ['ok', `assumes ${roleArn}`];
   return isManager
-    ? line('ok', `gives credentials, for example for EKS cluster ${name}`)
-    : line('unchecked', 'run capaf with the access keys of its Secret to check their permissions');
+    ? ['ok', `gives credentials, for example for EKS cluster ${name}`]
+    : ['unchecked', 'run capaf with the access keys of its Secret to check their permissions'];
 }
 
-function checkPermissions({ principal: arn, isGuess, denials }: AwsFacts['simulations'][number]): Check {
-  const line = check('AWS', 'IAM permissions');
-  const principal = isGuess ? `${arn} (that of capaf, as the ServiceAccount of the manager names no role)` : arn;
-  if (denials.kind === 'unseen') return line('unchecked', denials.why);
-  const actions = [...new Set(denials.value.map(({ action }) => action))].join(', ');
-  const statements = [...new Set(denials.value.map(({ sid }) => sid))];
-  if (statements.length === 0) return line('ok', `${principal} has those it needs`);
+function judgePermissions(principal: string, denials: readonly Denial[]): Verdict {
+  const actions = [...new Set(denials.map(({ action }) => action))].join(', ');
+  const statements = [...new Set(denials.map(({ sid }) => sid))];
+  if (statements.length === 0) return ['ok', `${principal} has those it needs`];
   const result = statements.every((sid) => OPTIONAL.includes(sid)) ? 'warning' : 'problem';
   const cure = `Add ${statements.join(', ')} of docs/aws-permissions.md to its policy`;
-  return line(result, `${principal} may not ${actions}`, cure);
+  return [result, `${principal} may not ${actions}`, cure];
 }
 
-/** By reason, because one cause often stops many objects. */
-function checkObjects({ objects }: ClusterFacts, now: Ms): readonly Check[] {
-  const all = check('objects', 'AWSFargateProfiles');
-  if (objects.kind === 'unseen') return [all('unchecked', objects.why)];
-  const readable = decoded(objects.value);
-  const troubles = readable.flatMap((object) => {
-    const conditions = object.status?.conditions ?? [];
-    const stalled = conditions.find(({ type, status }) => type === 'Stalled' && status === 'True');
-    const ready = conditions.find(({ type }) => type === 'Ready');
-    const { reason = 'NotReconciled', message = 'No manager has looked at it: see the Lease and --watch-filter' } =
-      stalled ?? ready ?? {};
-    const since = Date.parse(ready?.lastTransitionTime ?? object.metadata.creationTimestamp ?? '');
-    const isFine = stalled === undefined && (ready?.status === 'True' || now - since < PATIENCE);
-    if (isFine || hasPausedAnnotation(object)) return [];
-    const result: Result = stalled === undefined ? 'warning' : 'problem';
-    return [{ result, reason, message, key: keyText(keyOf(object)) }];
-  });
-  const groups = Map.groupBy(troubles, ({ result, reason }) => `${result} ${reason}`).values();
-  const checks = [...groups].flatMap((group) => {
-    const keys = group.map(({ key }) => key);
-    const found = `${count(keys.length)}: ${some(keys)}`;
-    return group.slice(0, 1).map(({ result, reason, message }) => check('objects', reason)(result, found, message));
-  });
-  const unreadable = objects.value.length - readable.length;
-  const cure = 'Correct the field that an event of each names';
-  if (unreadable > 0) checks.push(check('objects', 'InvalidObject')('problem', count(unreadable), cure));
-  return checks.length > 0 ? checks : [all('ok', `${count(objects.value.length)}, none in trouble`)];
-}
+const UNLESS = 'Remove it, unless another management cluster has the object, or Retain kept it';
 
-function checkOrphans({ clusters, roles, orphans }: AwsFacts): readonly Check[] {
-  const all = check('orphans', 'in AWS');
-  if (orphans.kind === 'unseen') return [all('unchecked', orphans.why)];
-  const profiles = clusters.flatMap(({ profiles: each }) => valueOr(each, [])).length;
-  const none = `none among ${profiles} profiles and ${valueOr(roles, []).length} roles`;
-  const cure = 'Run the commands below, unless another management cluster has the object, or Retain kept it';
-  const found = orphans.value.map(({ kind, name, eksCluster, owner }) => {
-    const message =
-      kind === 'Role' ? `nothing in namespace ${owner} uses it` : `AWSFargateProfile ${owner} does not exist`;
-    return check('orphans', `${kind} ${name}`)('warning', `${message} (${eksCluster})`, cure);
-  });
-  const unseen = clusters.flatMap(({ cluster: { name }, profiles: each }) =>
-    each.kind === 'unseen' ? check('orphans', `EKS cluster ${name}`)('unchecked', each.why) : [],
+function checkOrphans({ clusters, roles }: AwsFacts, orphans: Answer<readonly Orphan[]>): readonly Check[] {
+  const profiles = clusters.flatMap(({ profiles: each }) => orNone(each)).length;
+  const none = `none among ${profiles} profiles and ${orNone(roles).length} roles`;
+  if (E.isLeft(orphans)) return unseen('orphans', 'in AWS', orphans);
+  const found = orphans.right.map(({ name, message, commands }) =>
+    line('orphans', name, ['warning', message, `${UNLESS}: ${commands.join(' && ')}`]),
   );
-  if (roles.kind === 'unseen') unseen.push(check('orphans', 'IAM roles')('unchecked', roles.why));
-  return [...(found.length > 0 ? found : [all('ok', none)]), ...unseen];
-}
-
-const count = (number: number): string => `${number} AWSFargateProfile${number === 1 ? '' : 's'}`;
-
-function some(items: readonly string[]): string {
-  const more = items.length - NAMED_AT_MOST;
-  return more <= 0 ? items.join(', ') : `${items.slice(0, NAMED_AT_MOST).join(', ')} and ${more} more`;
+  return [
+    ...(found.length > 0 ? found : [line('orphans', 'in AWS', ['ok', none])]),
+    ...clusters.flatMap(({ cluster, profiles: each }) => unseen('orphans', `EKS cluster ${cluster.name}`, each)),
+    ...unseen('orphans', 'IAM roles', roles),
+  ];
 }

@@ -1,22 +1,26 @@
 import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   CLUSTER_ARN,
   EKS_CLUSTER,
   ROLE,
   ROLE_ARN,
   anObject,
+  aProfile,
 } from '../../../controllers/awsfargateprofile/testing/builders.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { type Orphan, findOrphans } from './orphans.ts';
-import type { EksProfile, TaggedRole } from './read-aws.ts';
+import type { AwsFacts, TaggedRole } from './read-aws.ts';
 
-const PROFILE: EksProfile = {
-  name: 'team-a_web',
-  clusterArn: CLUSTER_ARN,
-  roleArn: ROLE_ARN,
-  status: 'ACTIVE',
-  owner: 'team-a/web',
-};
+const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
+const PROFILE: FargateProfile = aProfile({
+  name: ProfileName.of('team-a_web'),
+  arn: CLUSTER_ARN.replace(':cluster/', ':fargateprofile/') + '/team-a_web/1',
+  podExecutionRoleArn: ROLE_ARN,
+  tags: { [OWNER]: 'team-a/web' },
+});
 const WEB: readonly KubeObject[] = [{ ...anObject() }];
 const roleOf = (change: Partial<TaggedRole> = {}): TaggedRole => ({
   name: ROLE,
@@ -25,29 +29,37 @@ const roleOf = (change: Partial<TaggedRole> = {}): TaggedRole => ({
   namespace: 'team-a',
   ...change,
 });
-const namesOf = (orphans: readonly Orphan[]): readonly string[] => orphans.map(({ name }) => name);
+const orphansAmong = (
+  profiles: readonly FargateProfile[],
+  roles: readonly TaggedRole[],
+  objects: readonly KubeObject[],
+): readonly Orphan[] => {
+  const clusters: AwsFacts['clusters'] = [{ cluster: undefined as never, profiles: E.right(profiles) }];
+  return findOrphans({ clusters, roles: E.right(roles) }, objects);
+};
+const namesOf = (orphans: readonly Orphan[]): readonly string[] => orphans.map(({ name }) => name.replace(/^.* /, ''));
 
 describe('an orphan among the Fargate profiles', () => {
   const cases: readonly (readonly [
     given: string,
-    profile: Partial<EksProfile>,
+    profile: Partial<FargateProfile>,
     objects: readonly KubeObject[],
     boolean,
   ])[] = [
     ['whose object does not exist', {}, [], true],
     ['whose object exists', {}, WEB, false],
     ['whose object cannot be decoded', {}, [{ ...anObject(), spec: 1 }], false],
-    ['without an owner tag', { owner: undefined }, [], false],
+    ['without an owner tag', { tags: {} }, [], false],
     ['that EKS is deleting', { status: 'DELETING' }, [], false],
   ];
   for (const [given, profile, objects, isOrphan] of cases)
     it(`${isOrphan ? 'is' : 'is not'} one ${given}`, () =>
-      expect(namesOf(findOrphans([{ ...PROFILE, ...profile }], [], objects))).to.deep.equal(
+      expect(namesOf(orphansAmong([{ ...PROFILE, ...profile }], [], objects))).to.deep.equal(
         isOrphan ? [PROFILE.name] : [],
       ));
 
   it('has commands that delete it and wait, quoted for a shell', () => {
-    const [orphan] = findOrphans([{ ...PROFILE, name: "d'été; rm" }], [], []);
+    const [orphan] = orphansAmong([{ ...PROFILE, name: ProfileName.of("d'été; rm") }], [], []);
     const where = `--region eu-west-1 --cluster-name ${EKS_CLUSTER} --fargate-profile-name 'd'\\''été; rm'`;
     expect(orphan?.commands).to.deep.equal([
       `aws eks delete-fargate-profile ${where}`,
@@ -62,7 +74,7 @@ describe('an orphan among the IAM roles', () => {
   const cases: readonly (readonly [
     string,
     TaggedRole,
-    readonly Partial<EksProfile>[],
+    readonly Partial<FargateProfile>[],
     readonly KubeObject[],
     boolean,
   ])[] = [
@@ -72,20 +84,20 @@ describe('an orphan among the IAM roles', () => {
     ['that an object computes as its name', roleOf(), [], WEB, false],
     [
       'that an object names in other case',
-      roleOf({ name: 'X', arn: 'x' }),
+      roleOf({ name: RoleName.of('X'), arn: RoleArn.of('x') }),
       [],
       withStatus({ role: { name: 'x' } }),
       false,
     ],
     [
       'that a replacement has on record',
-      roleOf({ name: 'x' }),
+      roleOf({ name: RoleName.of('x') }),
       [],
       withStatus({ predecessors: [{ role: 'x' }] }),
       false,
     ],
     ['while an object of its namespace cannot be decoded', roleOf(), [], [{ ...anObject(), spec: 1 }], false],
-    ['that the profile of another owner uses', roleOf(), [{ owner: undefined }], [], false],
+    ['that the profile of another owner uses', roleOf(), [{ tags: {} }], [], false],
     ['of another namespace than the objects', roleOf({ namespace: 'team-b' }), [], WEB, true],
     ['of another object of the namespace', roleOf(), [], [{ ...other }], true],
   ];
@@ -93,7 +105,7 @@ describe('an orphan among the IAM roles', () => {
     it(`${isOrphan ? 'is' : 'is not'} one ${given}`, () =>
       expect(
         namesOf(
-          findOrphans(
+          orphansAmong(
             profiles.map((profile) => ({ ...PROFILE, ...profile })),
             [role],
             objects,
@@ -102,11 +114,11 @@ describe('an orphan among the IAM roles', () => {
       ).to.deep.equal(isOrphan ? [role.name] : []));
 
   it('comes after its profile, with commands that detach its policies first', () => {
-    const orphans = findOrphans([PROFILE, PROFILE], [roleOf()], []);
+    const orphans = orphansAmong([PROFILE, PROFILE], [roleOf()], []);
     expect(
-      orphans.map(({ kind }) => kind),
+      orphans.map(({ name }) => name),
       'a profile that was read twice is one orphan',
-    ).to.deep.equal(['FargateProfile', 'Role']);
+    ).to.deep.equal([`FargateProfile ${PROFILE.name}`, `Role ${ROLE}`]);
     expect(
       orphans.at(-1)?.commands.map((command) => /detach-role-policy|delete-role/.exec(command)?.[0]),
     ).to.deep.equal(['detach-role-policy', 'delete-role']);

@@ -1,51 +1,55 @@
 import { recordedReplacement } from '../../../controllers/awsfargateprofile/model/replacement.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
-import { ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { EksProfile, TaggedRole } from './read-aws.ts';
-import { decoded } from './read-cluster.ts';
+import { shellQuoted as quote } from '../io.ts';
+import type { AwsFacts, TaggedRole } from './read-aws.ts';
+import { decoded, orNone } from './read-cluster.ts';
 
 /** What this provider made in AWS for an AWSFargateProfile that does not exist. */
 export interface Orphan {
-  readonly kind: 'FargateProfile' | 'Role';
+  /** With the kind, such as `Role web`. */
   readonly name: string;
-  /** The ARN. */
-  readonly eksCluster: string;
-  /** `<namespace>/<name>` of the AWSFargateProfile; of a role only the namespace. */
-  readonly owner: string;
+  readonly message: string;
   /** For a POSIX shell. capaf runs none of them. */
   readonly commands: readonly string[];
 }
 
 /** Profiles come first, because a role must not be deleted under its profile. */
 export function findOrphans(
-  profiles: readonly EksProfile[],
-  roles: readonly TaggedRole[],
+  { clusters, roles }: Pick<AwsFacts, 'clusters' | 'roles'>,
   objects: readonly KubeObject[],
 ): readonly Orphan[] {
+  const profiles = clusters.flatMap((each) => orNone(each.profiles));
   const owners = new Set(objects.map(({ metadata: { namespace = '', name } }) => ownerTagValue({ namespace, name })));
-  const isOrphan = ({ owner, status }: EksProfile): boolean =>
-    owner !== undefined && !owners.has(owner) && status !== 'DELETING';
-  const used = new Set(profiles.filter((profile) => !isOrphan(profile)).map(({ roleArn }) => roleArn));
+  const isOrphan = ({ tags, status }: FargateProfile): boolean =>
+    tags[OWNER_TAG] !== undefined && !owners.has(tags[OWNER_TAG]) && status !== 'DELETING';
+  const used = new Set<string>(
+    profiles.filter((profile) => !isOrphan(profile)).map((each) => each.podExecutionRoleArn),
+  );
   const byNamespace = Map.groupBy(objects, ({ metadata }) => metadata.namespace ?? '');
   const namedIn = new Map([...byNamespace].map(([namespace, ofNamespace]) => [namespace, rolesNamedIn(ofNamespace)]));
   const isRoleNeeded = ({ name, arn, namespace }: TaggedRole): boolean =>
     used.has(arn) || namedIn.get(namespace)?.(name.toLowerCase()) === true;
   const orphans = [
     ...profiles.filter(isOrphan).map(toOrphan),
-    ...roles.filter((role) => !isRoleNeeded(role)).map(toOrphanRole),
+    ...orNone(roles)
+      .filter((role) => !isRoleNeeded(role))
+      .map(toOrphanRole),
   ];
   // Several objects may name one EKS cluster.
   return [...new Map(orphans.map((orphan) => [orphan.commands.join(), orphan])).values()];
 }
 
-function toOrphan({ name, owner = '', clusterArn }: EksProfile): Orphan {
-  const [, , , region = '', , cluster = ''] = clusterArn.split(':');
-  const of = `--region ${quote(region)} --cluster-name ${quote(cluster.replace(/^cluster\//, ''))}`;
+function toOrphan({ name, arn, cluster, tags }: FargateProfile): Orphan {
+  const eksCluster = arn.replace(/:fargateprofile\/([^/]+)\/.*$/, ':cluster/$1');
+  const of = `--region ${quote(arn.split(':')[3] ?? '')} --cluster-name ${quote(cluster)}`;
   const commands = ['delete-fargate-profile', 'wait fargate-profile-deleted'].map(
     (command) => `aws eks ${command} ${of} --fargate-profile-name ${quote(name)}`,
   );
-  return { kind: 'FargateProfile', name, eksCluster: clusterArn, owner, commands };
+  const message = `AWSFargateProfile ${tags[OWNER_TAG]} does not exist (${eksCluster})`;
+  return { name: `FargateProfile ${name}`, message, commands };
 }
 
 function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
@@ -53,7 +57,7 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   const policies = `aws iam list-attached-role-policies ${of} --query 'AttachedPolicies[].PolicyArn' --output text`;
   const detach = `for arn in $(${policies}); do aws iam detach-role-policy ${of} --policy-arn "$arn"; done`;
   const commands = [detach, `aws iam delete-role ${of}`];
-  return { kind: 'Role', name, eksCluster: clusterArn, owner: namespace, commands };
+  return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
 /** Also those that status or the annotation of a replacement has on record. An unreadable object may name each role. */
@@ -67,5 +71,3 @@ function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => 
   const named = new Set(names.map((name) => name?.toLowerCase()));
   return (inLowerCase) => readable.length < objects.length || named.has(inLowerCase);
 }
-
-const quote = (text: string): string => (/^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

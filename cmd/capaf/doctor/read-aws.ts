@@ -1,170 +1,144 @@
-import * as eksSdk from '@aws-sdk/client-eks';
-import * as iamSdk from '@aws-sdk/client-iam';
-import { AccountId } from '../../../api/names.ts';
+import { SimulatePrincipalPolicyCommand, paginateListRoles } from '@aws-sdk/client-iam';
+import * as E from 'fp-ts/lib/Either.js';
+import { AccountId, EksClusterName, RoleName } from '../../../api/names.ts';
+import type { FargateProfile, Role } from '../../../pkg/cloud/index.ts';
 import { clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
-import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
-import { type Answer, type AwsAccess, type Caller, FALLBACK_REGION, ask, askFor, readCaller } from '../aws.ts';
-import { type Io, mapAtMost, withProgress } from '../io.ts';
-import type { Question } from './iam-questions.ts';
-import type { NamedCluster } from './read-cluster.ts';
+import { type Answer, type AwsAccess, FALLBACK_REGION, Unseen, attempt, readProfiles, seen } from '../aws.ts';
+import { type Question, questionsFor } from './permissions.ts';
+import { type ClusterFacts, type NamedCluster, decoded, orNone } from './read-cluster.ts';
 
-/** Calls at the same time: the manager needs the rate limits of the account too. */
-const CALLS_AT_ONCE = 4;
-export const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
-
-export interface EksProfile {
-  readonly name: string;
-  readonly clusterArn: string;
-  readonly roleArn: string;
-  readonly status: string;
-  /** The owner tag: `<namespace>/<name>` of the AWSFargateProfile. */
-  readonly owner: string | undefined;
-}
-
-export interface SeenCluster {
-  readonly cluster: NamedCluster;
-  readonly profiles: Answer<readonly EksProfile[]>;
-}
+const UNNAMED = 'the role of the manager';
+const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its permissions are not known';
+const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
 
 /** A role with the tags of this provider. */
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
-export type AwsReader = ReturnType<typeof newAwsReader>;
-
-export function newAwsReader(aws: AwsAccess, io: Io, clusters: readonly NamedCluster[]) {
-  const anyRegion = aws.region ?? clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
-  const iam = new iamSdk.IAMClient(aws.clientConfig('iam', anyRegion));
-  const eksIn = (region: string) => new eksSdk.EKSClient(aws.clientConfig('eks', region));
-  const arnOf = ({ name, region = aws.region ?? '' }: NamedCluster, account: string): string =>
-    clusterArn({ partition: partitionOf(region), region, account: AccountId.of(account) }, name);
-  /** All items, or why one answer was not seen. */
-  const askAll = <A, B>(
-    doing: string,
-    items: readonly A[],
-    work: (item: A) => Promise<Answer<readonly B[] | undefined>>,
-  ) => withProgress(io, doing, async () => flatten(await mapAtMost(CALLS_AT_ONCE, items, work)));
-
-  async function readProfiles(cluster: NamedCluster, { account }: Caller): Promise<Answer<readonly EksProfile[]>> {
-    const { name: clusterName, region = aws.region } = cluster;
-    if (region === undefined) return unseen('no object names its region. Name it with --region');
-    if (cluster.account !== undefined && cluster.account !== account)
-      return unseen(`it is in account ${cluster.account}, and the credentials are of ${account}. ${OTHER_CREDENTIALS}`);
-    const eks = eksIn(region);
-    const described = await ask('eks', 'eks:DescribeCluster', () =>
-      eks.send(new eksSdk.DescribeClusterCommand({ name: clusterName })),
-    );
-    if (described.kind === 'unseen') return described;
-    if (cluster.endpoint !== undefined && hostOf(cluster.endpoint) !== hostOf(described.value.cluster?.endpoint))
-      return unseen(`account ${account} has another EKS cluster of this name. ${OTHER_CREDENTIALS}`);
-    const names = await ask('eks', 'eks:ListFargateProfiles', () =>
-      collect(eksSdk.paginateListFargateProfiles({ client: eks }, { clusterName }), (page) => page.fargateProfileNames),
-    );
-    if (names.kind === 'unseen') return names;
-    const profiles = await mapAtMost(1, names.value, (name) =>
-      askFor('eks', 'eks:DescribeFargateProfile', async () => {
-        const command = new eksSdk.DescribeFargateProfileCommand({ clusterName, fargateProfileName: name });
-        const { podExecutionRoleArn: roleArn = '', status = '', tags } = (await eks.send(command)).fargateProfile ?? {};
-        return [{ name, clusterArn: arnOf(cluster, account), roleArn, status, owner: tags?.[OWNER_TAG] }];
-      }),
-    );
-    return flatten(profiles);
-  }
-
-  /** Whether EKS says that the cluster does not exist, and not that it may not be seen. */
-  async function isGone(arn: string): Promise<boolean> {
-    const [, , , region = '', , resource = ''] = arn.split(':');
-    const command = new eksSdk.DescribeClusterCommand({ name: resource.replace(/^cluster\//, '') });
-    const answer = await askFor('eks', 'eks:DescribeCluster', () => eksIn(region).send(command));
-    return answer.kind === 'seen' && answer.value === undefined;
-  }
-
-  return {
-    caller: () => readCaller(aws, anyRegion),
-
-    clusters: (caller: Caller): Promise<readonly SeenCluster[]> =>
-      withProgress(io, `reading the Fargate profiles of ${clusters.length} EKS clusters`, () =>
-        mapAtMost(CALLS_AT_ONCE, clusters, async (cluster) => ({
-          cluster,
-          profiles: await readProfiles(cluster, caller),
-        })),
-      ),
-
-    /**
-     * Of the EKS clusters whose profiles were seen, and of those that do not exist any more; others may belong to
-     * another management cluster. ListRoles shows no tags but the trust policies: only roles that EKS Fargate may
-     * assume are read one by one.
-     */
-    taggedRoles: async ({ account }: Caller, seen: readonly SeenCluster[]): Promise<Answer<readonly TaggedRole[]>> => {
-      const listed = await withProgress(io, 'listing the IAM roles of the account', () =>
-        ask('iam', 'iam:ListRoles', () =>
-          collect(iamSdk.paginateListRoles({ client: iam, pageSize: 1_000 }, {}), (page) =>
-            page.Roles?.filter((role) => role.AssumeRolePolicyDocument?.includes(FARGATE_PODS_PRINCIPAL)),
-          ),
-        ),
-      );
-      if (listed.kind === 'unseen') return listed;
-      const roles = await askAll(`reading the tags of ${listed.value.length} IAM roles`, listed.value, ({ RoleName }) =>
-        askFor('iam', 'iam:GetRole', async () =>
-          toTaggedRole((await iam.send(new iamSdk.GetRoleCommand({ RoleName }))).Role),
-        ),
-      );
-      if (roles.kind === 'unseen') return roles;
-      const ours = new Set(
-        seen.flatMap(({ cluster, profiles }) => (profiles.kind === 'seen' ? arnOf(cluster, account) : [])),
-      );
-      for (const arn of new Set(roles.value.map((role) => role.clusterArn)))
-        if (arn.split(':')[4] === account && !ours.has(arn) && (await isGone(arn))) ours.add(arn);
-      return { kind: 'seen', value: roles.value.filter((role) => ours.has(role.clusterArn)) };
-    },
-
-    /** The actions that the policies of the user or role do not allow. */
-    denials: (principal: string, questions: readonly Question[]) =>
-      askAll(`simulating the policies of ${principal}`, questions, ({ sid, actions, resource, context }) =>
-        ask('iam', 'iam:SimulatePrincipalPolicy', async () => {
-          const entries = context.map(({ key, value }) => ({
-            ContextKeyName: key,
-            ContextKeyType: 'string' as const,
-            ContextKeyValues: [value],
-          }));
-          const command = new iamSdk.SimulatePrincipalPolicyCommand({
-            PolicySourceArn: principal,
-            ActionNames: [...actions],
-            ResourceArns: [resource],
-            ...(entries.length > 0 && { ContextEntries: entries }),
-          });
-          const { EvaluationResults = [] } = await iam.send(command);
-          const denied = EvaluationResults.filter(({ EvalDecision }) => EvalDecision !== 'allowed');
-          return denied.map(({ EvalActionName: action = '' }) => ({ sid, action }));
-        }),
-      ),
-  };
+/** A statement of docs/aws-permissions.md, and an action in it that the policies do not allow. */
+export interface Denial {
+  readonly sid: string;
+  readonly action: string;
 }
 
-const unseen = (why: string) => ({ kind: 'unseen', why }) as const;
+interface SeenCluster {
+  readonly cluster: NamedCluster;
+  readonly profiles: Answer<readonly FargateProfile[]>;
+}
 
-const hostOf = (endpoint = ''): string => endpoint.replace(/^https:\/\//, '').toLowerCase();
+export interface AwsFacts {
+  readonly caller: Answer<{ readonly account: string }>;
+  readonly simulations: Awaited<ReturnType<typeof simulate>>;
+  readonly clusters: readonly SeenCluster[];
+  readonly roles: Answer<readonly TaggedRole[]>;
+}
 
-function toTaggedRole({ RoleName: name = '', Arn: arn = '', Tags = [] }: Partial<iamSdk.Role> = {}) {
-  const tags = Object.fromEntries(Tags.map(({ Key = '', Value = '' }) => [Key, Value]));
+/** Of the account of the credentials only. */
+export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean): Promise<AwsFacts> {
+  const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
+  const caller = await attempt(() => aws.open(region));
+  if (E.isLeft(caller)) return { caller, simulations: [], clusters: [], roles: caller };
+  const { account } = caller.right;
+  const simulations = await simulate(aws, region, facts, account);
+  const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
+    return { cluster, profiles: await attempt(() => readProfilesOf(aws, cluster, account)) };
+  });
+  const roles = scanRoles
+    ? await attempt(() => readTaggedRoles(aws, region, clusters))
+    : E.left('--scan-roles looks for them');
+  return { caller, simulations, clusters, roles };
+}
+
+/** For each role whose credentials the manager uses. */
+function simulate(aws: AwsAccess, anyRegion: string, { clusters, manager, objects }: ClusterFacts, account: string) {
+  const { flags = { limits: NO_LIMITS, reconcilesInstanceGroups: false } } = manager;
+  const own = (E.isRight(manager.roleArn) ? manager.roleArn.right : undefined) ?? UNNAMED;
+  const users = Map.groupBy(clusters, ({ isManager, roleArn }) => (isManager ? own : (roleArn ?? '')));
+  // The credentials of a Secret have no role.
+  users.delete('');
+  return Array.fromAsync(users, async ([principal, named]) => {
+    const why =
+      principal === UNNAMED ? NO_ANNOTATION : `${principal} is not in account ${account}. ${OTHER_CREDENTIALS}`;
+    if (principal.split(':')[4] !== account) return { principal, denials: E.left(why) };
+    const used = decoded(orNone(objects)).filter(({ metadata: { namespace }, status }) =>
+      named.some((each) => each.namespace === namespace && each.name === status?.eksClusterName),
+    );
+    const questions = named.slice(0, 1).flatMap(({ name: cluster, namespace, region = FALLBACK_REGION }) => {
+      const made = used.find(({ status }) => status?.eksClusterName === cluster && status.role?.managed === true);
+      const role = made?.status?.role?.name ?? roleNameFor(cluster, profileNameFor({ namespace, name: 'capaf' }));
+      const location = { partition: partitionOf(region), region, account: AccountId.of(account) };
+      return questionsFor(used, flags, { ...location, cluster, namespace, role });
+    });
+    return { principal, denials: await attempt(() => findDenials(aws, anyRegion, principal, questions)) };
+  });
+}
+
+/** The actions that the policies of the user or role do not allow. */
+async function findDenials(aws: AwsAccess, region: string, principal: string, questions: readonly Question[]) {
+  const denials = await Array.fromAsync(questions, ({ sid, actions, resource, context }) =>
+    aws.ask('iam', 'SimulatePrincipalPolicy', region, async ({ iam }) => {
+      const ContextEntries = context.map(({ key, value }) => {
+        return { ContextKeyName: key, ContextKeyType: 'string' as const, ContextKeyValues: [value] };
+      });
+      const command = new SimulatePrincipalPolicyCommand({
+        PolicySourceArn: principal,
+        ActionNames: [...actions],
+        ResourceArns: [resource],
+        ...(context.length > 0 && { ContextEntries }),
+      });
+      const { EvaluationResults = [] } = await iam.send(command);
+      const denied = EvaluationResults.filter(({ EvalDecision }) => EvalDecision !== 'allowed');
+      return denied.map(({ EvalActionName: action = '' }): Denial => ({ sid, action }));
+    }),
+  );
+  return denials.flat();
+}
+
+async function readProfilesOf(aws: AwsAccess, { name, region = aws.region, ...of }: NamedCluster, account: string) {
+  if (region === undefined) throw new Unseen('no object names its region. Name it with --region');
+  if (of.account !== undefined && of.account !== account)
+    throw new Unseen(`it is in account ${of.account}, and the credentials are of ${account}. ${OTHER_CREDENTIALS}`);
+  const session = await aws.open(region);
+  return readProfiles(session, name);
+}
+
+/**
+ * Of the EKS clusters whose profiles were seen, and of those that do not exist any more; others may belong to another
+ * management cluster. ListRoles shows no tags but the trust policies: only roles that EKS Fargate may assume are read
+ * one by one.
+ */
+async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: readonly SeenCluster[]) {
+  const { account, roles } = await aws.open(region);
+  const names = await aws.ask('iam', 'ListRoles', region, async ({ iam }) => {
+    const pages = await Array.fromAsync(paginateListRoles({ client: iam, pageSize: 1_000 }, {}));
+    const listed = pages.flatMap(({ Roles = [] }) => Roles);
+    const ofFargate = listed.filter((role) => role.AssumeRolePolicyDocument?.includes(FARGATE_PODS_PRINCIPAL));
+    return ofFargate.map((role) => RoleName.of(role.RoleName ?? ''));
+  });
+  const read = await Array.fromAsync(names, (name) => seen(roles.get(name)));
+  const tagged = read.flatMap((role) => (role === undefined ? [] : toTaggedRole(role)));
+  const ours = new Set(
+    seenClusters.flatMap(({ cluster: { name, region: own = aws.region ?? '' }, profiles }) =>
+      E.isRight(profiles) ? clusterArn({ partition: partitionOf(own), region: own, account }, name) : [],
+    ),
+  );
+  for (const arn of new Set(tagged.map((role) => role.clusterArn)))
+    if (arn.split(':')[4] === account && !ours.has(arn) && (await isGone(aws, arn))) ours.add(arn);
+  return tagged.filter((role) => ours.has(role.clusterArn));
+}
+
+function toTaggedRole({ name, arn, tags }: Role) {
   const [ofCluster, namespace] = [EKS_CLUSTER_TAG, NAMESPACE_TAG].map((key) => tagValue(tags, key, foldCase));
   return ofCluster === undefined || namespace === undefined ? [] : [{ name, arn, clusterArn: ofCluster, namespace }];
 }
 
-function flatten<A>(answers: readonly Answer<readonly A[] | undefined>[]): Answer<readonly A[]> {
-  const items: A[] = [];
-  for (const answer of answers) {
-    if (answer.kind === 'unseen') return answer;
-    items.push(...(answer.value ?? []));
-  }
-  return { kind: 'seen', value: items };
-}
-
-async function collect<P, A>(
-  pages: AsyncIterable<P>,
-  itemsOf: (page: P) => readonly A[] | undefined,
-): Promise<readonly A[]> {
-  const items: A[] = [];
-  for await (const page of pages) items.push(...(itemsOf(page) ?? []));
-  return items;
+/** Whether EKS says that the cluster does not exist, and not that it may not be seen. */
+async function isGone(aws: AwsAccess, arn: string): Promise<boolean> {
+  const [, , , region = '', , resource = ''] = arn.split(':');
+  const name = EksClusterName.of(resource.replace(/^cluster\//, ''));
+  const found = await attempt(async () => seen((await aws.open(region)).clusters.describe(name)));
+  return E.isRight(found) && found.right === undefined;
 }

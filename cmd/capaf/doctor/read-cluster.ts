@@ -1,38 +1,30 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as external from '../../../api/external/index.ts';
-import { fieldAt, textAt } from '../../../api/record.ts';
+import { fieldAt } from '../../../api/record.ts';
 import * as api from '../../../api/v1beta2/index.ts';
-import * as capa from '../../../controllers/crdkeeper/parts.ts';
+import { observe } from '../../../controllers/crdkeeper/parts.ts';
 import { askWebhooks } from '../../../controllers/crdkeeper/webhook-probe.ts';
 import { type IdentityCaches, resolveIdentity } from '../../../controllers/identities/identity-chain.ts';
 import { CRDS, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
 import { NAMESPACES, listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
 import { credentialsName } from '../../../pkg/cloud/index.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
-import { isForbidden, isNotServed } from '../../../pkg/kube/errors.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { resourceName } from '../../../pkg/kube/requests/paths.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { LEASES, leaseSpecOf } from '../../../pkg/runtime/election/lease.ts';
 import { parseFlags } from '../../manager/flags/parse-flags.ts';
 import { leaseNameFor } from '../../manager/lease-name.ts';
-import { type Answer, valueOr } from '../aws.ts';
+import { type Answer, attempt } from '../aws.ts';
 import { type Deployment, DEPLOYMENTS, toDeployment } from '../deployment.ts';
-import { mapAtMost } from '../io.ts';
-import permissions from './permissions.json' with { type: 'json' };
+import { CONTROL_PLANES } from '../kube.ts';
+import { type RbacRole, rbacRolesFor } from './permissions.ts';
 
 const SERVICE_ACCOUNTS: Resource = { group: '', version: 'v1', plural: 'serviceaccounts' };
 const REVIEWS: Resource = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' };
-const CONTROL_PLANES: Resource = {
-  group: external.CONTROL_PLANE_GROUP,
-  version: external.CONTROL_PLANE_VERSION,
-  plural: external.CONTROL_PLANE_PLURAL,
-};
 /** https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html */
 const ROLE_ANNOTATION = 'eks.amazonaws.com/role-arn';
-const REVIEWS_AT_ONCE = 4;
 
 export type { Deployment };
 export type ClusterFacts = Awaited<ReturnType<typeof readCluster>>;
@@ -42,60 +34,41 @@ export type NamedCluster = ReturnType<typeof namedClusters>[number];
 
 type Objects = readonly KubeObject[];
 
+export const orNone = <A>(answer: Answer<readonly A[]>): readonly A[] => (E.isRight(answer) ? answer.right : []);
+
 /** @throws KubeError unless the API server only forbids a request */
 export async function readCluster(client: KubeClient, managerNamespace: string, signal: AbortSignal) {
-  const list = (resource: Resource): Promise<Answer<Objects>> =>
-    askKube(async () => (await client.list(resource, { signal })).items);
-  const version = await askKube(() => client.discover('/version', { signal }));
-  const deployments = await askKube(async () => {
-    const { items } = await client.list(DEPLOYMENTS, { labelSelector: api.PROVIDER_LABEL, signal });
-    return items.map(toDeployment);
-  });
-  const ours = valueOr(deployments, []).filter(
+  const list = (resource: Resource, labelSelector?: string): Promise<Answer<Objects>> =>
+    attempt(async () => (await client.list(resource, { labelSelector, signal })).items);
+  const version = await attempt(() => client.discover('/version', { signal }));
+  const deployments = E.map((items: Objects) => items.map(toDeployment))(await list(DEPLOYMENTS, api.PROVIDER_LABEL));
+  const deployment = orNone(deployments).find(
     ({ provider, key }) => provider === api.PROVIDER && key.namespace === managerNamespace,
   );
-  const managers = await mapAtMost(1, ours.length === 0 ? [undefined] : ours, (deployment) =>
-    readManager(client, deployment, managerNamespace, signal),
-  );
+  const manager = await readManager(client, deployment, managerNamespace, signal);
   const objects = await listObjects(client, signal);
-  const webhooks = await askKube(async () => {
-    const found = await mapAtMost(1, capa.WEBHOOK_PHASES, async (phase) => {
-      const [resource, key] = [capa.configurationResource(phase), capa.configurationKey(phase)];
-      return capa.entriesOf(phase, await client.get(resource, key, { signal }));
-    });
-    const probe = { profile: valueOr(objects, [])[0], namespace: managerNamespace };
-    return { entries: found.flat(), answer: await askWebhooks(client, found.flat(), probe, signal) };
+  const webhooks = await attempt(async () => {
+    const { entries } = await observe(client, signal);
+    const probe = { profile: orNone(objects)[0], namespace: managerNamespace };
+    return { entries, answer: await askWebhooks(client, entries, probe, signal) };
   });
-  const identities = await mapAtMost(1, Object.entries(external.IDENTITY_PLURALS), async ([kind, plural]) => {
-    const { IDENTITY_GROUP: group, IDENTITY_VERSION: identityVersion } = external;
-    return [kind, await list({ group, version: identityVersion, plural })] as const;
-  });
+  const { IDENTITY_GROUP: group, IDENTITY_VERSION: identityVersion } = external;
+  const identities = await Array.fromAsync(
+    Object.entries(external.IDENTITY_PLURALS),
+    async ([kind, plural]) => [kind, await list({ group, version: identityVersion, plural })] as const,
+  );
   const caches = identityCaches(new Map(identities), await list(NAMESPACES));
-  const crd = await askKube(() => client.get(CRDS, OUR_CRD, { signal }));
+  const crd = await attempt(() => client.get(CRDS, OUR_CRD, { signal }));
   const controlPlanes = await list(CONTROL_PLANES);
-  const clusters = namedClusters(valueOr(controlPlanes, []), decoded(valueOr(objects, [])), caches);
-  return { version, managerNamespace, deployments, managers, crd, webhooks, objects, controlPlanes, clusters };
+  const clusters = namedClusters(orNone(controlPlanes), decoded(orNone(objects)), caches);
+  return { version, managerNamespace, deployments, manager, crd, webhooks, objects, controlPlanes, clusters };
 }
 
 export const listObjects = (client: KubeClient, signal: AbortSignal): Promise<Answer<Objects>> =>
-  askKube(async () => {
-    const objects: KubeObject[] = [];
-    for await (const object of listLiveProfiles(client, {}, signal)) objects.push(object);
-    return objects;
-  });
+  attempt(() => Array.fromAsync(listLiveProfiles(client, {}, signal)));
 
 export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] =>
   objects.flatMap((object) => E.getOrElseW(() => [])(api.decodeAWSFargateProfile(object)));
-
-/** A right that is missing hides one answer; any other error ends the command. */
-async function askKube<A>(ask: () => Promise<A>): Promise<Answer<A>> {
-  try {
-    return { kind: 'seen', value: await ask() };
-  } catch (error) {
-    if (isForbidden(error) || isNotServed(error)) return { kind: 'unseen', why: errorMessage(error) };
-    throw error;
-  }
-}
 
 /** Without a Deployment: a manager as config/default installs it, which may run outside the management cluster. */
 async function readManager(
@@ -107,14 +80,13 @@ async function readManager(
   const command = parseFlags(deployment?.args ?? ['--leader-elect']);
   const flags = E.isRight(command) && command.right.kind === 'run' ? command.right.flags : undefined;
   const account: ObjectKey = { namespace, name: deployment?.serviceAccount ?? 'capaf-manager' };
-  const roleArn = await askKube(async () => {
+  const roleArn = await attempt(async () => {
     const serviceAccount = await client.get(SERVICE_ACCOUNTS, account, { signal });
     return serviceAccount?.metadata.annotations?.[ROLE_ANNOTATION];
   });
-  const roles = permissions.rbac.filter(({ neededWith }) => neededWith === '' || fieldAt(flags, neededWith) === true);
-  const missing = await mapAtMost(1, roles, async (role) => ({
+  const missing = await Array.fromAsync(rbacRolesFor(flags), async (role) => ({
     role: `${role.kind} ${role.name}`,
-    permissions: await askKube(() => missingOf(client, role, account, signal)),
+    permissions: await attempt(() => missingOf(client, role, account, signal)),
   }));
   const leaseNamespace = flags?.election?.namespace ?? flags?.managerNamespace ?? namespace;
   const lease = flags?.election && { namespace: leaseNamespace, name: leaseNameFor(flags) };
@@ -128,7 +100,7 @@ async function readManager(
     missing,
     lease: lease && {
       name: keyText(lease),
-      spec: await askKube(async () => {
+      spec: await attempt(async () => {
         const object = await client.get(LEASES, lease, { signal });
         return object && leaseSpecOf(object);
       }),
@@ -139,13 +111,13 @@ async function readManager(
 /** E.g. `patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
 async function missingOf(
   client: KubeClient,
-  { kind, permissions: wanted }: (typeof permissions.rbac)[number],
+  { kind, permissions }: RbacRole,
   { namespace, name }: ObjectKey,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const user = `system:serviceaccount:${namespace}:${name}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  const denied = await mapAtMost(REVIEWS_AT_ONCE, wanted, async (attributes) => {
+  const denied = permissions.map(async (attributes) => {
     const resourceAttributes = { ...attributes, namespace: kind === 'Role' ? namespace : '' };
     const spec = { user, groups, resourceAttributes };
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
@@ -154,15 +126,14 @@ async function missingOf(
     const plural = subresource === '' ? resource : `${resource}/${subresource}`;
     return isAllowed === true ? [] : [`${verb} ${resourceName({ group, version: '', plural })}`];
   });
-  return denied.flat();
+  return (await Promise.all(denied)).flat();
 }
 
 /** What the controllers read from their caches, from one list of each kind. */
 function identityCaches(identities: ReadonlyMap<string, Answer<Objects>>, namespaces: Answer<Objects>): IdentityCaches {
-  const byName = ({ value }: { readonly value: Objects }) => new Map(value.map((each) => [each.metadata.name, each]));
-  const finderIn = (listed: Answer<Objects> | undefined) => {
-    if (listed?.kind !== 'seen') return () => ({ kind: 'unknown', reason: listed?.why ?? '' }) as const;
-    const objects = byName(listed);
+  const finderIn = (listed: Answer<Objects> = E.left('')) => {
+    if (E.isLeft(listed)) return () => ({ kind: 'unknown', reason: listed.left }) as const;
+    const objects = new Map(listed.right.map((each) => [each.metadata.name, each]));
     return (name: string) => {
       const object = objects.get(name);
       return object === undefined ? ({ kind: 'absent' } as const) : ({ kind: 'found', object } as const);
@@ -172,9 +143,9 @@ function identityCaches(identities: ReadonlyMap<string, Answer<Objects>>, namesp
   const findNamespace = finderIn(namespaces);
   return {
     identitiesOf: (kind) => ({
-      served: identities.get(kind)?.kind === 'seen',
+      served: E.isRight(identities.get(kind) ?? E.left('')),
       lookup: ({ name }) => {
-        const found = (finders.get(kind) ?? finderIn(undefined))(name);
+        const found = (finders.get(kind) ?? finderIn())(name);
         return found.kind === 'found' ? { ...found, decoded: external.decodeIdentity(found.object) } : found;
       },
     }),
@@ -190,14 +161,12 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       const { metadata, eksClusterName, region, identityRef } = controlPlane.right;
       const { namespace } = metadata;
       const name = eksClusterName ?? defaultEksClusterName(metadata.name, namespace);
-      /** As CAPA has read it from EKS. It proves that an EKS cluster of the same name is the same one. */
-      const endpoint = textAt(fieldAt(object['spec'], 'controlPlaneEndpoint'), 'host');
-      return { namespace, name, region, endpoint, identityRef, field: 'controlPlane' as const };
+      return { namespace, name, region, identityRef, field: 'controlPlane' as const };
     }),
     ...profiles.flatMap(({ metadata: { namespace }, spec, status }) => {
       if (spec.eksCluster === undefined) return [];
       const { name, region = status?.region, identityRef } = spec.eksCluster;
-      return { namespace, name, region, endpoint: undefined, identityRef, field: 'eksCluster' as const };
+      return { namespace, name, region, identityRef, field: 'eksCluster' as const };
     }),
   ];
   const accounts = new Map(

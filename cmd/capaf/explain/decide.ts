@@ -15,11 +15,8 @@ export interface Profile {
   readonly createdAt?: Ms | undefined;
   /** When the controller first saw it ACTIVE. */
   readonly activeSince?: Ms | undefined;
-  readonly roleArn?: string | undefined;
   /** `namespace/name` of its AWSFargateProfile. */
   readonly object?: string;
-  /** What EKS or the AWSFargateProfile reports as wrong with it. */
-  readonly problems: readonly string[];
 }
 
 export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
@@ -53,10 +50,7 @@ export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boole
     pod.created !== undefined && pod.spec['schedulerName'] === 'fargate-scheduler'
       ? decideAdmitted(pod, judged, isComplete)
       : decideByRules(pod, judged, now);
-  const verdicts = judged.map(({ name, status, object, matches, selectors }) => {
-    return { name, status, ...(object !== undefined && { object }), matches, selectors };
-  });
-  return { ...decision, profiles: verdicts };
+  return { ...decision, profiles: judged.map(({ createdAt: _createdAt, activeSince: _activeSince, ...seen }) => seen) };
 }
 
 type Decision = Omit<Verdict, 'profiles'>;
@@ -76,17 +70,17 @@ function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
     const [first] = matching;
     const why =
       asked !== undefined
-        ? whyAskedDoesNot(asked, judged, usable)
+        ? whyAskedDoesNot(asked, judged)
         : first === undefined
           ? 'none has a selector that matches it.'
-          : `profile "${first.name}" matches it, but is ${statusText(first.status)}.`;
-    return { taker: null, summary: nobody + why, traps: matching.flatMap(({ problems }) => problems) };
+          : `profile "${first.name}" matches it, but is ${first.status}.`;
+    return { taker: null, summary: nobody + why, traps: [] };
   }
   const summary =
     pod.created === undefined
       ? `Fargate profile "${taker.name}" takes ${nameOf(pod)}.`
       : `No Fargate profile has taken ${nameOf(pod)}; "${taker.name}" would take a new copy of it.`;
-  return { taker: taker.name, summary, traps: [...timeTraps(pod, taker, now), ...taker.problems] };
+  return { taker: taker.name, summary, traps: timeTraps(pod, taker, now) };
 }
 
 const EC2_TRAP =
@@ -115,26 +109,21 @@ export function findMismatch(selector: FargateSelector, { namespace, labels }: P
   return undefined;
 }
 
-export const statusText = (status: string): string => (status === 'absent' ? 'not in EKS' : status);
-
-function whyAskedDoesNot(asked: string, judged: readonly Judged[], usable: readonly Judged[]): string {
+function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
   const profile = judged.find(({ name }) => name === asked);
-  const status = profile?.matches === true ? `is ${statusText(profile.status)}` : 'has no selector that matches it';
-  const [other] = usable;
-  const hint = other === undefined ? '' : ` Without the label, profile "${other.name}" takes it.`;
+  const status = profile?.matches === true ? `is ${profile.status}` : 'has no selector that matches it';
   const problem = profile === undefined ? 'does not exist' : status;
-  return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.${hint}`;
+  return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.`;
 }
 
 /** EKS has chosen the profile when the pod was created; what the selectors say now does not matter. */
 function decideAdmitted(pod: Pod, judged: readonly Judged[], isComplete: boolean): Decision {
   const taker = pod.labels[PROFILE_LABEL] ?? null;
-  const { status, problems } = judged.find(({ name }) => name === taker) ?? { problems: [] };
-  const traps = [...problems];
+  const status = judged.find(({ name }) => name === taker)?.status;
+  const traps: string[] = [];
   if (status === undefined && isComplete)
-    traps.unshift(`Fargate profile "${taker}" does not exist any more, so the pod does not start. Delete the pod.`);
-  if (status !== undefined && status !== 'ACTIVE')
-    traps.unshift(`Fargate profile "${taker}" is ${statusText(status)}.`);
+    traps.push(`Fargate profile "${taker}" does not exist any more, so the pod does not start. Delete the pod.`);
+  if (status !== undefined && status !== 'ACTIVE') traps.push(`Fargate profile "${taker}" is ${status}.`);
   return { taker, summary: `EKS has given ${nameOf(pod)} to Fargate profile "${taker}".`, traps };
 }
 
@@ -145,18 +134,15 @@ function timeTraps(pod: Pod, { name, createdAt, activeSince }: Profile, now: Ms)
       ? []
       : [`Profile "${name}" has been ACTIVE for less than 30 s: EKS may miss a pod before ${time(since + SETTLING)}.`];
   const { at } = pod.created;
-  const cure =
-    pod.owner === undefined
-      ? 'Delete the pod and create it again.'
-      : `Delete the pod; its ${pod.owner} makes a new one.`;
-  const choice = 'EKS chooses a profile only while a pod is created.';
+  const choice = 'EKS chooses a profile only while a pod is created';
+  const cure = 'Delete the pod, and create it again unless its controller does.';
   if (at === undefined || since === undefined || at >= since + SETTLING)
     return [
-      `${choice} It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${cure}`,
+      `${choice}. It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${cure}`,
     ];
-  const start = createdAt ?? since;
-  const seen = activeSince === undefined ? '' : `, seen ACTIVE at ${time(activeSince)}`;
-  const age = at < start ? 'was created before' : 'may have been created before';
-  const known = createdAt === undefined ? `ACTIVE at ${time(since)}` : `created at ${time(start)}${seen}`;
-  return [`The pod (${time(at)}) ${age} EKS knew profile "${name}" (${known}). ${choice} ${cure}`];
+  const known = [
+    ...(createdAt === undefined ? [] : [`created at ${time(createdAt)}`]),
+    ...(activeSince === undefined ? [] : [`seen ACTIVE at ${time(activeSince)}`]),
+  ].join(', ');
+  return [`${choice}. It may not have known "${name}" (${known}) when the pod was created (${time(at)}). ${cure}`];
 }

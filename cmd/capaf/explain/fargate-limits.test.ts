@@ -6,7 +6,7 @@ import { podOf } from './pod.ts';
 const violationsOf = (object: unknown): readonly string[] => {
   const pod = podOf(object, 'default');
   if (pod === undefined) throw new Error('no pod');
-  return findViolations(pod).map(({ field, message }) => `${field}: ${message}`);
+  return [...findViolations(pod)].map(({ field, message }) => `${field}: ${message}`);
 };
 
 const ofPod = (spec: string): readonly string[] =>
@@ -46,10 +46,6 @@ describe('What Fargate refuses of a pod', () => {
     [
       'containers: [{resources: {requests: {aws.amazon.com/neuron: 1}}}]',
       `spec.containers[0].resources.requests["aws.amazon.com/neuron"]: ${GPU}`,
-    ],
-    [
-      'containers: [{resources: {requests: {memory: 1GB}}}]',
-      'spec.containers[0].resources.requests["memory"]: is not a quantity such as 500m or 1Gi',
     ],
     [
       'containers: [{resources: {requests: {cpu: 17}}}]',

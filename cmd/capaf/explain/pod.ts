@@ -1,9 +1,8 @@
 import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import { itemsAt, objectsIn, parseDocuments, readText, valueAt } from '../documents.ts';
+import { listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
-
 /** A pod, or the pods that a workload makes from its template. */
 export interface Pod {
   /** Of the manifest: `Pod`, `Deployment`, … */
@@ -19,11 +18,7 @@ export interface Pod {
   readonly owner: string | undefined;
   /** Set if the API server has admitted the pod already, so that EKS does not choose a profile any more. */
   readonly created?: { readonly at: Ms | undefined };
-  /** Those of a StatefulSet. */
-  readonly hasClaimTemplates: boolean;
 }
-
-export const listAt = (value: unknown, field: string) => itemsAt(value, [field]).map(({ item }) => item);
 
 /** Where kinds have their pods: Pod; Deployment, StatefulSet, DaemonSet, Job and others; CronJob. */
 const TEMPLATES = [[], ['spec', 'template'], ['spec', 'jobTemplate', 'spec', 'template']] as const;
@@ -51,7 +46,6 @@ export function podOf(object: unknown, namespace: string): Pod | undefined {
     path: [...path, 'spec'].join('.'),
     owner: kind === 'Pod' ? textAt(controller, 'kind') : kind,
     ...(isCreated && { created: { at: parseTimestamp(textAt(own, 'creationTimestamp') ?? '') } }),
-    hasClaimTemplates: listAt(fieldAt(object, 'spec'), 'volumeClaimTemplates').length > 0,
   };
 }
 
@@ -73,12 +67,11 @@ export async function readPodFile(
   namespace: string,
   io: Pick<Io, 'readStdin' | 'signal'>,
 ): Promise<Pod> {
-  const { file: source, text } = await readText(file, io);
-  const found = parseDocuments(source, text)
-    .flatMap(objectsIn)
-    .flatMap(({ value }) => podOf(value, namespace) ?? []);
+  const documents = await readDocuments(file, io);
+  const found = documents.flatMap(({ value }) => podOf(value, namespace) ?? []);
   const [pod, ...others] = found.filter((each) => name === undefined || each.name === name);
   if (pod !== undefined && others.length === 0) return pod;
   const choices = found.map((each) => `${each.kind} ${each.name}`).join(', ') || 'nothing';
+  const source = file === '-' ? 'standard input' : file;
   throw new Failure(`${source}: name one of the objects that are pods or make pods; there is: ${choices}`);
 }

@@ -1,14 +1,15 @@
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { type Answer, type AwsAccess, openAws } from '../aws.ts';
-import { type ExitCode, Failure, type Io, printJson, withProgress } from '../io.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import { EksClusterName } from '../../../api/names.ts';
+import { type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
+import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { type KubeAccess, openKube, openWorkloadCluster } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { decide } from './decide.ts';
 import { findEbsVolumes, findViolations, sizeOf } from './fargate-limits.ts';
 import { type Pod, podOf, readPodFile } from './pod.ts';
-import type { EksView } from './profiles.ts';
-import { findAccessEntryTrap, mergeProfiles, readEks, readManaged, unseenWithoutEks } from './profiles.ts';
+import { mergeProfiles, readEks, readManaged } from './profiles.ts';
 import { type Explanation, formatExplanation, isFine } from './text.ts';
+import { findTraps } from './traps.ts';
 
 export interface ExplainOptions extends CommonOptions {
   readonly cluster?: string;
@@ -32,21 +33,11 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
   if ((cluster === undefined) === (eksCluster === undefined))
     throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
-  const aws = openAws(options, io);
-  let management: KubeAccess | undefined;
-  let workload: KubeAccess | undefined;
-  try {
-    management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
-    workload = await openWorkload(options, management, io);
-    const access = { aws, management, workload };
-    const work = () => explain(name, options, access, io);
-    const explanation = await withProgress(io, 'Reading the pod and the Fargate profiles', work);
-    if (options.output === 'json') printJson(io, explanation);
-    else io.out(formatExplanation(explanation, io));
-    return isFine(explanation) ? 0 : 2;
-  } finally {
-    await Promise.all([aws.close(), management?.close(), workload?.close()]);
-  }
+  await using aws = openAws(options, io);
+  await using management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
+  await using workload = await openWorkload(options, management, io);
+  const explanation = await explain(name, options, { aws, management, workload }, io);
+  return tell(io, options, explanation, formatExplanation(explanation, io), isFine(explanation));
 }
 
 /** With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. */
@@ -66,46 +57,39 @@ export async function explain(
   io: Io,
 ): Promise<Explanation> {
   const pod = await readPod(name, options, workload, io);
-  const { target, objects, unseen } = management
+  const { target, objects, unreadable } = management
     ? await readManaged(management, options.cluster ?? '', io)
-    : { target: eksTarget(options, aws), objects: [], unseen: [] };
-  const answer = inAccountOf(objects, await readEks(aws, target));
-  if (management === undefined && answer.kind === 'unseen')
+    : { target: eksTarget(options, aws), objects: [], unreadable: [] };
+  const eks = await attempt(() => readEks(aws, target, objects));
+  if (management === undefined && E.isLeft(eks))
     throw new Failure(
-      `the Fargate profiles of EKS cluster ${target.name} in ${target.region} cannot be read: ${answer.why}`,
+      `the Fargate profiles of EKS cluster ${target.name} in ${target.region} cannot be read: ${eks.left}`,
     );
-  const eks = answer.kind === 'seen' ? answer.value : undefined;
-  const profiles = mergeProfiles(objects, eks);
-  const verdict = decide(pod, profiles, eks !== undefined, io.clock.now());
-  const roleArn = eks?.profiles.find((profile) => profile.name === verdict.taker)?.roleArn;
-  const entry = eks && roleArn ? await findAccessEntryTrap(aws, target, eks, roleArn) : undefined;
-  const ebs = await findEbsVolumes(pod, workload?.client, io.signal);
+  const inEks = E.isRight(eks) ? eks.right.profiles : undefined;
+  const verdict = decide(pod, mergeProfiles(objects, inEks), inEks !== undefined, io.clock.now());
+  const taker = inEks?.find((profile) => profile.name === verdict.taker);
+  const traps = E.isRight(eks) && taker !== undefined ? await findTraps(aws, eks.right.session, taker) : [];
+  const volumes = await findEbsVolumes(pod, workload?.client, io.signal);
   return {
-    pod: { kind: pod.kind, namespace: pod.namespace, name: pod.name },
     ...verdict,
-    traps: [...verdict.traps, ...(entry?.kind === 'seen' && entry.value !== undefined ? [entry.value] : [])],
-    violations: [...findViolations(pod), ...ebs.violations],
+    traps: [...verdict.traps, ...seenIn(traps)],
+    violations: [...findViolations(pod), ...seenIn(volumes)],
     size: sizeOf(pod) ?? null,
     unseen: [
-      ...(answer.kind === 'unseen' ? [`EKS: ${answer.why}`, ...unseenWithoutEks(objects)] : []),
-      ...(entry?.kind === 'unseen' ? [`the access entry of the role: ${entry.why}`] : []),
-      ...unseen,
-      ...ebs.unseen,
+      ...unseenIn([['EKS', eks]]),
+      ...(inEks === undefined
+        ? ['profiles without an AWSFargateProfile in this namespace: one of them may take the pod']
+        : []),
+      ...unseenIn(traps),
+      ...unreadable,
+      ...unseenIn(volumes),
     ],
   };
 }
 
 function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess) {
   if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
-  return { name, region };
-}
-
-/** Another account may have an EKS cluster of the same name. */
-function inAccountOf(objects: readonly AWSFargateProfile[], answer: Answer<EksView>): Answer<EksView> {
-  const account = objects.find(({ status }) => status?.account !== undefined)?.status?.account;
-  if (answer.kind === 'unseen' || account === undefined || account === answer.value.account) return answer;
-  const why = `the credentials are of account ${answer.value.account}, but the profiles are in ${account}; `;
-  return { kind: 'unseen', why: `${why}--profile or --role-arn chooses others` };
+  return { name: EksClusterName.of(name), region };
 }
 
 async function readPod(

@@ -26,10 +26,9 @@ export const LARGEST_SIZE = '16 vCPU with 120 GB';
  * In thousandths of a byte. AWS counts the memory of Fargate in MiB, and calls 512 MiB 0.5 GB:
  * https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
  */
-const MIB = 1024n * 1024n * 1000n;
-
-/** What Fargate adds for kubelet, kube-proxy and containerd; from the page of the sizes. */
-const KUBERNETES_MEMORY = 256n * MIB;
+const GB = 1024 ** 3 * 1000;
+/** 256 MiB, which Fargate adds for kubelet, kube-proxy and containerd; from the page of the sizes. */
+const KUBERNETES_MEMORY = GB / 4;
 
 /**
  * The smallest size that holds a pod: of CPU and memory each the larger of the sum over the containers that run together
@@ -40,48 +39,43 @@ export function billedSize(containers: readonly unknown[], initContainers: reado
   const isSidecar = (container: unknown): boolean => fieldAt(container, 'restartPolicy') === 'Always';
   const together = [...containers, ...initContainers.filter(isSidecar)];
   const alone = initContainers.filter((container) => !isSidecar(container));
-  const largest = (resource: string): bigint =>
-    [together, ...alone.map((one) => [one])]
-      .map((each) => totalRequest(each, resource))
-      .reduce((a, b) => (a > b ? a : b));
+  const largest = (resource: string): number =>
+    Math.max(...[together, ...alone.map((one) => [one])].map((each) => totalRequest(each, resource)));
   const cpu = largest('cpu');
   const memory = largest('memory') + KUBERNETES_MEMORY;
   for (const [vCPU, steps] of SIZES) {
-    const memoryGB = steps.find((step) => memory <= BigInt(step * 1024) * MIB);
-    if (cpu <= BigInt(vCPU * 1000) && memoryGB !== undefined) return { vCPU, memoryGB };
+    const memoryGB = steps.find((step) => memory <= step * GB);
+    if (cpu <= vCPU * 1000 && memoryGB !== undefined) return { vCPU, memoryGB };
   }
   return undefined;
 }
 
 /** In thousandths. As the API server does, takes the limit for a request that is absent. */
-export const totalRequest = (containers: readonly unknown[], resource: string): bigint =>
-  containers.reduce<bigint>((sum, container) => {
+export const totalRequest = (containers: readonly unknown[], resource: string): number =>
+  containers.reduce<number>((sum, container) => {
     const resources = fieldAt(container, 'resources');
     const of = (kind: string): unknown => fieldAt(fieldAt(resources, kind), resource);
-    return sum + (parseQuantity(of('requests') ?? of('limits')) ?? 0n);
-  }, 0n);
+    return sum + (parseQuantity(of('requests') ?? of('limits')) ?? 0);
+  }, 0);
 
-const QUANTITY = /^\+?(\d*)(?:\.(\d*))?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,2})?$/;
-/** In characters. The API server stores quantities in a shorter canonical form. */
-const LONGEST = 64;
-/** The exponent of 10 of a suffix is three times its index, less 9. */
+const QUANTITY = /^\+?(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,2})?$/;
+/** The exponent of 1000 of a suffix is its index, less 3. */
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+/** Far below a thousandth, and above the errors of floating-point numbers such as 0.1. */
+const ROUNDING = 1e-9;
 
 /**
- * Parses a quantity of Kubernetes such as `250m`, `1.5Gi` or `1e3` exactly into thousandths, rounded up; `undefined` if
- * it is none. (`quantityToScalar` of client-node throws an error for `1.5Gi`, and adds decimal fractions inexactly.)
+ * Parses a quantity of Kubernetes such as `250m`, `1.5Gi` or `1e3` into thousandths, rounded up; `undefined` if it is
+ * none. (`quantityToScalar` of client-node throws an error for `1.5Gi`.)
  */
-export function parseQuantity(value: unknown): bigint | undefined {
+export function parseQuantity(value: unknown): number | undefined {
   const text = typeof value === 'number' ? String(value) : value;
-  const match = typeof text === 'string' && text.length <= LONGEST ? QUANTITY.exec(text) : null;
-  const [, whole = '', fraction = '', suffix = ''] = match ?? [];
-  if (whole + fraction === '') return undefined;
+  const match = typeof text === 'string' ? QUANTITY.exec(text) : null;
+  if (match === null) return undefined;
+  const [, number, suffix = ''] = match;
   const isBinary = suffix.endsWith('i');
-  const factor = isBinary ? 1024n ** BigInt('KMGTPE'.indexOf(suffix.charAt(0)) + 1) : 1n;
-  const exponent = isBinary ? 0 : suffix.length > 1 ? Number(suffix.slice(1)) : DECIMAL.indexOf(suffix) * 3 - 9;
-  const power = exponent + 3 - fraction.length;
-  const digits = BigInt(whole + fraction) * factor;
-  if (power >= 0) return digits * 10n ** BigInt(power);
-  const divisor = 10n ** BigInt(-power);
-  return (digits + divisor - 1n) / divisor;
+  const isExponent = !isBinary && suffix.length > 1;
+  const decimal = isExponent ? 10 ** Number(suffix.slice(1)) : 1000 ** (DECIMAL.indexOf(suffix) - 3);
+  const factor = isBinary ? 1024 ** ('KMGTPE'.indexOf(suffix.charAt(0)) + 1) : decimal;
+  return Math.ceil(Number(number) * factor * 1000 - ROUNDING);
 }

@@ -1,15 +1,12 @@
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { type Io, alignColumns, paint } from '../io.ts';
-import { type ProfileVerdict, type Verdict, statusText } from './decide.ts';
+import type { ProfileVerdict, Verdict } from './decide.ts';
 import type { Violation } from './fargate-limits.ts';
-import type { Pod } from './pod.ts';
 import type { Size } from './size.ts';
 
 /** What the command tells, in the shape of `-o json`. */
 export interface Explanation extends Verdict {
-  readonly pod: Pick<Pod, 'kind' | 'namespace' | 'name'>;
   readonly violations: readonly Violation[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
@@ -45,12 +42,11 @@ export function formatExplanation(explanation: Explanation, io: Pick<Io, 'isColo
 }
 
 function rowsOf({ name, status, selectors }: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
-  if (selectors.length === 0) return [[name, statusText(status), 'none', 'does not match']];
+  if (selectors.length === 0) return [[name, status, 'none', 'does not match']];
   return selectors.map(({ matches, mismatch, ...selector }, index) => {
-    const isLater = taker !== null && taker !== name;
-    const chosen = isLater && isPreferred(taker, name) ? `"${taker}" comes first by name` : `"${taker}" is chosen`;
-    const but = status !== 'ACTIVE' ? `, but is ${statusText(status)}` : isLater ? `, but ${chosen}` : '';
+    const but =
+      status !== 'ACTIVE' ? `, but is ${status}` : taker !== null && taker !== name ? `, but "${taker}" is chosen` : '';
     const told = matches ? `matches${but}` : (mismatch ?? '');
-    return [...(index === 0 ? [name, statusText(status)] : ['', '']), describeSelectors([selector]), told];
+    return [...(index === 0 ? [name, status] : ['', '']), describeSelectors([selector]), told];
   });
 }

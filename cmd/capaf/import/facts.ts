@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { EksClusterName, ProfileName, RoleArn, type RoleName } from '../../../api/names.ts';
+import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { isRecord } from '../../../api/record.ts';
 import * as s from '../../../api/schema/field.ts';
 import { cut } from '../../../api/text.ts';
@@ -14,10 +14,6 @@ import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.
 export interface SourceProfile extends Partial<Omit<Facts, Known>>, Pick<Facts, Known> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
-  /** Of a role whose account the source does not tell. */
-  readonly roleName?: RoleName | undefined;
-  /** The usual cause of a difference from AWS. */
-  readonly usualDifference?: string;
   /** How the present owner gives the profile up without deleting it. */
   readonly release: readonly string[];
 }
@@ -25,39 +21,47 @@ export interface SourceProfile extends Partial<Omit<Facts, Known>>, Pick<Facts, 
 type Facts = ReturnType<typeof readFacts>;
 type Known = 'tags' | 'unknown';
 type Fact = 'cluster' | 'name' | 'role' | 'selectors' | 'subnets' | 'tags' | 'region' | 'arn';
-/** What a source calls a fact. Of several names, the first that has a value counts. */
-type Names = Readonly<Partial<Record<Fact, readonly string[]>>>;
 
-/** ACK and Crossplane can refer to another object instead. */
-const REFERENCES: Readonly<Partial<Record<Fact, RegExp>>> = {
-  cluster: /^cluster(?:Name)?(?:Ref|Selector)$/,
-  role: /^podExecutionRole(?:Arn)?(?:Ref|Selector)$/,
-  subnets: /^subnet(?:Id)?(?:Refs|Selector)$/,
+/** The names of a fact's field in the API of EKS, in CloudFormation, in Terraform and in manifests. */
+const FIELDS: Readonly<Record<Fact, RegExp>> = {
+  cluster: /^cluster_?name$/i,
+  name: /^(?:fargate_?profile_?)?name$/i,
+  role: /^(?:fargate)?pod_?execution_?role_?arn$/i,
+  selectors: /^selectors?$/i,
+  subnets: /^subnet(?:s|_?ids)$/i,
+  tags: /^tags(?:_?all)?$/i,
+  region: /^region$/i,
+  arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
 /**
- * Reads each fact at the first of the paths that has it. A reference to another object, or an intrinsic function of
- * CloudFormation, is no value.
+ * Reads each fact, except some, at the first of the paths that has it. An intrinsic function of CloudFormation is no
+ * value.
  *
  * @throws Failure if a value is wrong, or a required fact is absent
  */
-export function readFacts(document: SourceDocument, paths: readonly Path[], names: Names, required: readonly Fact[]) {
+export function readFacts(
+  document: SourceDocument,
+  paths: readonly Path[],
+  required: readonly Fact[],
+  except: readonly Fact[] = [],
+) {
   /** For each fact that is not known, why: `PodExecutionRoleArn is !GetAtt Role.Arn`. */
   const unknown: string[] = [];
+  // The longest name comes first: `tags_all` of Terraform has those of `default_tags` too.
+  const fields = paths.flatMap((path) =>
+    Object.keys(valueAt(document.value, path) ?? {})
+      .toSorted((a, b) => b.length - a.length)
+      .map((key) => ({ key, path: [...path, key], value: valueAt(document.value, [...path, key]) })),
+  );
   const read = <A>(fact: Fact, field: s.Field<A>): A | undefined => {
-    const candidates = paths.flatMap((path) => (names[fact] ?? []).map((key) => [...path, key]));
-    const path = candidates.find((each) => !isEmpty(valueAt(document.value, each))) ?? candidates[0];
-    if (path === undefined) return undefined;
-    const key = path.at(-1);
-    const value = valueAt(document.value, path);
-    const intrinsic = findIntrinsic(value);
-    if (intrinsic === undefined && (!isEmpty(value) || required.includes(fact))) return decodeAt(document, path, field);
-    const siblings = Object.keys(valueAt(document.value, path.slice(0, -1)) ?? {});
-    const reference = siblings.find((sibling) => REFERENCES[fact]?.test(sibling));
-    if (intrinsic !== undefined) unknown.push(`${key} is ${intrinsic}`);
-    else if (reference !== undefined) unknown.push(`${reference} refers to another object`);
-    else if (fact === 'subnets') unknown.push(`${key} is absent, so EKS has chosen the private subnets of the cluster`);
-    else if (fact === 'name' || fact === 'role') unknown.push(`${key} is absent`);
+    if (except.includes(fact)) return undefined;
+    const found = fields.find(({ key, value }) => FIELDS[fact].test(key) && !isEmpty(value));
+    const intrinsic = findIntrinsic(found?.value);
+    if (found !== undefined && intrinsic === undefined) return decodeAt(document, found.path, field);
+    if (found !== undefined) unknown.push(`${found.key} is ${intrinsic}`);
+    else if (required.includes(fact)) decodeAt(document, paths[0] ?? [], absent(`the ${fact} of a Fargate profile`));
+    else if (['name', 'role', 'subnets'].includes(fact)) unknown.push(`the source does not tell the ${fact}`);
     return undefined;
   };
   return {
@@ -74,6 +78,9 @@ export function readFacts(document: SourceDocument, paths: readonly Path[], name
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+/** Fails for each value. */
+const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
 const SHOWN_INTRINSIC = 80;
 
@@ -98,10 +105,10 @@ const valid = <A>(wanted: string, to: (text: string) => A | undefined): s.Field<
 
 const matching = (wanted: string, pattern: RegExp) => valid(wanted, (text) => (pattern.test(text) ? text : undefined));
 
-const clusterField = valid('the name of a cluster in EKS', (name) =>
+export const clusterField = valid('the name of a cluster in EKS', (name) =>
   /^[0-9A-Za-z][\w-]{0,99}$/.test(name) ? EksClusterName.of(name) : undefined,
 );
-const profileField = valid(
+export const profileField = valid(
   'the name of a Fargate profile: up to 100 letters, digits, hyphens and underscores, without the prefix eks-',
   (name) => (findProfileNameProblem(name) === undefined ? ProfileName.of(name) : undefined),
 );
@@ -143,7 +150,3 @@ export const selectorsField = s.list(
   ),
   { wanted: 'a list of selectors with a namespace' },
 );
-
-/** Quotes a text of a file for a command that the user copies into a shell. */
-export const shellQuoted = (text: string): string =>
-  /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

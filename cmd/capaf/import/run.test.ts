@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
+import { left } from 'fp-ts/lib/Either.js';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
@@ -104,7 +105,7 @@ describe('capaf import', () => {
     ['cloudformation.yaml', 'cloudformation', 1],
     ['crossplane.yaml', 'crossplane', 2],
     ['eksctl.yaml', 'eksctl', 2],
-    ['keiko.yaml', 'keiko', 2],
+    ['keiko.yaml', 'keiko', 1],
     ['live.json', 'live', 1],
     ['terraform-show.json', 'terraform', 1],
     ['terraform-state.json', 'terraform', 2],
@@ -187,14 +188,11 @@ describe('capaf import', () => {
       expect(out).to.contain('# - It belongs to AWSFargateProfile team-a/web');
     });
 
-    it('warns of a profile that another Cluster claims, but not of one of the same Cluster', async () => {
+    it('names the Cluster of --cluster, and leaves its tag to the controller', async () => {
       put({ name: 'web', tags: { 'kubernetes.io/cluster/prod': 'owned' } });
-      const other = await run([], { from: 'live' });
-      expect(other.code).to.equal(2);
-      expect(other.out).to.contain('# - The controller would not adopt it, because it belongs to cluster prod');
-      const same = await run([], { from: 'live', cluster: 'prod' });
-      expect(same.code).to.equal(0);
-      expect(same.out).to.contain('clusterName: prod').and.not.contain('additionalTags');
+      const { out, code } = await run([], { from: 'live', cluster: 'prod' });
+      expect(code).to.equal(0);
+      expect(out).to.contain('clusterName: prod').and.not.contain('additionalTags');
     });
 
     it('says that the EKS cluster does not exist', async () => {
@@ -219,18 +217,6 @@ describe('capaf import', () => {
         subnetIDs: ['subnet-0aaaaaaaaaaaaaaaa', 'subnet-0bbbbbbbbbbbbbbbb'],
       });
     });
-
-    it('explains selectors that keiko has mixed up', async () => {
-      const name = 'fargate-prod-13820142433111750759';
-      const selectors = [
-        { namespace: 'jobs', labels: { run: 'fargate' } },
-        { namespace: 'jobs', labels: {} },
-      ];
-      put({ name, selectors, subnets: ['subnet-0aaaaaaaaaaaaaaaa'] });
-      const { out, code } = await run([`${TESTDATA}/keiko.yaml`], { from: 'keiko' });
-      expect(code).to.equal(2);
-      expect(out).to.contain('# - keiko before v0.19.0 gave all selectors of a profile the namespace of the last one');
-    });
   });
 
   describe('of live profiles', () => {
@@ -254,39 +240,31 @@ describe('capaf import', () => {
       put({ name: 'web' });
       await run([], { from: 'live' });
       const operations = [...new Set(aws.emulator.log.read().map(({ operation }) => operation))];
-      expect(operations).to.have.members(['ListFargateProfiles', 'DescribeFargateProfile']);
+      expect(operations).to.have.members(['GetCallerIdentity', 'ListFargateProfiles', 'DescribeFargateProfile']);
     });
   });
 
   describe('of the options', () => {
     const file = [`${TESTDATA}/terraform-show.json`];
 
-    it('needs to know the cluster', async () => {
+    it('needs to know the cluster, and the namespace of the objects', async () => {
+      const options = { from: 'terraform', namespace: undefined } as const;
+      expect(await run(file, options)).to.deep.equal({ out: 'give -n, the namespace of the objects', code: 1 });
       const { out, code } = await run(file, { from: 'terraform', eksCluster: undefined as never });
       expect(code).to.equal(1);
       expect(out).to.contain('give --cluster').and.contain('--eks-cluster');
     });
 
-    it('refuses profiles of several EKS clusters for one Cluster', async () => {
-      const { out, code } = await run(file, { from: 'terraform', cluster: 'prod', eksCluster: undefined as never });
-      expect(code).to.equal(1);
-      expect(out).to.equal('the profiles are in the EKS clusters prod, staging; choose one with --eks-cluster too');
-    });
-
     it('says that all profiles are elsewhere', async () => {
       const { out, code } = await run(file, { from: 'terraform', eksCluster: 'test' });
       expect(code).to.equal(2);
-      expect(out).to.match(
-        /^# 0 Fargate profiles: nothing to import\n# Left out: Fargate profile web of EKS cluster prod/,
-      );
+      expect(out).to.match(/^# Fargate profiles: 0\n# Left out: Fargate profile web of EKS cluster prod/);
     });
 
-    it('says that it could not see the Cluster', async () => {
-      const options = { from: 'eksctl', cluster: 'prod', eksCluster: undefined as never } as const;
-      const { out } = await run([`${TESTDATA}/eksctl.yaml`], options);
-      expect(out).to.contain(
-        '# Check that the profiles are those of Cluster team-a/prod. Its EKS cluster is not known: ',
-      );
+    it('asks the management cluster only for the EKS cluster of a Cluster', async () => {
+      const { out, code } = await run(file, { from: 'terraform', cluster: 'prod', eksCluster: undefined as never });
+      expect(code).to.equal(1);
+      expect(out).to.contain('/nonexistent/kubeconfig');
     });
 
     it('reads standard input', async () => {
@@ -344,13 +322,12 @@ describe('the commands of a take-over', () => {
       unknown: [],
       release: [],
     };
-    const target = { namespace: 'a', clusterName: undefined, eksCluster: undefined, region: undefined, notes: [] };
     const hostile = { cluster: EksClusterName.of('$(id)'), region: "x';id;'" };
-    const { steps } = takeOver({ ...source, ...hostile }, { kind: 'unseen', why: '' }, target, 'web');
+    const target = { namespace: 'a', clusterName: undefined, eksCluster: hostile.cluster, region: undefined };
+    const { steps } = takeOver({ ...source, ...hostile }, left(''), target, 'web');
     const quoted = String.raw`'x'\'';id;'\'''`;
     const place = `123456789012/${quoted.slice(1, -1)}/$(id)`;
     expect(steps[0]).to.equal(`Give the manager the flag '--allow-eks-cluster=a=${place}'`);
-    expect(steps[2]).to.contain(`--region ${quoted} --cluster-name '$(id)' --fargate-profile-name web`);
   });
 
   it('have no region of a wrong ARN', () => {

@@ -1,44 +1,26 @@
 import * as external from '../../../api/external/index.ts';
 import { isRecord, textAt } from '../../../api/record.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
-import { type Path, type SourceDocument, decodeAt, itemsAt, objectsIn, valueAt } from '../documents.ts';
-import { Failure } from '../io.ts';
-import { type SourceProfile, readFacts, selectorsField, shellQuoted } from './facts.ts';
+import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
+import { Failure, shellQuoted } from '../io.ts';
+import { type SourceProfile, clusterField, profileField, readFacts, selectorsField } from './facts.ts';
 
 type Reader = (document: SourceDocument) => readonly SourceProfile[];
 
 export const RELEASE =
   'Find out what manages the profile, and stop that: "capaf import --from …" tells how for each source';
 
-/** What the API of EKS calls the facts. */
-const API_NAMES = {
-  cluster: ['clusterName'],
-  name: ['fargateProfileName'],
-  role: ['podExecutionRoleArn'],
-  selectors: ['selectors'],
-  subnets: ['subnets'],
-  tags: ['tags'],
-  arn: ['fargateProfileArn'],
-};
-
 const readDescribed: Reader = (document) => {
   const path = ['fargateProfile'];
   if (valueAt(document.value, path) === undefined) return [];
-  const facts = readFacts(document, [path], API_NAMES, ['cluster', 'name', 'role', 'selectors']);
+  const facts = readFacts(document, [path], ['cluster', 'name', 'role', 'selectors']);
   return [{ source: `aws eks describe-fargate-profile, ${document.at(path)}`, ...facts, release: [RELEASE] }];
 };
 
-// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-eks-fargateprofile.html
-const CLOUDFORMATION_NAMES = {
-  cluster: ['ClusterName'],
-  name: ['FargateProfileName'],
-  role: ['PodExecutionRoleArn'],
-  selectors: ['Selectors'],
-  subnets: ['Subnets'],
-  tags: ['Tags'],
-};
-
-/** Templates of CloudFormation and of the CDK. AWS has to tell what is an intrinsic function. */
+/**
+ * Templates of CloudFormation and of the CDK. AWS has to tell what is an intrinsic function.
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-eks-fargateprofile.html
+ */
 const readCloudFormation: Reader = (template) => {
   // CloudFormation takes numbers and booleans as texts.
   const value: unknown = JSON.parse(
@@ -55,10 +37,9 @@ const readCloudFormation: Reader = (template) => {
     const isCdk = type === 'Custom::AWSCDK-EKS-FargateProfile';
     if (!isCdk && type !== 'AWS::EKS::FargateProfile') return [];
     const path = ['Resources', id, 'Properties', ...(isCdk ? ['Config'] : [])];
-    const names = isCdk ? API_NAMES : CLOUDFORMATION_NAMES;
     return {
       source: `CloudFormation resource ${id}, ${template.at(['Resources', id])}`,
-      ...readFacts({ ...template, value }, [path], names, ['cluster', 'role', 'selectors']),
+      ...readFacts({ ...template, value }, [path], ['cluster', 'role', 'selectors']),
       release: [
         `Set "DeletionPolicy: Retain" on the resource ${id} (in the CDK, applyRemovalPolicy), and update the stack`,
         `Delete ${id} from the template, and update the stack again`,
@@ -69,24 +50,12 @@ const readCloudFormation: Reader = (template) => {
 
 // https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/eks_fargate_profile
 const TERRAFORM_TYPE = 'aws_eks_fargate_profile';
-const TERRAFORM_NAMES = {
-  cluster: ['cluster_name'],
-  name: ['fargate_profile_name'],
-  role: ['pod_execution_role_arn'],
-  selectors: ['selector'],
-  subnets: ['subnet_ids'],
-  // With the `default_tags` of the provider.
-  tags: ['tags_all', 'tags'],
-  // Since version 6 of the provider.
-  region: ['region'],
-  arn: ['arn'],
-};
 
 /** Reads a state of version 4 (`terraform state pull`), or the output of `terraform show -json`. */
 const readTerraform: Reader = (document) =>
   findResources(document).map(({ address, path }) => ({
     source: `Terraform ${address}, ${document.file}`,
-    ...readFacts(document, [path], TERRAFORM_NAMES, ['cluster', 'name', 'role', 'selectors']),
+    ...readFacts(document, [path], ['cluster', 'name', 'role', 'selectors']),
     release: [
       `Run: terraform state rm ${shellQuoted(address)}`,
       'Delete the resource from the configuration before the next apply (both steps can be a "removed" block with "lifecycle { destroy = false }")',
@@ -128,26 +97,13 @@ const resourcesOfModule = (shown: unknown, module: Path): ReturnType<typeof reso
   ...itemsAt(shown, [...module, 'child_modules']).flatMap(({ path }) => resourcesOfModule(shown, path)),
 ];
 
-/** Names in manifests of Kubernetes, and of eksctl. */
-const MANIFEST_NAMES = {
-  cluster: ['clusterName'],
-  name: ['name'],
-  role: ['podExecutionRoleArn'],
-  selectors: ['selectors', 'selector'],
-  subnets: ['subnets', 'subnetIds'],
-  tags: ['tags', 'tagsAll'],
-  region: ['region'],
-  arn: ['arn', 'fargateProfileArn'],
-};
-
 /** https://eksctl.io/usage/schema/ */
 const readEksctl: Reader = (document) =>
   kubernetesObjects(document, 'ClusterConfig', 'eksctl.io').flatMap((config) => {
-    const metadata = { cluster: ['name'], region: ['region'] };
-    const { cluster, region } = readFacts(config, [['metadata']], metadata, ['cluster']);
-    const names = { ...MANIFEST_NAMES, role: ['podExecutionRoleARN', 'fargatePodExecutionRoleARN'] };
+    const cluster = decodeAt(config, ['metadata', 'name'], clusterField);
+    const region = textAt(valueAt(config.value, ['metadata']), 'region');
     return itemsAt(config.value, ['fargateProfiles']).map(({ path }) => {
-      const facts = readFacts(config, [path, ['iam']], names, ['name', 'selectors']);
+      const facts = readFacts(config, [path, ['iam']], ['name', 'selectors']);
       const stacks = `eksctl-${cluster}-cluster or eksctl-${cluster}-fargate`;
       return {
         source: `eksctl ClusterConfig, ${config.at(path)}`,
@@ -166,10 +122,9 @@ const readEksctl: Reader = (document) =>
 const readAck: Reader = (document) =>
   kubernetesObjects(document, 'FargateProfile', 'eks.services.k8s.aws').map((object) => {
     const { name, kubectl } = object;
-    const names = { ...MANIFEST_NAMES, role: ['podExecutionRoleARN'] };
     return {
       source: `ACK FargateProfile ${name}, ${object.at([])}`,
-      ...readFacts(object, [['spec'], ['status', 'ackResourceMetadata']], names, ['name', 'selectors']),
+      ...readFacts(object, [['spec'], ['status', 'ackResourceMetadata']], ['name', 'selectors']),
       release: [
         `Let ACK keep the profile in AWS: ${kubectl('annotate', 'services.k8s.aws/deletion-policy=retain')}`,
         `Delete the object of ACK, also in Git: ${kubectl('delete')}`,
@@ -185,22 +140,21 @@ const readCrossplane: Reader = (document) =>
     kubernetesObjects(document, 'FargateProfile', group).map((object) => {
       const { name, kubectl } = object;
       const paths = ['spec.forProvider', 'status.atProvider'].map((path) => path.split('.'));
-      const facts = readFacts(object, paths, { ...MANIFEST_NAMES, name: [] }, []);
+      const facts = readFacts(object, paths, [], ['name']);
       // The name in AWS; that of Upbound's provider is `<cluster>:<profile>`.
       const path = ['metadata', 'annotations', EXTERNAL_NAME];
       const id = textAt(valueAt(object.value, ['status', 'atProvider']), 'id');
       const externalName = textAt(valueAt(object.value, path.slice(0, -1)), EXTERNAL_NAME) ?? id ?? name;
       const [profile, cluster] = externalName.split(':').toReversed();
       const inAws = { ...object, value: { [EXTERNAL_NAME]: profile, cluster }, at: () => object.at(path) };
-      const named = readFacts(inAws, [[]], { name: [EXTERNAL_NAME], cluster: ['cluster'] }, ['name']);
       // Objects with a namespace have no deletionPolicy.
       const kept = group.includes('.m.') ? { managementPolicies: ['Observe'] } : { deletionPolicy: 'Orphan' };
       const patch = `--patch=${JSON.stringify({ spec: kept })}`;
       return {
         source: `Crossplane FargateProfile ${name}, ${object.at([])}`,
         ...facts,
-        name: named.name,
-        cluster: facts.cluster ?? named.cluster,
+        name: decodeAt(inAws, [EXTERNAL_NAME], profileField),
+        cluster: facts.cluster ?? (cluster === undefined ? undefined : decodeAt(inAws, ['cluster'], clusterField)),
         release: [
           `Let Crossplane keep the profile in AWS: ${kubectl('patch', '--type=merge', patch)}`,
           `Delete the object of Crossplane, also in Git: ${kubectl('delete')}`,
@@ -217,21 +171,19 @@ const readKeiko: Reader = (document) =>
     const group = { ...object, value: external.withNamedSelectors(object.value) };
     const { selectors, tags } = decodeAt(group, [], external.FargateInstanceGroup).spec[external.FARGATE_PROVISIONER];
     const path = ['spec', external.FARGATE_PROVISIONER];
-    const facts = readFacts(group, [path], { ...MANIFEST_NAMES, name: [], selectors: [], tags: [] }, ['cluster']);
+    const facts = readFacts(group, [path], ['cluster'], ['name', 'selectors', 'tags']);
     const atSelectors = { ...object, value: { selectors }, at: () => group.at([...path, 'selectors']) };
-    const { cluster, roleARN } = facts;
-    const made =
+    const { cluster } = facts;
+    const names =
       cluster === undefined || namespace === undefined ? undefined : keikoNames(cluster, { namespace, name });
     const finalizers = '--patch={"metadata":{"finalizers":null}}';
     return {
       source: `keiko InstanceGroup ${name}, ${object.at([])}`,
       ...facts,
-      name: made?.profile,
-      ...(roleARN === undefined && { roleName: made?.role }),
+      name: names?.profile,
       selectors: decodeAt(atSelectors, ['selectors'], selectorsField),
       tags,
       unknown: [...facts.unknown, ...(namespace === undefined ? ['metadata.namespace is absent'] : [])],
-      usualDifference: 'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one',
       release: [
         'Stop keiko, and wait until its pods are gone: kubectl -n instance-manager scale deployment instance-manager --replicas=0',
         `Take keiko's finalizer off the group, so that the profile stays: ${kubectl('patch', '--type=merge', finalizers)}`,
@@ -240,19 +192,17 @@ const readKeiko: Reader = (document) =>
     };
   });
 
-/** The objects of a kind, also those in a List. */
-const kubernetesObjects = (document: SourceDocument, kind: string, group: string) =>
-  objectsIn(document)
-    .filter(({ value }) => textAt(value, 'kind') === kind)
-    .filter(({ value }) => textAt(value, 'apiVersion')?.startsWith(`${group}/`) === true)
-    .map((object) => {
-      const metadata = valueAt(object.value, ['metadata']);
-      const [name = '', namespace] = [textAt(metadata, 'name'), textAt(metadata, 'namespace')];
-      const inNamespace = namespace === undefined ? [] : ['-n', namespace];
-      const kubectl = (verb: string, ...args: readonly string[]): string =>
-        ['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}`, name, ...args].map(shellQuoted).join(' ');
-      return { ...object, name, namespace, kubectl };
-    });
+/** The object, if it has this kind. */
+function kubernetesObjects(object: SourceDocument, kind: string, group: string) {
+  const { value } = object;
+  if (textAt(value, 'kind') !== kind || textAt(value, 'apiVersion')?.startsWith(`${group}/`) !== true) return [];
+  const metadata = valueAt(value, ['metadata']);
+  const [name = '', namespace] = [textAt(metadata, 'name'), textAt(metadata, 'namespace')];
+  const inNamespace = namespace === undefined ? [] : ['-n', namespace];
+  const kubectl = (verb: string, ...args: readonly string[]): string =>
+    ['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}`, name, ...args].map(shellQuoted).join(' ');
+  return [{ ...object, name, namespace, kubectl }];
+}
 
 /** By the value of `--from`. */
 export const SOURCES = {

@@ -2,18 +2,15 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRecord, textAt } from '../../../api/record.ts';
 import { API_VERSION, KIND } from '../../../api/v1beta2/index.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import { type SourceDocument, objectsIn, parseDocuments, readText } from '../documents.ts';
+import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
+import { KubeError, isForbidden } from '../../../pkg/kube/errors.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import { diffMergePatch } from '../../../pkg/kube/patches.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import { type SourceDocument, readDocuments } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
-export interface Manifest {
-  /** File and line, for messages. */
-  readonly source: string;
-  readonly name: string;
-  /** `undefined`: that of the command. */
-  readonly namespace: string | undefined;
-  readonly content: Readonly<Record<string, unknown>>;
-}
+export type Manifest = ReturnType<typeof toManifest>[number];
 
 /**
  * Reads the AWSFargateProfiles of files, of folders with their `.yaml`, `.yml` and `.json` files, or of standard input
@@ -22,14 +19,9 @@ export interface Manifest {
  * @throws Failure that names file and line
  */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
-  const manifests: Manifest[] = [];
-  for (const path of paths)
-    for (const each of await listFiles(path)) {
-      const { file, text } = await readText(each, io);
-      const documents = text.trim() === '' ? [] : parseDocuments(file, text);
-      for (const manifest of documents.flatMap(objectsIn).flatMap(toManifest)) manifests.push(manifest);
-    }
-  return manifests;
+  const files = (await Array.fromAsync(paths, listFiles)).flat();
+  const documents = await Array.fromAsync(files, (file) => readDocuments(file, io));
+  return documents.flat().flatMap(toManifest);
 }
 
 async function listFiles(path: string): Promise<readonly string[]> {
@@ -43,31 +35,48 @@ async function listFiles(path: string): Promise<readonly string[]> {
   }
 }
 
-function toManifest({ value: content, at }: SourceDocument): readonly Manifest[] {
-  if (!isRecord(content) || content['kind'] !== KIND) return [];
+/** Without what only the API server writes. */
+function toManifest({ value, at }: SourceDocument) {
+  if (!isRecord(value) || value['kind'] !== KIND) return [];
+  /** File and line, for messages. */
   const source = at([]).replace(/:\d+$/, '');
-  const version = content['apiVersion'];
-  if (version !== API_VERSION)
-    throw new Failure(
-      `${source}: apiVersion is ${JSON.stringify(version)}; an ${KIND} of this provider has ${API_VERSION}`,
-    );
-  const name = textAt(content['metadata'], 'name');
+  const { apiVersion, metadata, spec } = value;
+  if (apiVersion !== API_VERSION) {
+    const wanted = `an ${KIND} of this provider has ${API_VERSION}`;
+    throw new Failure(`${source}: apiVersion is ${JSON.stringify(apiVersion)}; ${wanted}`);
+  }
+  const name = textAt(metadata, 'name');
   if (name === undefined) throw new Failure(`${source}: metadata.name is missing`);
-  return [{ source, name, namespace: textAt(content['metadata'], 'namespace'), content }];
+  const { labels, annotations } = recordAt(metadata);
+  const own = { labels: recordAt(labels), annotations: recordAt(annotations) };
+  return [{ source, name, namespace: textAt(metadata, 'namespace'), metadata: own, spec }];
 }
 
-/** What the manifest asks for, without what only the API server writes. */
-export function wishOf({ content }: Manifest, { namespace, name }: ObjectKey) {
-  const { labels, annotations } = isRecord(content['metadata']) ? content['metadata'] : {};
-  return {
-    apiVersion: API_VERSION,
-    kind: KIND,
-    metadata: {
-      namespace,
-      name,
-      ...(isRecord(labels) && { labels }),
-      ...(isRecord(annotations) && { annotations }),
-    },
-    spec: content['spec'],
-  };
+const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
+
+/**
+ * The object that the API server would store. Fields that the manifest does not have are removed from the spec, as by
+ * `kubectl replace`; labels and annotations of others stay.
+ *
+ * @throws Failure with the answer of the API server
+ */
+export async function dryRun(
+  client: KubeClient,
+  { source, metadata, spec }: Manifest,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const options = { dryRun: true, isStrict: true, signal } as const;
+  try {
+    const live = await client.get(PROFILES, key, { signal });
+    const wish = { apiVersion: API_VERSION, kind: KIND, metadata: { ...key, ...metadata }, spec };
+    if (live === undefined) return await client.create(PROFILES, key.namespace, wish, options);
+    const changes = diffMergePatch(recordAt(live['spec']), recordAt(spec)) ?? {};
+    return await client.mergePatch(PROFILES, key, { metadata, spec: changes }, options);
+  } catch (cause) {
+    if (!(cause instanceof KubeError)) throw cause;
+    const right = ' A dry run needs the right to create and patch awsfargateprofiles, although it changes nothing.';
+    const refusal = `${source}: the API server refuses ${keyText(key)}: ${cause.message}`;
+    throw new Failure(isForbidden(cause) ? `${refusal}${right}` : refusal, { cause });
+  }
 }

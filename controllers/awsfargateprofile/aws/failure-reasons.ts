@@ -9,6 +9,7 @@ const CONDITION_TYPE_OF: Readonly<Record<aws.AwsFailure['service'], AffectedCond
   eks: 'EKSFargateProfileReady',
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
+  ec2: 'EKSFargateProfileReady',
 };
 
 /** Messages name the credentials and the EKS cluster of the call. */

@@ -178,6 +178,7 @@ const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>
   eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
   iam: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
   sts: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
+  ec2: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
 };
 
 export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit => LIMITS[service][kind];

@@ -18,6 +18,8 @@ export interface FargateProfile {
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
+  /** When EKS was asked to create it, in milliseconds since 1970. */
+  readonly createdAt?: Ms;
   readonly health: readonly {
     readonly code: string;
     readonly message: string;
@@ -55,6 +57,8 @@ export interface EksCluster {
   readonly status: string;
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
+  /** The URL of its API server; undefined while EKS creates the cluster. */
+  readonly endpoint?: string;
 }
 
 export interface EksClusters {

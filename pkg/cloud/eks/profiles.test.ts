@@ -40,6 +40,7 @@ describe('Fargate profiles', () => {
           subnets: [],
           selectors: [],
           tags: {},
+          createdAt: 1_700_000_000_500,
           health: [],
         },
       });
@@ -80,6 +81,7 @@ describe('Fargate profiles', () => {
             { namespace: 'api', labels: {} },
           ],
           tags: { a: 'b' },
+          createdAt: 1_700_000_000_500,
           health: [
             { code: 'AccessDenied', message: 'no', resourceIds: ['r'] },
             { code: 'InternalFailure', message: '', resourceIds: [] },

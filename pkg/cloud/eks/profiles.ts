@@ -6,7 +6,7 @@ import {
   TagResourceCommand,
   UntagResourceCommand,
 } from '@aws-sdk/client-eks';
-import type { EKSClient } from '@aws-sdk/client-eks';
+import type { EKSClient, FargateProfile as SdkProfile } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Random } from '../../env/random.ts';
 import { EmptyResponse, listAllPages } from '../call/responses.ts';
@@ -27,7 +27,8 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         call({
           operation: 'DescribeFargateProfile',
           kind: 'read',
-          send: () => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName })),
+          send: async () =>
+            withNumericTime(await client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName }))),
           response: FoundProfile,
         }),
       ),
@@ -50,19 +51,21 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       call({
         operation: 'CreateFargateProfile',
         kind: 'mutation',
-        send: () =>
-          client.send(
-            new CreateFargateProfileCommand({
-              clusterName: cluster,
-              fargateProfileName: name,
-              podExecutionRoleArn,
-              ...(subnets.length > 0 && { subnets: [...subnets] }),
-              selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
-              tags: { ...tags },
-              // New each time, because the profile's name already makes the call idempotent: for a token that was used
-              // before, EKS would return the earlier response, even if the profile has been deleted since.
-              clientRequestToken: random.uuid(),
-            }),
+        send: async () =>
+          withNumericTime(
+            await client.send(
+              new CreateFargateProfileCommand({
+                clusterName: cluster,
+                fargateProfileName: name,
+                podExecutionRoleArn,
+                ...(subnets.length > 0 && { subnets: [...subnets] }),
+                selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
+                tags: { ...tags },
+                // New each time, because the profile's name already makes the call idempotent: for a token that was used
+                // before, EKS would return the earlier response, even if the profile has been deleted since.
+                clientRequestToken: random.uuid(),
+              }),
+            ),
           ),
         response: ProfileResponse,
       }),
@@ -79,3 +82,12 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
   };
 }
+
+/** From the SDK's Date to milliseconds since 1970. */
+const withNumericTime = (response: { readonly fargateProfile?: SdkProfile | undefined }): unknown => {
+  const { fargateProfile } = response;
+  return {
+    ...response,
+    fargateProfile: fargateProfile && { ...fargateProfile, createdAt: fargateProfile.createdAt?.getTime() },
+  };
+};

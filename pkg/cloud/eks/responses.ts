@@ -24,6 +24,7 @@ const RawProfile = s.object({
   subnets: s.optional(s.list(s.string())),
   selectors: s.optional(s.list(s.object({ namespace: s.optional(s.string()), labels: s.optional(s.map(s.string())) }))),
   tags: s.optional(s.map(s.string())),
+  createdAt: s.optional(s.number()),
   health: s.optional(
     s.object({
       issues: s.optional(
@@ -39,7 +40,7 @@ const RawProfile = s.object({
   ),
 });
 
-/** The response of CreateFargateProfile and DescribeFargateProfile. */
+/** The response of CreateFargateProfile and DescribeFargateProfile, with `createdAt` in milliseconds since 1970. */
 export const ProfileResponse = s.view(
   s.object({ fargateProfile: RawProfile }),
   ({ fargateProfile: raw }): FargateProfile => ({
@@ -51,6 +52,7 @@ export const ProfileResponse = s.view(
     subnets: raw.subnets ?? [],
     selectors: (raw.selectors ?? []).map(({ namespace = '', labels = {} }) => ({ namespace, labels })),
     tags: raw.tags ?? {},
+    ...(raw.createdAt !== undefined && { createdAt: raw.createdAt }),
     health: (raw.health?.issues ?? []).map(({ code = '', message = '', resourceIds = [] }) => ({
       code,
       message,
@@ -83,12 +85,14 @@ export const ClusterResponse = s.view(
       arn: s.string(),
       status: s.string(),
       accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
+      endpoint: s.optionalText(s.string()),
     }),
   }),
-  ({ cluster: { name, arn, status, accessConfig } }): EksCluster => ({
+  ({ cluster: { name, arn, status, accessConfig, endpoint } }): EksCluster => ({
     name,
     arn,
     status,
     ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
+    ...(endpoint !== undefined && { endpoint }),
   }),
 );

@@ -1,4 +1,5 @@
-export type AwsService = 'eks' | 'iam' | 'sts';
+/** Only capaf asks `ec2`. */
+export type AwsService = 'eks' | 'iam' | 'sts' | 'ec2';
 
 /**
  * A failed AWS call. `code` is AWS's error name (`ResourceInUseException`, `AccessDenied`, …) or one of these:

@@ -2,7 +2,7 @@ import { isRecord, textAt } from '../../../api/record.ts';
 import type { Clock } from '../../env/clock.ts';
 import type { Random } from '../../env/random.ts';
 import { formatTimestamp } from '../../env/timestamp.ts';
-import { jsonEqual } from '../patches.ts';
+import { applyMergePatch, jsonEqual } from '../patches.ts';
 import { keyOf, keyText } from '../object-key.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 
@@ -300,15 +300,4 @@ const tidy = (metadata: FakeJson): FakeJson =>
 function isKubeObject(value: FakeJson): value is FakeJson & KubeObject {
   const metadata = recordAt(value, 'metadata');
   return typeof value['kind'] === 'string' && textAt(metadata, 'name') !== undefined && 'uid' in metadata;
-}
-
-/** RFC 7386 §2. */
-export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return patch;
-  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
-  for (const [field, value] of Object.entries(patch)) {
-    if (value === null || value === undefined) delete result[field];
-    else result[field] = applyMergePatch(result[field], value);
-  }
-  return result;
 }

@@ -51,6 +51,8 @@ export interface SubnetRequest {
   readonly id?: string;
   readonly isPublic?: boolean;
   readonly availabilityZone?: string;
+  /** Default: 251, those of a subnet with 256 addresses, of which AWS reserves five. */
+  readonly freeAddresses?: number;
 }
 
 export interface ClusterRequest extends AwsLocation {
@@ -185,6 +187,7 @@ export function createAdmin(emulator: Emulator) {
         vpcId,
         isPublic: request.isPublic ?? false,
         availabilityZone: request.availabilityZone ?? `${region.name}${zones[index % zones.length]}`,
+        ...(request.freeAddresses !== undefined && { freeAddresses: request.freeAddresses }),
       };
       region.subnets.set(subnet.id, subnet);
       return subnet;

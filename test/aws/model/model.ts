@@ -1,5 +1,6 @@
 import { type Config, defaultConfig } from './config.ts';
 import type { Context, Operation, Operations, Output } from './context.ts';
+import { ec2Operations } from './ec2.ts';
 import { accessEntryOperations } from './eks/access-entries.ts';
 import { clusterOperations } from './eks/clusters.ts';
 import { profileOperations } from './eks/profiles.ts';
@@ -22,6 +23,7 @@ const operations: Readonly<Record<Service, Operations>> = {
   eks: { ...clusterOperations, ...profileOperations, ...accessEntryOperations, ...tagOperations },
   iam: { ...roleOperations, ...policyOperations, ...instanceProfileOperations, ...simulationOperations },
   sts: stsOperations,
+  ec2: ec2Operations,
 };
 
 /**

@@ -103,6 +103,7 @@ export interface Subnet {
   readonly availabilityZone: string;
   /** Whether the subnet has a route to an internet gateway. EKS refuses such a subnet for a Fargate profile. */
   readonly isPublic: boolean;
+  readonly freeAddresses?: number;
 }
 
 /** The EKS clusters and the subnets of one account in one region. */

@@ -62,6 +62,9 @@ export function receive(model: Model, request: WireRequest, now: number): Receiv
   }
 }
 
+/** By the version of its API. */
+const SERVICES: Readonly<Record<string, Service>> = { '2011-06-15': 'sts', '2016-11-15': 'ec2' };
+
 function understand(request: WireRequest): RoutedCall {
   if (request.path !== '/') {
     try {
@@ -72,7 +75,7 @@ function understand(request: WireRequest): RoutedCall {
     }
   }
   const form = new URLSearchParams(request.body);
-  const service = form.get('Version') === '2011-06-15' ? 'sts' : 'iam';
+  const service = SERVICES[form.get('Version') ?? ''] ?? 'iam';
   return { service, operation: form.get('Action') ?? 'Unknown', input: readQueryInput(form) };
 }
 

@@ -43,6 +43,11 @@ function plain(value: Tree | string): unknown {
 }
 
 export function queryAnswer(service: Service, operation: string, output: Output, requestId: string): WireResponse {
+  if (service === 'ec2') {
+    // EC2 has its own variant of the protocol.
+    const xml = toXml(`${operation}Response`, { requestId, ...output });
+    return xmlResponse(200, xml.replaceAll(/(?<=<\/?)member(?=>)/g, 'item'), requestId);
+  }
   const result = Object.keys(output).length === 0 ? '' : toXml(`${operation}Result`, output);
   return xmlResponse(
     200,
@@ -52,6 +57,14 @@ export function queryAnswer(service: Service, operation: string, output: Output,
 }
 
 export function queryError(service: Service, error: AwsError, requestId: string): WireResponse {
+  if (service === 'ec2') {
+    const { code: Code, message: Message } = error;
+    return xmlResponse(
+      error.status,
+      toXml('Response', { Errors: { Error: { Code, Message } }, RequestID: requestId }),
+      requestId,
+    );
+  }
   const type = error.status >= 500 ? 'Receiver' : 'Sender';
   return xmlResponse(
     error.status,

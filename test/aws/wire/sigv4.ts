@@ -17,7 +17,7 @@ const credential =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=[0-9a-f]{64}$/;
 
 function isService(name: string): name is Service {
-  return name === 'eks' || name === 'iam' || name === 'sts';
+  return name === 'eks' || name === 'iam' || name === 'sts' || name === 'ec2';
 }
 
 /**

@@ -96,7 +96,6 @@ describe('capaf explain pod', () => {
     await world.apply(pod('admitted', { labels, schedulerName: 'fargate-scheduler' }));
     const { stdout, code } = await capaf(['admitted', '-n', 'shop', '--cluster', 'prod', '-o', 'json']);
     expect(JSON.parse(stdout)).to.deep.include({
-      pod: { kind: 'Pod', namespace: 'shop', name: 'admitted' },
       taker: 'default_web',
       violations: [],
       traps: [],

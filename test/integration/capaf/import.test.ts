@@ -11,7 +11,6 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { type World, ACCOUNT, AWS_KEY, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
 import { PROGRAM } from './run-capaf.ts';
 
-const KEIKO_CRD = fileURLToPath(new URL('../../crds/keiko/instancegroups.yaml', import.meta.url));
 const GOLDEN = fileURLToPath(new URL('../../../cmd/capaf/import/testdata/golden', import.meta.url));
 const EKS_CLUSTER = 'default_prod-control-plane' as EksClusterName;
 const SUBNET = 'subnet-0aaaaaaaaaaaaaaaa';
@@ -20,7 +19,7 @@ describe('capaf import, on a real API server', () => {
   let world: World;
   let terminal: Terminal;
   before(async () => {
-    world = await startWorld({ crds: [STAND_IN_CRDS, OUR_CRD, KEIKO_CRD] });
+    world = await startWorld({ crds: [STAND_IN_CRDS, OUR_CRD] });
     await world.createEksCluster('prod');
     await world.createNamespace('team-a');
     terminal = await openTerminal(world.controlPlane, {
@@ -83,23 +82,5 @@ describe('capaf import, on a real API server', () => {
 
     const again = await run('capaf import --from live --cluster prod -n default');
     expect(again).to.contain('# - It belongs to AWSFargateProfile default/web-shop').and.not.contain('kind:');
-  });
-
-  it('reads the InstanceGroups of the management cluster, and says which of them has no profile', async () => {
-    await world.apply({
-      apiVersion: 'instancemgr.keikoproj.io/v1alpha1',
-      kind: 'InstanceGroup',
-      metadata: { name: 'batch', namespace: 'team-a' },
-      spec: {
-        provisioner: 'eks-fargate',
-        strategy: { type: 'managed' },
-        'eks-fargate': { clusterName: EKS_CLUSTER, selectors: [{ namespace: 'batch' }] },
-      },
-    });
-    const command = `capaf import --from keiko --eks-cluster ${EKS_CLUSTER} --region ${REGION} -n team-a`;
-    const printed = await run(`code=0; ${command} || code=$?; echo "# exit code $code"`);
-    expect(printed).to.contain('1 left out because AWS does not have it');
-    expect(printed).to.contain('# Source: keiko InstanceGroup batch, team-a/batch at https://');
-    expect(printed).to.match(/# exit code 2\n$/);
   });
 });

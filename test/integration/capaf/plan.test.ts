@@ -11,13 +11,15 @@ const manifest = (...objects: readonly object[]): string => objects.map((each) =
 /** Without the ids that differ between runs. */
 const withoutIds = (text: string): string => text.replaceAll(/subnet-[0-9a-f]{17}/g, '<subnet>');
 
+const WEB = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'a' } });
+
 describe('capaf plan', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
     await world.startManager();
     await world.createEksCluster('prod');
-    await world.apply(fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'a' } }));
+    await world.apply(WEB);
     await world.ready('web');
   });
   after(() => world.finish());
@@ -59,7 +61,7 @@ describe('capaf plan', () => {
   });
 
   it('has nothing to tell of an object in order', async () => {
-    const { code, stdout, stderr } = await runCapaf(world, ['plan', 'web', '-o', 'json']);
+    const { code, stdout, stderr } = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(WEB) });
     expect(code, stderr).to.equal(0);
     const [object] = (JSON.parse(stdout) as { objects: readonly object[] }).objects;
     expect(object).to.deep.include({
@@ -96,7 +98,8 @@ describe('capaf plan', () => {
 
   it('knows nothing with credentials of another account', async () => {
     const { accessKeyId } = world.aws.admin.registerKey({ account: '210987654321' });
-    const { code, stdout } = await runCapaf(world, ['plan'], { env: { AWS_ACCESS_KEY_ID: accessKeyId } });
+    const env = { AWS_ACCESS_KEY_ID: accessKeyId };
+    const { code, stdout } = await runCapaf(world, ['plan', '-f', '-'], { env, stdin: manifest(WEB) });
     expect(code).to.equal(2);
     expect(stdout).to.contain(
       'then Ready Unknown, WrongAccount: the object is of AWS account 123456789012, and the credentials are of 210987654321, so nothing is known. Use --profile or --role-arn with credentials of account 123456789012.',
@@ -104,7 +107,8 @@ describe('capaf plan', () => {
   });
 
   it('ends with an error that tells what to do when AWS refuses the credentials', async () => {
-    const { code, stderr } = await runCapaf(world, ['plan'], { env: { AWS_ACCESS_KEY_ID: 'wrong' } });
+    const env = { AWS_ACCESS_KEY_ID: 'wrong' };
+    const { code, stderr } = await runCapaf(world, ['plan', '-f', '-'], { env, stdin: manifest(WEB) });
     expect(code).to.equal(1);
     expect(stderr).to.match(/^capaf: AWS does not accept the credentials, and without AWS there is no plan\. /);
   });

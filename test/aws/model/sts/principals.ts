@@ -3,7 +3,7 @@ import { matchesGlob } from '../iam/trust-policy.ts';
 import type { ModelEnv } from '../env.ts';
 import { partitionOf } from '../partition.ts';
 
-export type Service = 'eks' | 'iam' | 'sts';
+export type Service = 'eks' | 'iam' | 'sts' | 'ec2';
 
 export interface RoleSession {
   readonly roleArn: string;
@@ -207,8 +207,9 @@ function accessDenied(
   resource: string,
   because: string,
 ): AwsError {
+  const code = { eks: 'AccessDeniedException', iam: 'AccessDenied', sts: 'AccessDenied', ec2: 'UnauthorizedOperation' };
   return new AwsError(
-    service === 'eks' ? 'AccessDeniedException' : 'AccessDenied',
+    code[service],
     403,
     `User: ${arn} is not authorized to perform: ${action} on resource: ${resource} ${because}`,
   );

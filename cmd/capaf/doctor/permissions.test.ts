@@ -5,8 +5,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { anObject } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import { isAllowed, readIdentityPolicy } from '../../../test/aws/model/authorization/policy.ts';
 import { blocksOf } from '../../../test/docs/blocks.ts';
-import { type Example, type Question, questionsFor } from './iam-questions.ts';
-import permissions from './permissions.json' with { type: 'json' };
+import { type Example, type Question, questionsFor, rbacRolesFor } from './permissions.ts';
 
 const EXAMPLE: Example = {
   partition: 'aws',
@@ -92,7 +91,7 @@ describe('the RBAC rules that capaf checks', () => {
   it('have each rule of config/rbac/role.yaml with each verb', () => {
     const text = readFileSync(new URL('../../../config/rbac/role.yaml', import.meta.url), 'utf8');
     const verbs = [...text.matchAll(/verbs: \[(.*)\]/g)].map(([, list = '']) => list.split(', '));
-    const reviews = permissions.rbac.filter(({ neededWith }) => neededWith === '').flatMap((role) => role.permissions);
+    const reviews = rbacRolesFor().flatMap((role) => role.permissions);
     expect(new Set(reviews.map(({ verb }) => verb))).to.deep.equal(new Set(verbs.flat()));
     expect(reviews).to.deep.include({
       group: 'infrastructure.cluster.x-k8s.io',

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import { AccountId, EksClusterName } from '../../../api/names.ts';
+import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
+import { systemClock } from '../../../pkg/env/system.ts';
+import { Emulator } from '../../../test/aws/emulator.ts';
+import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
+import { newAwsAccess } from '../aws.ts';
+import { type AwsFacts, readAws } from './read-aws.ts';
+import type { ClusterFacts, NamedCluster } from './read-cluster.ts';
+
+const ACCOUNT = '123456789012';
+const REGION = 'eu-west-1';
+const PROD: NamedCluster = {
+  namespace: 'team-a',
+  name: EksClusterName.of('prod'),
+  region: REGION,
+  identity: 'the manager itself',
+  problem: undefined,
+  roleArn: undefined,
+  isManager: true,
+  account: undefined,
+};
+
+describe('what capaf doctor sees of an EKS cluster', () => {
+  const emulator = new Emulator({
+    clock: { now: () => systemClock.now(), sleep: async () => {} },
+    keys: [{ accessKeyId: 'test', account: ACCOUNT }],
+  });
+  emulator.admin.createCluster({ name: 'prod', region: REGION });
+  emulator.admin.putProfile({
+    name: 'web',
+    cluster: 'prod',
+    region: REGION,
+    podExecutionRoleArn: 'arn:aws:iam::1:role/r',
+  });
+  const { signal } = new AbortController();
+
+  async function factsOf(cluster: Partial<NamedCluster>): Promise<AwsFacts> {
+    const aws = newAwsAccess({
+      clock: systemClock,
+      signal,
+      transport: new EmulatorRequestHandler(emulator),
+      endpoints: AWS_ENDPOINTS,
+      credentials: { key: 'test', fetch: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }) },
+      region: undefined,
+    });
+    const facts = {
+      clusters: [{ ...PROD, ...cluster }],
+      manager: { roleArn: E.right(undefined) },
+      objects: E.right([]),
+    };
+    return readAws(aws, facts as unknown as ClusterFacts, false);
+  }
+
+  async function seenOf(cluster: Partial<NamedCluster>): Promise<unknown> {
+    const { clusters } = await factsOf(cluster);
+    const [profiles = E.left('nothing')] = clusters.map((each) => each.profiles);
+    return E.isLeft(profiles) ? profiles.left : profiles.right.map(({ name }) => name);
+  }
+
+  it('are its profiles', async () => {
+    expect(await seenOf({})).to.deep.equal(['web']);
+  });
+
+  it('are no permissions of the manager, if its ServiceAccount names no role', async () => {
+    const { simulations } = await factsOf({});
+    const why = 'the ServiceAccount of the manager names no role, so its permissions are not known';
+    expect(simulations).to.deep.equal([{ principal: 'the role of the manager', denials: E.left(why) }]);
+  });
+
+  const another = 'Choose other credentials with --profile or --role-arn';
+  const cases: readonly (readonly [string, Partial<NamedCluster>, string])[] = [
+    [
+      'whose objects record another account',
+      { account: AccountId.of('999999999999') },
+      `it is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
+    ],
+    ['whose region nothing tells', { region: undefined }, 'no object names its region. Name it with --region'],
+    [
+      'that does not exist',
+      { name: EksClusterName.of('gone') },
+      'AWS has no EKS cluster gone in eu-west-1; check --region, and the account of the credentials',
+    ],
+  ];
+  for (const [which, cluster, why] of cases)
+    it(`is nothing, if it is one ${which}`, async () => expect(await seenOf(cluster)).to.equal(why));
+});
