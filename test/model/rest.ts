@@ -27,10 +27,13 @@ function restOf(world: World, name: string, stalls: readonly string[]): Rest {
   const reason = stalled?.status === 'True' ? stalled.reason : undefined;
   if (reason !== undefined && stalls.includes(reason)) return rests(reason);
   if (isDeleting(object)) return wrong(`${name} stays although it is deleted (${reasonsOf(object)})`);
-  if (cluster === undefined || isDeleting(cluster) || world.objects[CONTROL_PLANE_PATH] === undefined) {
+  const controlPlane = world.objects[CONTROL_PLANE_PATH];
+  if (cluster === undefined || isDeleting(cluster) || controlPlane === undefined) {
     const hasFinalizer = object.metadata.finalizers?.includes(FINALIZER) === true;
     return hasFinalizer ? wrong(`${name} outlives its cluster (${reasonsOf(object)})`) : rests('without a cluster');
   }
+  // Without the EKS cluster, CAPA never reports it as ready.
+  if (fieldAt(controlPlane['status'], 'ready') !== true) return rests('without a ready control plane');
   if (conditionOf(object, 'Ready')?.status !== 'True') return wrong(`${name} is not Ready: ${reasonsOf(object)}`);
   return restWhenReady(world, name, object);
 }
