@@ -387,7 +387,14 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /** Reasons that some state of the scenarios must have. The simulation reaches all others. */
-export const REACHED = ['Creating'];
+export const REACHED = `
+  AWSError AWSUnavailable ClusterDeleting ClusterVanished CreateFailed Creating DeleteFailed DeletingProfile
+  EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing ProfileNotOwned Propagating RestoringRole
+  RetainBlocksClusterDeletion RoleNotOwned RoleTrustInvalid TargetChanged TargetUnknown WaitingForCluster
+  WaitingForCreate WaitingForEKSControlPlane WaitingForSibling
+`
+  .trim()
+  .split(/\s+/);
 
 export function scenarioNamed(name: string): Scenario {
   const found = SCENARIOS.find((each) => each.name === name);
