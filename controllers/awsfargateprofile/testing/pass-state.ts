@@ -117,6 +117,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
  */
 export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
   other,
+  leaving: new Map(),
   profilesWithOtherRole: new Set(profilesWithOtherRole),
 });
 

@@ -84,7 +84,7 @@ export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
 export function accessEntryUnused(): Check {
   return async (mutation, pass) => {
     if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
-    const usage = await readUsageByProfiles(pass, mutation.principal, new Set());
+    const usage = await readUsageByProfiles(pass, mutation.principal);
     return obstacleFor(usage);
   };
 }

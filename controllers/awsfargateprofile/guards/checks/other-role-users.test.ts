@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
-import { decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { PROVISIONED_IN_ANNOTATION, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../../../pkg/kube/cache/typed-store.ts';
@@ -10,6 +10,7 @@ import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { type Api, PROFILE_KIND, newApi } from '../../testing/api.ts';
 import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE } from '../../testing/builders.ts';
+import { NOWHERE } from '../../model/location.ts';
 import { type ReadRoleUsers, type RoleUsers, newReadRoleUsers } from './other-role-users.ts';
 
 const { signal } = new AbortController();
@@ -39,7 +40,11 @@ describe('newReadRoleUsers', () => {
   const userFor = async (object: AWSFargateProfile): Promise<string | undefined> =>
     (await askFor(object, shared)).other;
   const other = (parts: ObjectParts = {}): AWSFargateProfile =>
-    api.put({ ...parts, metadata: { name: 'other', ...parts.metadata }, spec: { roleName: shared, ...parts.spec } });
+    api.put({
+      ...parts,
+      metadata: { name: 'other', annotations: {}, ...parts.metadata },
+      spec: { roleName: shared, ...parts.spec },
+    });
   /** The number of list requests that asked for all AWSFargateProfiles and not only for one. */
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
@@ -72,14 +77,13 @@ describe('newReadRoleUsers', () => {
         (await usersOf(object, role)).other;
 
       /** Who uses the role beside an object that names it, if another object has these parts. */
-      const userBeside = async (parts: ObjectParts, isDeleted = false): Promise<string | undefined> => {
+      const userBeside = (parts: ObjectParts): Promise<string | undefined> => {
         const object = api.put({ spec: { roleName: shared } });
-        const beside = api.put({
+        api.put({
           spec: { roleName: shared },
           ...parts,
-          metadata: { name: 'other', ...parts.metadata },
+          metadata: { name: 'other', annotations: {}, ...parts.metadata },
         });
-        if (isDeleted) api.server.storage.delete(PROFILE_KIND, keyOf(beside));
         return userOf(object);
       };
       const another = { roleName: RoleName.of('another') };
@@ -106,12 +110,30 @@ describe('newReadRoleUsers', () => {
       for (const [which, parts, user = 'team-a/other'] of users)
         it(`finds an object ${which}`, async () => expect(await userBeside(parts)).to.equal(user));
 
-      it('finds an object that is being deleted, as long as it has our finalizer', async () => {
-        expect(await userBeside({}, true)).to.equal('team-a/other');
-      });
+      const asked = { createRequestedAt: '2026-01-01T00:00:00Z' };
+      const leavers: readonly (readonly [string, ObjectParts, other?: string])[] = [
+        ['of the EKS cluster only while EKS has its profile', { status: RECORDED }],
+        [
+          'the same, although its create request had an answer',
+          { status: { ...RECORDED, ...asked, profileARN: 'arn' } },
+        ],
+        ['whose profile EKS may not show yet', { status: { ...RECORDED, ...asked } }, 'team-a/other'],
+        ['of another cluster', { status: { ...RECORDED, eksClusterName: EksClusterName.of('b') } }, 'team-a/other'],
+        ['of another namespace', { ...inTeamB, status: RECORDED }, 'team-b/other'],
+      ];
+      for (const [which, parts, user] of leavers)
+        it(`finds a deleted object ${which}`, async () => {
+          const object = api.put({ spec: { roleName: shared } });
+          api.server.storage.delete(PROFILE_KIND, keyOf(other(parts)));
+          const { other: found, leaving } = await usersOf(object);
+          expect(found).to.equal(user);
+          expect([...leaving]).to.deep.equal(user === undefined ? [['team-a/other', 'team-a/other']] : []);
+        });
 
+      const aNewObject = { metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE } } };
       const strangers: readonly (readonly [string, ObjectParts])[] = [
         ['that names another role', { spec: {} }],
+        ['that has never begun, and makes the role when it begins', aNewObject],
         ['without our finalizer, because it has nothing in AWS', { metadata: { finalizers: ['example.com/other'] } }],
         ['in another account', { status: { account: AccountId.of('444455556666') } }],
         ['of another Cluster that has nothing in AWS yet', ofTest],
@@ -134,7 +156,7 @@ describe('newReadRoleUsers', () => {
 
       it('finds an object by its computed role name', async () => {
         const object = api.put({ metadata: { name: 'api' }, spec: { roleName: ROLE } });
-        api.put();
+        api.put({ metadata: { annotations: {} } });
         expect(await userOf(object, ROLE)).to.equal('team-a/web');
       });
 

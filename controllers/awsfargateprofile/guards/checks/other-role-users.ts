@@ -5,6 +5,7 @@ import { DeadlineExceeded, withDeadline, nextTurn } from '../../../../pkg/async/
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { isAtLeast } from '../../../../pkg/kube/cache/resource-version.ts';
 import type { Decoded, TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
@@ -13,8 +14,8 @@ import type { KubeClient, KubeObject } from '../../../../pkg/kube/types.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
-import { hasFinalizer } from '../../../shared/object-state.ts';
-import { type KnownLocation, locationOf } from '../../model/location.ts';
+import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
+import { type KnownLocation, isNeverBegun, locationOf } from '../../model/location.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
 /** The EKS cluster is the one for whose profiles the role was created. */
@@ -26,6 +27,8 @@ export interface RoleInCluster {
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
+  /** The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has a profile of theirs. */
+  readonly leaving: ReadonlyMap<string, string>;
   /** Profiles in the EKS cluster that certainly use another role, according to status in the same namespace. */
   readonly profilesWithOtherRole: ReadonlySet<string>;
 }
@@ -65,8 +68,10 @@ export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
       async (shared) => (await readFromCache(shared)) ?? readFromApiServer(shared),
     );
     const others = all.filter(({ uid }) => uid !== object.metadata.uid);
+    const leaving = others.filter(({ mayUse }) => mayUse(role, object) === 'whileItHasProfile');
     return {
-      other: others.find(({ mayUse }) => mayUse(role, object))?.key,
+      other: others.find(({ mayUse }) => mayUse(role, object) === 'yes')?.key,
+      leaving: new Map(leaving.map(({ owner, key }) => [owner, key])),
       profilesWithOtherRole: new Set(others.flatMap(({ profileWithOtherRole }) => profileWithOtherRole(role, object))),
     };
   };
@@ -126,12 +131,16 @@ function newApiServerReader({
   };
 }
 
+type MayUse = 'yes' | 'no' | 'whileItHasProfile';
+
 /** Only what a comparison of roles needs is kept, because the list may be long. */
 interface RoleUser {
   readonly key: string;
+  /** The value of the tag on its Fargate profile. */
+  readonly owner: string;
   readonly uid: string | undefined;
   /** `deleted` is the object for which the role is to be deleted. */
-  readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => boolean;
+  readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
   /** Empty unless its profile is in the EKS cluster of the role and uses another role. */
   readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
@@ -155,14 +164,15 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   const uses = isRight(decoded)
     ? { mayUse: mayUseByFields(decoded.right), profileWithOtherRole: profileOf(decoded.right) }
     : { mayUse: mayUseByText(item), profileWithOtherRole: () => [] };
-  return { key: keyText(keyOf(item)), uid: item.metadata.uid, ...uses };
+  const key = keyOf(item);
+  return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, ...uses };
 }
 
 /** An object that cannot be decoded may use each role whose name occurs anywhere in it. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
-    mentions(item, name) && (isNeighbour(item, deleted) || isRecordedIn(statusOf(item), location));
+    mentions(item, name) && (isNeighbour(item, deleted) || isRecordedIn(statusOf(item), location)) ? 'yes' : 'no';
 
 const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 'metadata'>): boolean =>
   one.metadata.namespace === other.metadata.namespace;
@@ -180,6 +190,11 @@ const isRecordedIn = (
 const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' && status !== null ? { ...status } : {};
 
+/**
+ * An object that leaves may have decided to keep the role for this one before this one was deleted, so nobody may rely on
+ * it. But as long as EKS has its profile, that decision is still to come. An object that has never begun makes the role
+ * when it begins, or goes without a look at AWS.
+ */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const named = [
     object.status?.role?.name,
@@ -191,10 +206,15 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const known = accountOf(object);
   const { status = {} } = object;
   const cluster = clusterIndexOf(object);
+  const isAsking = status.createRequestedAt !== undefined && status.profileARN === undefined;
   return ({ name, location }, deleted) => {
-    if (!names.has(name.toLowerCase())) return false;
-    if (!isNeighbour(object, deleted)) return isRecordedIn({ ...status }, location);
-    return known === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === known;
+    if (!names.has(name.toLowerCase()) || isNeverBegun(object)) return 'no';
+    const isRecorded = isRecordedIn({ ...status }, location);
+    if (!isNeighbour(object, deleted)) return isRecorded ? 'yes' : 'no';
+    if (isDeleting(object) && isRecorded && !isAsking) return 'whileItHasProfile';
+    return (known === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === known)
+      ? 'yes'
+      : 'no';
   };
 }
 

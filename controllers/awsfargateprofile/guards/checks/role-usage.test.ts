@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { RoleName } from '../../../../api/names.ts';
+import { OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { ROLE, aDeletedObject } from '../../testing/builders.ts';
 import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
 import {
@@ -35,6 +36,9 @@ describe('readRoleUsage', () => {
   const nobody = roleUsers();
   const BY_THEIRS = 'used by Fargate profile "theirs"';
   const [LIST, DESCRIBE] = ['ListFargateProfiles', 'DescribeFargateProfile theirs'];
+  const ofApi = { ...theirs, tags: { [OWNER_TAG]: 'team-a/api' } };
+  const leaver = { ...nobody, leaving: new Map([['team-a/api', 'team-a/api']]) };
+  const BY_API = 'used by AWSFargateProfile team-a/api';
   const gone = awsWith(sharedRole, theirs);
   gone.cluster = 'gone';
   const rows: readonly (readonly [string, RoleName, SimulatedAws, RoleUsers, usage: string, ...calls: string[]])[] = [
@@ -90,6 +94,17 @@ describe('readRoleUsage', () => {
       'unused',
       LIST,
     ],
+    ['a profile of a leaving object', SHARED_ROLE_NAME, awsWith(sharedRole, ofApi), leaver, BY_API, LIST, DESCRIBE],
+    [
+      'a profile of a leaving object that EKS is deleting',
+      SHARED_ROLE_NAME,
+      awsWith(sharedRole, { ...ofApi, status: 'DELETING' }),
+      leaver,
+      BY_API,
+      LIST,
+      DESCRIBE,
+    ],
+    ['a leaving object without a profile', SHARED_ROLE_NAME, awsWith(sharedRole), leaver, 'unused', LIST],
     ['a profile in an EKS cluster that is gone', SHARED_ROLE_NAME, gone, nobody, 'unused'],
   ];
   for (const [situation, role, aws, users, usage, ...calls] of rows)

@@ -5,7 +5,9 @@ import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';
 import { newReason } from '../../reasons/reasons.ts';
+import { OWNER_TAG, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { PassState, RoleUsage } from '../pass-state.ts';
+import type { RoleUsers } from './other-role-users.ts';
 
 type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
 
@@ -14,16 +16,18 @@ export async function readRoleUsage(live: LiveChecks, question: Question, name: 
   const { object, target, desired, observed, signal } = question;
   const { account, region } = desired.place;
   const role = { name, location: { account, region, eksCluster: target.eksCluster } };
-  const { other, profilesWithOtherRole } = await live.readRoleUsers(object, role, signal);
-  if (other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${other}` };
+  const users = await live.readRoleUsers(object, role, signal);
+  if (users.other !== undefined) return { kind: 'used', by: `AWSFargateProfile ${users.other}` };
   if (observed.cluster === 'gone') return { kind: 'unused' };
-  return readUsageByProfiles(question, findRole(observed.roles, name)?.arn, profilesWithOtherRole);
+  return readUsageByProfiles(question, findRole(observed.roles, name)?.arn, users);
 }
+
+const NO_USERS: RoleUsers = { other: undefined, leaving: new Map(), profilesWithOtherRole: new Set() };
 
 export async function readUsageByProfiles(
   { session, target, desired }: Question,
   arn: RoleArn | undefined,
-  profilesWithOtherRole: ReadonlySet<string>,
+  { leaving, profilesWithOtherRole }: Omit<RoleUsers, 'other'> = NO_USERS,
 ): Promise<RoleUsage> {
   const unknown = (failure: AwsFailure): RoleUsage => ({
     kind: 'unknown',
@@ -38,7 +42,10 @@ export async function readUsageByProfiles(
     const lookup = await session.profiles.describe(target.eksCluster, profile)();
     if (E.isLeft(lookup)) return unknown(lookup.left);
     if (lookup.right.kind !== 'found' || lookup.right.profile.podExecutionRoleArn !== arn) continue;
-    if (lookup.right.profile.status !== 'DELETING') return { kind: 'used', by: `Fargate profile "${profile}"` };
+    const { status, tags } = lookup.right.profile;
+    const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
+    if (leaver !== undefined) return { kind: 'used', by: `AWSFargateProfile ${leaver}` };
+    if (status !== 'DELETING') return { kind: 'used', by: `Fargate profile "${profile}"` };
     usage = { kind: 'unknown', reason: newReason('DeletingProfile', { name: profile }) };
   }
   return usage;
