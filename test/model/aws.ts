@@ -74,16 +74,11 @@ export const arnOfRole = (path: string, name: string): string => `arn:aws:iam::$
 /** Answers a call for the AWSFargateProfile `by`, and returns AWS after it. */
 export function answerOfAws(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
   const isOfRole = 'name' in request && request.call.includes('Role');
-  const isCreation = request.call === 'CreateRole';
-  if (isOfRole || isCreation) return answerOfIam(aws, request, by);
-  if (aws.cluster === 'gone') return [aws, answerWithoutCluster(request)];
-  return answerOfEks(aws, request, by);
-}
-
-function answerWithoutCluster(request: AwsRequest): AwsAnswer {
-  if (request.call === 'DescribeCluster') return { right: null };
-  if (isAwsRead(request)) return { right: { kind: 'clusterGone' } };
-  return failed(request, 404, 'ResourceNotFoundException', `No cluster found for name: ${EKS_CLUSTER}.`);
+  if (isOfRole || request.call === 'CreateRole') return answerOfIam(aws, request, by);
+  if (aws.cluster === 'there') return answerOfEks(aws, request, by);
+  if (request.call === 'DescribeCluster') return [aws, { right: null }];
+  if (isAwsRead(request)) return [aws, { right: { kind: 'clusterGone' } }];
+  return [aws, failed(request, 404, 'ResourceNotFoundException', `No cluster found for name: ${EKS_CLUSTER}.`)];
 }
 
 const STATUS = { ResourceInUse: 409, ResourceNotFound: 404, NotFound: 404, InvalidParameter: 400 };
@@ -136,11 +131,8 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
       return [withProfile(aws, name, { ...profile, tags }), { right: null }];
     }
     case 'DescribeAccessEntry':
-      return same(
-        aws.entries[request.arn] === undefined
-          ? { kind: 'absent' }
-          : { kind: 'found', entry: entryOf(aws, request.arn) },
-      );
+      if (aws.entries[request.arn] === undefined) return same({ kind: 'absent' });
+      return same({ kind: 'found', entry: entryOf(aws, request.arn) });
     case 'CreateAccessEntry': {
       const serial = serialOfRole(aws, request.arn);
       if (aws.entries[request.arn] !== undefined)

@@ -8,7 +8,7 @@ import { restsOf } from './rest.ts';
 import { findBroken } from './safety.ts';
 import { States } from './states.ts';
 import { type Scenario, type Transition, transitionsFrom } from './transitions.ts';
-import { pathOf, Rows } from './world.ts';
+import { pathOf, Rows, type World } from './world.ts';
 
 export interface Exploration {
   readonly name: string;
@@ -16,8 +16,6 @@ export interface Exploration {
   readonly transitions: number;
   /** The number of transitions on the longest of the shortest ways to a state. */
   readonly diameter: number;
-  /** How many different steps of the product were run. */
-  readonly steps: number;
   /** False if the exploration ended at its limit, or with a broken property. */
   readonly isComplete: boolean;
   /** How the objects of the scenario rest, and in how many states. */
@@ -27,6 +25,8 @@ export interface Exploration {
   /** A broken property, and the shortest story that leads to it. */
   readonly broken: { readonly what: string; readonly story: readonly string[] } | undefined;
 }
+
+const MOST_TURNS = 1_000;
 
 interface Broken {
   readonly what: string;
@@ -41,14 +41,14 @@ interface Broken {
  */
 export async function explore(
   scenario: Scenario,
-  { mostTransitions = Infinity, start = scenario.start } = {},
+  { mostTransitions = scenario.mostTransitions ?? Infinity, start }: { mostTransitions?: number; start?: World } = {},
 ): Promise<Exploration> {
   const paths = [...Object.keys(scenario.start.objects), ...scenario.profiles.map(pathOf)];
   const rows = new Rows(paths, scenario.managers.length);
   const states = new States(rows);
   const passes = new Passes(rows.numbers);
   const fair = { firsts: [0], targets: [] as number[], agents: [] as number[], names: [] as string[] };
-  states.add(start, -1);
+  states.add(start ?? (await settled(scenario, passes)), -1);
   let transitions = 0;
   let broken: Broken | undefined;
   let state = 0;
@@ -78,12 +78,27 @@ export async function explore(
     states: states.size,
     transitions,
     diameter: states.diameter,
-    steps: passes.size,
     isComplete,
     rests,
     reasons: reasonsIn(rows),
     broken: broken && { what: broken.what, story: await storyOf(broken, scenario, states, passes) },
   };
+}
+
+/** A state in which all objects are as the users want them, after the actions of `before`. The agent that has waited longest acts next. */
+export async function settled(scenario: Scenario, passes: Passes): Promise<World> {
+  const { before, start } = scenario;
+  let world = before.reduce((now, { apply }) => apply(now) ?? now, start);
+  const lastTurns = new Map<string, number>();
+  for (let turn = 0; restsOf(world, scenario).some(({ kind }) => kind === 'wrong'); turn++) {
+    const fair = (await transitionsFrom(world, scenario, passes)).filter(({ kind }) => kind === 'fair');
+    const lastTurn = ({ agent }: Transition): number => (agent === 'time' ? Infinity : (lastTurns.get(agent) ?? -1));
+    const [next] = fair.toSorted((a, b) => lastTurn(a) - lastTurn(b));
+    if (next === undefined || turn === MOST_TURNS) throw new Error('the controller does not come to rest');
+    lastTurns.set(next.agent, turn);
+    ({ world } = next);
+  }
+  return world;
 }
 
 /** Returns a state in which the controller may stay for ever, but not where the users want it. Counts how objects rest. */

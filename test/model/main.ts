@@ -11,13 +11,13 @@ import { REACHED, SCENARIOS, scenarioNamed } from './scenarios.ts';
 const { values: flags } = parseArgs({
   options: {
     scenario: { type: 'string', multiple: true },
-    threads: { type: 'string', default: '2' },
     keep: { type: 'string' },
   },
 });
 
 const chosen = flags.scenario === undefined ? SCENARIOS : flags.scenario.map(scenarioNamed);
-const waiting = [...chosen];
+// The largest are the last in the list.
+const waiting = chosen.toReversed();
 const results: (Exploration & { readonly seconds: number })[] = [];
 
 function runNext(): Promise<void> {
@@ -40,10 +40,10 @@ function runNext(): Promise<void> {
 }
 
 function report(result: Exploration, seconds: number, about: string): void {
-  const { name, states, transitions, diameter, steps, isComplete, rests, broken } = result;
+  const { name, states, transitions, diameter, isComplete, rests, broken } = result;
   console.log(`${name}: ${about}`);
   console.log(
-    `  ${figure(states)} states, ${figure(transitions)} transitions, diameter ${diameter}, ${figure(steps)} steps of the product, ${Math.round(seconds)} s${isComplete ? '' : ', not complete'}`,
+    `  ${figure(states)} states, ${figure(transitions)} transitions, diameter ${diameter}, ${Math.round(seconds)} s${isComplete ? '' : ', not complete'}`,
   );
   const atRest = Object.entries(rests).map(([as, count]) => `${as} ${figure(count)}`);
   console.log(`  at rest: ${atRest.join(', ') || 'not checked'}`);
@@ -61,15 +61,18 @@ const sum = (of: (result: Exploration) => number): string =>
 
 if (isMainThread) {
   const began = performance.now();
-  await Promise.all(Array.from({ length: Number(flags.threads) }, runNext));
+  await Promise.all([runNext(), runNext()]);
   const reached = Object.keys(REASONS).filter((name) => results.some(({ reasons }) => reasons.includes(name)));
   console.log(
-    `${results.length} scenarios: ${sum(({ states }) => states)} states, ${sum(({ transitions }) => transitions)} transitions, ${sum(({ steps }) => steps)} steps of the product, ${Math.round((performance.now() - began) / 1_000)} s with ${flags.threads} threads on ${availableParallelism()} processors`,
+    `${results.length} scenarios: ${sum(({ states }) => states)} states, ${sum(({ transitions }) => transitions)} transitions, ${Math.round((performance.now() - began) / 1_000)} s with 2 threads on ${availableParallelism()} processors`,
   );
   console.log(`reasons reached: ${reached.length} of ${Object.keys(REASONS).length}: ${reached.join(', ')}`);
   const missed = chosen === SCENARIOS ? REACHED.filter((name) => !reached.includes(name)) : [];
   if (missed.length > 0) console.log(`NOT REACHED: ${missed.join(', ')}`);
-  const isBroken = results.some(({ broken, isComplete }) => broken !== undefined || !isComplete);
+  const isBroken = results.some(
+    ({ name, broken, isComplete }) =>
+      broken !== undefined || !(isComplete || scenarioNamed(name).mostTransitions !== undefined),
+  );
   process.exitCode = isBroken || missed.length > 0 ? 1 : 0;
 } else {
   parentPort?.postMessage(await explore(scenarioNamed(workerData as string)), []);

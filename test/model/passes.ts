@@ -27,11 +27,6 @@ export class Passes {
     this.numbers = numbers;
   }
 
-  /** How many different steps of the product were run. */
-  get size(): number {
-    return this.known.size;
-  }
-
   begun(start: PassStart): Continued | Promise<Continued> {
     const { controller, name, watchFilter = '', memory, cache } = start;
     const objects = Object.values(cache).map((object) => this.numbers.of(object));

@@ -1,11 +1,8 @@
-import { explore, type Exploration } from './explore.ts';
+import { explore, type Exploration, settled } from './explore.ts';
 import { Passes } from './passes.ts';
 import { findBroken } from './safety.ts';
 import { type Scenario, transitionsFrom } from './transitions.ts';
 import { Numbers, type World } from './world.ts';
-
-/** No pass makes as many requests. */
-const MOST_REQUESTS = 60;
 
 /**
  * Tells a story again, and then explores all that may follow without further actions and faults. The product may have
@@ -14,7 +11,7 @@ const MOST_REQUESTS = 60;
  */
 export async function replay(scenario: Scenario, story: readonly string[]): Promise<Exploration['broken']> {
   const passes = new Passes(new Numbers());
-  let world = scenario.start;
+  let world = await settled(scenario, passes);
   for (const [index, line] of story.entries()) {
     const [label = ''] = line.split(' · ');
     const taken = await reach(world, label, scenario, passes);
@@ -31,12 +28,11 @@ export async function replay(scenario: Scenario, story: readonly string[]): Prom
 /** The transition with the label, now or later in the pass that is going on. */
 async function reach(start: World, label: string, scenario: Scenario, passes: Passes) {
   let world = start;
-  for (let requests = 0; requests < MOST_REQUESTS; requests++) {
+  for (;;) {
     const all = await transitionsFrom(world, scenario, passes);
     const taken = all.find((each) => each.label === label);
     const next = taken ?? all.find(({ kind, agent }) => kind === 'fair' && agent.endsWith(' at work'));
     if (taken !== undefined || next === undefined) return taken;
     ({ world } = next);
   }
-  return undefined;
 }

@@ -25,10 +25,14 @@ export interface Scenario {
   readonly profiles: readonly string[];
   readonly managers: readonly { readonly profiles: readonly string[]; readonly watchFilter?: string }[];
   readonly start: World;
+  /** Actions after which the controller comes to rest before the exploration begins. */
+  readonly before: readonly Action[];
   readonly actions: readonly Action[];
   readonly faults: readonly Fault[];
   /** The reasons of `Stalled` with which an object may rest in this scenario, because a user has to act. */
   readonly stalls: readonly string[];
+  /** The exploration ends here, because there are too many states. */
+  readonly mostTransitions?: number;
 }
 
 /**
@@ -110,11 +114,9 @@ async function addAnswers(
   all.push(
     afterStep(done.world, index, start, next, `${says}: done`, { agent, ...(done.harm && { harm: done.harm }) }),
   );
-  if (world.ledger.faults === 0) return;
-
-  const faulty = { ...world, ledger: { ...world.ledger, faults: world.ledger.faults - 1 } };
   const [request] = requests;
-  if (request === undefined) return;
+  if (world.ledger.faults === 0 || request === undefined) return;
+  const faulty = { ...world, ledger: { ...world.ledger, faults: world.ledger.faults - 1 } };
   const isWrite = request.to === 'api' ? request.verb === 'patch' || request.verb === 'delete' : !isAwsRead(request);
   const push = async (label: string, answer: Answer, before = faulty): Promise<void> => {
     const answers = done.answered.map((each, at) => (at === 0 ? { request, answer } : each));
