@@ -67,8 +67,8 @@ export class Lanes {
   private readonly orders = new Lru<readonly AWSFargateProfile[]>({ maxEntries: MOST_LANES });
   /** The objects whose pass goes on and was not told to wait. They need not be woken. */
   private readonly going = new Set<string>();
-  /** The objects whose changes are in flight and are watched by their passes. */
-  private readonly changing = new Set<string>();
+  /** By object: the lane in which its passes last saw a change in flight. */
+  private readonly laneOfChange = new Lru<string>({ maxEntries: MOST_LANES });
 
   constructor(options: LanesOptions) {
     this.options = options;
@@ -168,7 +168,7 @@ export class Lanes {
     const heads = (known ?? (isWaiting ? others : [])).slice(0, 2);
     const wasHead = (one: AWSFargateProfile): boolean => heads.some((each) => isSame(one, each));
     // The former second has done what it can while EKS makes the change of this object, and the end of the change wakes it.
-    const canGo = !this.changing.has(idOf(object));
+    const canGo = this.get(this.laneOfChange.peek(idOf(object)) ?? '').inFlight?.by !== idOf(object);
     if (first !== undefined && !isSame(first, heads[0]) && (canGo || !wasHead(first))) this.wake(first, 'first');
     if (second !== undefined && !wasHead(second)) this.wake(second, 'second');
   }
@@ -267,10 +267,8 @@ export class Lanes {
   }
 
   private update(lane: string, change: Partial<Lane>): void {
-    const before = this.get(lane);
-    const after = { ...before, ...change };
-    this.changing.delete(before.inFlight?.by ?? '');
-    if (after.inFlight?.by !== undefined) this.changing.add(after.inFlight.by);
+    const after = { ...this.get(lane), ...change };
+    if (after.inFlight?.by !== undefined) this.laneOfChange.set(after.inFlight.by, lane);
     this.lanes.set(lane, after);
   }
 }
