@@ -208,6 +208,11 @@ describe('RetryStore', () => {
       expect(store.isCreateUnconfirmed(located)).to.equal(true);
     });
 
+    it('is true for a request that status names without the account', () => {
+      const status = { createRequestedAt: CREATED_AT };
+      expect(newStore().store.isCreateUnconfirmed(anObject({ ...MOVED, status }))).to.equal(true);
+    });
+
     for (const [situation, object] of [
       ['for an object that has nothing in AWS', arrived({ [PROVISIONED_IN_ANNOTATION]: NOWHERE })],
       ['for an object with a status', located],

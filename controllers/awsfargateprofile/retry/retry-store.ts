@@ -165,5 +165,6 @@ const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
  */
 const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
   object.status?.account === undefined &&
+  object.status?.createRequestedAt === undefined &&
   object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] === undefined &&
   locationOf(object).kind === 'known';
