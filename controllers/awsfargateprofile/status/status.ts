@@ -22,7 +22,7 @@ export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
   const { object, facts } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
   const found = facts === undefined ? before : observedStatus(pass, before, facts);
-  const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass), formatTimestamp(pass.now));
+  const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass, found), formatTimestamp(pass.now));
   const ready = conditionOf(conditions, 'Ready')?.status === 'True';
   const status: AWSFargateProfileStatus = {
     ...found,

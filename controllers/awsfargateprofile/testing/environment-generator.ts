@@ -139,9 +139,12 @@ const anyRoleChange = fc.record({
   inline: fc.oneof({ weight: 6, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant(['theirs']) }),
 });
 
+/** IAM gives each role an id of its own, and another one when the role is made again. */
+const anyRoleId = (name: string): fc.Arbitrary<string> => oneOf(`AROAFORMER-${name}`, `AROAOTHER-${name}`);
+
 const anyRoleNamed = (name: string): fc.Arbitrary<InitialRole> =>
   fc
-    .tuple(anyRoleChange, oneOf('/', ...PATHS), oneOf('AROAFORMER', 'AROAOTHER'))
+    .tuple(anyRoleChange, oneOf('/', ...PATHS), anyRoleId(name))
     .map(([change, path, id]) => ({ ...change, name, path, id }));
 
 /** Generates a Fargate profile. Most of its immutable fields are as the spec asks for. */
@@ -202,14 +205,11 @@ const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc
       profileARN: fc.constant('arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/p/0ec0ffee'),
       createRequestedAt: oneOf('2026-11-21T03:24:55Z', '2026-11-21T03:24:10Z', '2026-11-20T11:00:00Z'),
       tagKeys: anyTagKeys,
-      role: fc.record(
-        {
-          name: oneOf(ROLE, ...ROLES, ...FORMER_CAPA_ROLES).map((name) => RoleName.of(name)),
-          managed: fc.boolean(),
-          id: oneOf('AROAFORMER', 'AROAOTHER'),
-          ...anyAllegedAdditions,
-        },
-        { requiredKeys: [] },
+      role: oneOf(ROLE, ...ROLES, ...FORMER_CAPA_ROLES).chain((name) =>
+        fc.record(
+          { name: fc.constant(RoleName.of(name)), managed: fc.boolean(), id: anyRoleId(name), ...anyAllegedAdditions },
+          { requiredKeys: ['name'] },
+        ),
       ),
       initialization: fc.boolean().map((provisioned) => ({ provisioned })),
       subnets: anySubnets,
@@ -274,7 +274,7 @@ const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) 
     controlPlaneTags: anyTags,
     status: fc.oneof({ weight: 1, arbitrary: fc.constant({}) }, { weight: 2, arbitrary: anyStatus }),
     provisionedIn: optional(oneOf(NOWHERE, HERE)),
-    accessEntryRenewedFor: optional(oneOf('AROAFORMER', 'AROAOTHER')),
+    accessEntryRenewedFor: optional(oneOf(ROLE, ...ROLES).chain(anyRoleId)),
     cluster: oneOf<SimulatedEnvironment['cluster']>('there', 'there', 'there', 'there', 'there', 'gone'),
     authenticationMode: oneOf('API_AND_CONFIG_MAP', 'API', 'CONFIG_MAP'),
     accessEntries: oneOf<SimulatedEnvironment['accessEntries']>('current', 'former', 'none'),

@@ -1,7 +1,7 @@
+import type { AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import { ownershipOf } from '../../decide/compare.ts';
-import { strippedProfileReason } from '../../decide/stripped-tags.ts';
 import { isAbout } from '../../model/mutation.ts';
 import type { Change } from '../../model/plan.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -71,13 +71,15 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
-/** Whether some profile of the object is ACTIVE, as the spec asks for or not. */
-export function availableValue(pass: CompletedPass): ConditionContent {
+/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or `record` prove that it is one. */
+export function availableValue(pass: CompletedPass, record: AWSFargateProfileStatus): ConditionContent {
   const { facts, execution } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');
   const { desired, observed } = facts;
+  const { profileARN, successor, predecessors = [] } = record;
+  const onRecord = [profileARN, successor?.arn, ...predecessors.map(({ arn }) => arn)];
   const isOfObject = (found: FargateProfile): boolean =>
-    ownershipOf(desired, found).kind === 'ours' || strippedProfileReason(desired, found) !== undefined;
+    ownershipOf(desired, found).kind === 'ours' || onRecord.includes(found.arn);
   const active = observed.profiles.flatMap(({ name, found }) =>
     found !== undefined && isOfObject(found) && profileAfter(found, name, execution?.steps)?.status === 'ACTIVE'
       ? [`"${name}"`]
