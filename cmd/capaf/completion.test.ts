@@ -10,7 +10,6 @@ async function outputOf(...args: readonly string[]): Promise<string> {
     clock: systemClock,
     env: {},
     signal,
-    isColored: false,
     out,
     err: out,
     readStdin: async () => '',

@@ -1,4 +1,3 @@
-import { styleText } from 'node:util';
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 
@@ -8,8 +7,6 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Aborts at SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Whether standard output may be coloured: it is a terminal, and NO_COLOR is not set. */
-  readonly isColored: boolean;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<string>;
@@ -41,7 +38,6 @@ export async function withProgress<A>({ clock, err }: Io, doing: string, work: (
   }
 }
 
-/** Prints what a command has found out. */
 export function tell(
   { out }: Io,
   { output }: { output: Format },
@@ -52,11 +48,6 @@ export function tell(
   out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;
 }
-
-export type Color = 'green' | 'yellow' | 'red' | 'bold' | 'dim';
-
-export const paint = ({ isColored }: Pick<Io, 'isColored'>, color: Color, text: string): string =>
-  isColored ? styleText(color, text, { validateStream: false }) : text;
 
 /** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;

@@ -14,7 +14,6 @@ const io: Io = {
   clock: systemClock,
   env: process.env,
   signal: stop.signal,
-  isColored: process.stdout.isTTY && !process.env['NO_COLOR'],
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   readStdin: async () => {

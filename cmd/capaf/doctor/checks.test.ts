@@ -1,13 +1,15 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
 import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Answer } from '../aws.ts';
+import type { Deployment } from '../deployment.ts';
 import { type Check, checkAll } from './checks.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts } from './read-aws.ts';
-import type { ClusterFacts, Deployment, Manager, NamedCluster } from './read-cluster.ts';
+import type { ClusterFacts, Manager, NamedCluster } from './read-cluster.ts';
 import { render } from './run.ts';
 
 const seen = E.right;
@@ -259,9 +261,17 @@ describe('the text of capaf doctor', () => {
     { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', cure: 'do\u202e this' },
   ];
   it('shows hostile text in one line, without control characters', () =>
-    expect(render(checks, { isColored: false })).to.equal(
+    expect(stripVTControlCharacters(render(checks))).to.equal(
       'problems: 1, warnings: 0, not checked: 0, ok: 1\n\nAWS\n  ok        a      fine\n  problem   long   bad\\u001b[31m ok  forged\n    → do\\u202e this\n',
     ));
-  it('is coloured on a terminal', () =>
-    expect(render(checks, { isColored: true })).to.contain('  \u001b[31mproblem\u001b[39m   long'));
+  it('is coloured on a terminal, which FORCE_COLOR imitates', () => {
+    const { FORCE_COLOR } = process.env;
+    try {
+      process.env['FORCE_COLOR'] = '1';
+      expect(render(checks)).to.contain('  \u001b[31mproblem\u001b[39m   long');
+    } finally {
+      if (FORCE_COLOR === undefined) delete process.env['FORCE_COLOR'];
+      else process.env['FORCE_COLOR'] = FORCE_COLOR;
+    }
+  });
 });

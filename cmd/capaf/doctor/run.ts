@@ -1,8 +1,9 @@
+import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { type AwsOptions, openAws } from '../aws.ts';
-import { type Color, type ExitCode, type Format, type Io, alignColumns, paint, tell } from '../io.ts';
+import { type ExitCode, type Format, type Io, alignColumns, tell } from '../io.ts';
 import { type KubeOptions, openKube } from '../kube.ts';
 import { type Check, type Result, checkAll } from './checks.ts';
 import { findOrphans } from './orphans.ts';
@@ -28,20 +29,20 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
     : E.map((listed: readonly KubeObject[]) => findOrphans(facts, listed))(objects);
   const checks = checkAll(cluster, facts, found, io.clock.now());
   const isSound = checks.every(({ result }) => result !== 'problem' && result !== 'warning');
-  return tell(io, options, { checks }, render(checks, io), isSound);
+  return tell(io, options, { checks }, render(checks), isSound);
 }
 
-const COLORS: Readonly<Record<Result, Color>> = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' };
+const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
 
-export function render(checks: readonly Check[], io: Pick<Io, 'isColored'>): string {
+export function render(checks: readonly Check[]): string {
   const number = (wanted: Result): number => checks.filter(({ result }) => result === wanted).length;
   const verdict = `problems: ${number('problem')}, warnings: ${number('warning')}, not checked: ${number('unchecked')}, ok: ${number('ok')}`;
   const cells = checks.map(({ name, result, message }) => [result, name, message].map(toPrintableLine));
   const rows = alignColumns(cells, '  ');
-  const lines = [paint(io, 'bold', verdict)];
+  const lines = [styleText('bold', verdict)];
   for (const [index, { group, result, cure }] of checks.entries()) {
-    if (checks[index - 1]?.group !== group) lines.push('', paint(io, 'bold', group));
-    lines.push((rows[index] ?? '').replace(result, (word) => paint(io, COLORS[result], word)));
+    if (checks[index - 1]?.group !== group) lines.push('', styleText('bold', group));
+    lines.push((rows[index] ?? '').replace(result, (word) => styleText(COLORS[result], word)));
     if (cure !== undefined) lines.push(`    → ${toPrintableLine(cure)}`);
   }
   return `${lines.join('\n')}\n`;

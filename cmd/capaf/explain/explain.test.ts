@@ -1,5 +1,6 @@
-import { EksClusterName } from '../../../api/names.ts';
+import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
+import { EksClusterName } from '../../../api/names.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { systemClock } from '../../../pkg/env/system.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
@@ -110,7 +111,6 @@ class Scene {
       clock: systemClock,
       env: {},
       signal: new AbortController().signal,
-      isColored: false,
       out: () => {},
       err: () => {},
       readStdin: async () => this.stdin,
@@ -167,7 +167,7 @@ class Scene {
 }
 
 const text = async (explanation: ReturnType<Scene['explain']>): Promise<string> =>
-  formatExplanation(await explanation, { isColored: false });
+  stripVTControlCharacters(formatExplanation(await explanation));
 
 const golden = async (name: string, explanation: ReturnType<Scene['explain']>): Promise<void> =>
   expectGolden(new URL(`golden/${name}.txt`, import.meta.url), await text(explanation));

@@ -37,7 +37,7 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
   await using management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
   await using workload = await openWorkload(options, management, io);
   const explanation = await explain(name, options, { aws, management, workload }, io);
-  return tell(io, options, explanation, formatExplanation(explanation, io), isFine(explanation));
+  return tell(io, options, explanation, formatExplanation(explanation), isFine(explanation));
 }
 
 /** With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. */

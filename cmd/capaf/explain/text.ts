@@ -1,6 +1,7 @@
+import { styleText } from 'node:util';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
-import { type Io, alignColumns, paint } from '../io.ts';
+import { alignColumns } from '../io.ts';
 import type { ProfileVerdict, Verdict } from './decide.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Size } from './size.ts';
@@ -17,20 +18,20 @@ export interface Explanation extends Verdict {
 export const isFine = ({ taker, violations, traps }: Explanation): boolean =>
   taker !== null && violations.length === 0 && traps.length === 0;
 
-export function formatExplanation(explanation: Explanation, io: Pick<Io, 'isColored'>): string {
+export function formatExplanation(explanation: Explanation): string {
   const { summary, taker, profiles, violations, traps, size, unseen } = explanation;
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
   const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
   const refusals = columns(violations.map(({ field, message }) => [field, message]));
   const sections = [
-    [paint(io, 'red', 'Fargate refuses:'), refusals],
-    [paint(io, 'yellow', 'Beware:'), traps.map(toPrintableLine)],
-    [paint(io, 'dim', 'Not seen:'), unseen.map(toPrintableLine)],
+    [styleText('red', 'Fargate refuses:'), refusals],
+    [styleText('yellow', 'Beware:'), traps.map(toPrintableLine)],
+    [styleText('dim', 'Not seen:'), unseen.map(toPrintableLine)],
   ] as const;
   const color = isFine(explanation) ? 'green' : taker === null ? 'red' : 'yellow';
   const lines = [
-    paint(io, color, toPrintableLine(`${summary}${refused}`)),
+    styleText(color, toPrintableLine(`${summary}${refused}`)),
     ...(size === null ? [] : [`Billed size on Fargate: ${size.vCPU} vCPU, ${size.memoryGB} GB`]),
     '',
     ...(rows.length === 0

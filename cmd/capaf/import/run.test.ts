@@ -71,7 +71,6 @@ describe('capaf import', () => {
       clock: systemClock,
       env: { ...ENVIRONMENT, AWS_ENDPOINT_URL: aws.url, KUBECONFIG: '/nonexistent/kubeconfig' },
       signal: new AbortController().signal,
-      isColored: false,
       out: (text: string) => void (out += text),
       err: () => {},
       readStdin: () => Promise.resolve(stdin),

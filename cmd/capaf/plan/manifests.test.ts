@@ -16,7 +16,6 @@ describe('readManifests', () => {
       clock: systemClock,
       env: {},
       signal: new AbortController().signal,
-      isColored: false,
       out: () => {},
       err: () => {},
       readStdin: async () => stdin,

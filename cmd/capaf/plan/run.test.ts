@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import { describePlan } from './run.ts';
 
@@ -8,7 +9,7 @@ describe('describePlan', () => {
     const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile } }];
     const changes = [{ operation: 'TagRole', resource: hostile, fields, after: hostile }];
     const object = { namespace: 'a', name: hostile, changes, then: outcome, end: outcome, overlaps: hostile };
-    const text = describePlan([object], hostile, [hostile], { isColored: false });
+    const text = stripVTControlCharacters(describePlan([object], hostile, [hostile]));
     expect(text).not.to.match(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     expect(text).not.to.match(/^ {2}2\. /m);
     expect(text).to.contain('a\\u001b]0;\\u202e\\u009b2J 2. DeleteRole');

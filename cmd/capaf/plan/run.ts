@@ -1,9 +1,10 @@
+import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
-import { type ExitCode, Failure, type Io, paint, tell } from '../io.ts';
+import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { dryRun, readManifests } from './manifests.ts';
@@ -47,7 +48,7 @@ export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
     const { account } = session.right;
     const objects = await planner.plan(keys, account);
     const notes = unseen === undefined ? [] : [unseen];
-    const text = describePlan(objects, account, notes, io);
+    const text = describePlan(objects, account, notes);
     return tell(io, options, { account, objects, notes }, text, objects.every(isAtRest));
   } finally {
     stop.abort(new Error('the plan is made'));
@@ -57,59 +58,51 @@ export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
 const isAtRest = ({ changes, end }: PlannedObject): boolean => changes.length === 0 && end.ready === 'True';
 
 /** Names, values and messages are texts of users and of AWS. */
-export function describePlan(
-  objects: readonly PlannedObject[],
-  account: string,
-  notes: readonly string[],
-  io: Pick<Io, 'isColored'>,
-): string {
+export function describePlan(objects: readonly PlannedObject[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =
     changes === 0 ? 'no changes' : `${count(changes, 'change')} in AWS account ${toPrintableLine(account)}`;
-  const lines = [paint(io, 'bold', `Plan for ${count(objects.length, 'AWSFargateProfile')}: ${verdict}`)];
-  for (const object of objects) lines.push('', ...describeObject(object, io));
-  for (const note of notes) lines.push('', `${paint(io, 'yellow', 'Note')} ${toPrintableLine(note)}`);
+  const lines = [styleText('bold', `Plan for ${count(objects.length, 'AWSFargateProfile')}: ${verdict}`)];
+  for (const object of objects) lines.push('', ...describeObject(object));
+  for (const note of notes) lines.push('', `${styleText('yellow', 'Note')} ${toPrintableLine(note)}`);
   return `${lines.join('\n')}\n`;
 }
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-function describeObject(
-  { namespace, name, changes, then, end, overlaps }: PlannedObject,
-  io: Pick<Io, 'isColored'>,
-): readonly string[] {
-  const lines = [paint(io, 'bold', toPrintableLine(`${namespace}/${name}`))];
+function describeObject({ namespace, name, changes, then, end, overlaps }: PlannedObject): readonly string[] {
+  const lines = [styleText('bold', toPrintableLine(`${namespace}/${name}`))];
   const isThenShown = changes.length > 0 || then.ready !== 'True';
   // The first outcome comes before the changes that something in AWS must precede.
   const firstLater = changes.findIndex(({ after }) => after !== undefined);
   const atOnce = firstLater === -1 ? changes.length : firstLater;
   for (let index = 0; index <= changes.length; index++) {
     const change = changes[index];
-    if (index === atOnce && isThenShown) lines.push(describeOutcome('  then', then, io));
+    if (index === atOnce && isThenShown) lines.push(describeOutcome('  then', then));
     if (change === undefined) break;
     if (change.after !== changes[index - 1]?.after) lines.push(`  ${toPrintableLine(`when ${change.after}:`)}`);
     lines.push(`  ${toPrintableLine(`${index + 1}. ${change.operation} ${change.resource}`)}`);
-    for (const field of change.fields) lines.push(...describeField(field, io));
+    for (const field of change.fields) lines.push(...describeField(field));
   }
-  if (end.reason !== then.reason || end.message !== then.message) lines.push(describeOutcome('  at the end', end, io));
+  if (end.reason !== then.reason || end.message !== then.message) lines.push(describeOutcome('  at the end', end));
   if (!isThenShown) lines.push(`  no changes: ${toPrintableLine(then.reason)}`);
-  if (overlaps !== undefined) lines.push(`  ${paint(io, 'yellow', 'overlaps')} ${toPrintableLine(overlaps)}`);
+  if (overlaps !== undefined) lines.push(`  ${styleText('yellow', 'overlaps')} ${toPrintableLine(overlaps)}`);
   return lines;
 }
 
-function describeOutcome(when: string, { ready, reason, message }: Outcome, io: Pick<Io, 'isColored'>): string {
+function describeOutcome(when: string, { ready, reason, message }: Outcome): string {
   const color = ready === 'True' ? 'green' : 'yellow';
-  const verdict = paint(io, color, toPrintableLine(`Ready ${ready}, ${reason}`));
+  const verdict = styleText(color, toPrintableLine(`Ready ${ready}, ${reason}`));
   return `${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-function describeField({ name: field, before, after }: ChangedField, io: Pick<Io, 'isColored'>): readonly string[] {
+function describeField({ name: field, before, after }: ChangedField): readonly string[] {
   const name = toPrintableLine(field);
   if (before === undefined) return [`       ${name}: ${textOf(after)}`];
   return [
     `       ${name}:`,
-    paint(io, 'red', `       - ${textOf(before)}`),
-    ...(after === undefined ? [] : [paint(io, 'green', `       + ${textOf(after)}`)]),
+    styleText('red', `       - ${textOf(before)}`),
+    ...(after === undefined ? [] : [styleText('green', `       + ${textOf(after)}`)]),
   ];
 }
 
