@@ -10,13 +10,15 @@ import { NAMESPACES, listLiveProfiles } from '../../../controllers/shared/live-p
 import { credentialsName } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
+import { Store } from '../../../pkg/kube/cache/store.ts';
+import { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { resourceName } from '../../../pkg/kube/requests/paths.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { LEASES, leaseSpecOf } from '../../../pkg/runtime/election/lease.ts';
 import { parseFlags } from '../../manager/flags/parse-flags.ts';
 import { leaseNameFor } from '../../manager/lease-name.ts';
-import { type Answer, attempt } from '../aws.ts';
+import { type Answer, SILENT, attempt } from '../aws.ts';
 import { type Deployment, DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { CONTROL_PLANES } from '../kube.ts';
 import { type RbacRole, rbacRolesFor } from './permissions.ts';
@@ -52,15 +54,9 @@ export async function readCluster(client: KubeClient, managerNamespace: string, 
     const probe = { profile: orNone(objects)[0], namespace: managerNamespace };
     return { entries, answer: await askWebhooks(client, entries, probe, signal) };
   });
-  const { IDENTITY_GROUP: group, IDENTITY_VERSION: identityVersion } = external;
-  const identities = await Array.fromAsync(
-    Object.entries(external.IDENTITY_PLURALS),
-    async ([kind, plural]) => [kind, await list({ group, version: identityVersion, plural })] as const,
-  );
-  const caches = identityCaches(new Map(identities), await list(NAMESPACES));
   const crd = await attempt(() => client.get(CRDS, OUR_CRD, { signal }));
   const controlPlanes = await list(CONTROL_PLANES);
-  const clusters = namedClusters(orNone(controlPlanes), decoded(orNone(objects)), caches);
+  const clusters = namedClusters(orNone(controlPlanes), decoded(orNone(objects)), await readIdentities(list));
   return { version, managerNamespace, deployments, manager, crd, webhooks, objects, controlPlanes, clusters };
 }
 
@@ -129,27 +125,21 @@ async function missingOf(
   return (await Promise.all(denied)).flat();
 }
 
-/** What the controllers read from their caches, from one list of each kind. */
-function identityCaches(identities: ReadonlyMap<string, Answer<Objects>>, namespaces: Answer<Objects>): IdentityCaches {
-  const finderIn = (listed: Answer<Objects> = E.left('')) => {
-    if (E.isLeft(listed)) return () => ({ kind: 'unknown', reason: listed.left }) as const;
-    const objects = new Map(listed.right.map((each) => [each.metadata.name, each]));
-    return (name: string) => {
-      const object = objects.get(name);
-      return object === undefined ? ({ kind: 'absent' } as const) : ({ kind: 'found', object } as const);
-    };
-  };
-  const finders = new Map([...identities].map(([kind, listed]) => [kind, finderIn(listed)]));
-  const findNamespace = finderIn(namespaces);
+/** Filled once, with what the controllers read from their caches. */
+async function readIdentities(listIn: (resource: Resource) => Promise<Answer<Objects>>): Promise<IdentityCaches> {
+  const { IDENTITY_GROUP: group, IDENTITY_VERSION: version, IDENTITY_PLURALS: plurals } = external;
+  const stores = new Map<string, Store>();
+  for (const resource of [...Object.values(plurals).map((plural) => ({ group, version, plural })), NAMESPACES]) {
+    const store = new Store({ name: resource.plural, logger: SILENT });
+    const listed = await listIn(resource);
+    if (E.isRight(listed)) store.replaceAll(listed.right, '');
+    else store.markUnserved(listed.left);
+    stores.set(resource.plural, store);
+  }
+  const storeOf = (plural: string): Store => stores.get(plural) ?? new Store({ name: plural, logger: SILENT });
   return {
-    identitiesOf: (kind) => ({
-      served: E.isRight(identities.get(kind) ?? E.left('')),
-      lookup: ({ name }) => {
-        const found = (finders.get(kind) ?? finderIn())(name);
-        return found.kind === 'found' ? { ...found, decoded: external.decodeIdentity(found.object) } : found;
-      },
-    }),
-    namespaces: { lookup: ({ name }) => findNamespace(name) },
+    identitiesOf: (kind) => new TypedStore(storeOf(plurals[kind]), external.decodeIdentity),
+    namespaces: storeOf(NAMESPACES.plural),
   };
 }
 
@@ -170,9 +160,9 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
     }),
   ];
   const accounts = new Map(
-    profiles.map(({ metadata: { namespace }, status }) => [
-      JSON.stringify([namespace, status?.eksClusterName, status?.region]),
-      status?.account,
+    profiles.map(({ metadata: { namespace }, status = {} }) => [
+      [namespace, status.eksClusterName, status.region].join(),
+      status.account,
     ]),
   );
   const distinct = new Map(named.map((each) => [JSON.stringify(each), each]));
@@ -189,7 +179,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       roleArn,
       isManager: E.isRight(chain) && roleArn === undefined && staticIdentity === undefined,
       /** undefined: not known without AWS. */
-      account: accounts.get(JSON.stringify([namespace, name, region])) ?? (roleArn && parseRoleArn(roleArn)?.account),
+      account: accounts.get([namespace, name, region].join()) ?? (roleArn && parseRoleArn(roleArn)?.account),
     };
   });
 }

@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { createKubeClient } from '../../../pkg/kube/client.ts';
+import { FakeApiServer, type FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { readCluster } from './read-cluster.ts';
+
+const kind = (group: string, plural: string, name: string, namespaced: boolean): FakeKind => ({
+  group,
+  plural,
+  kind: name,
+  versions: ['v1beta2'],
+  status: false,
+  namespaced,
+});
+const KINDS = [
+  kind('infrastructure.cluster.x-k8s.io', 'awsclusterroleidentities', 'AWSClusterRoleIdentity', false),
+  kind('controlplane.cluster.x-k8s.io', 'awsmanagedcontrolplanes', 'AWSManagedControlPlane', true),
+];
+const ROLE = 'arn:aws:iam::111122223333:role/fargate';
+
+describe('the identities that capaf doctor finds', () => {
+  const clock = new VirtualClock();
+  const server = new FakeApiServer({ clock, random: new SeededRandom(1), kinds: KINDS });
+  const create = (plural: string, namespace: string, name: string, fields: object): unknown =>
+    server.storage.create(server.kind(plural), namespace, { metadata: { name }, ...fields });
+  create('namespaces', '', 'team-a', { metadata: { name: 'team-a', labels: { team: 'a' } } });
+  create('namespaces', '', 'team-b', {});
+  const allowedNamespaces = { selector: { matchLabels: { team: 'a' } } };
+  create('awsclusterroleidentities', '', 'fargate', {
+    spec: { roleARN: ROLE, allowedNamespaces },
+  });
+  for (const [namespace, identity] of [
+    ['team-a', { kind: 'AWSClusterRoleIdentity', name: 'fargate' }],
+    ['team-b', { kind: 'AWSClusterRoleIdentity', name: 'fargate' }],
+    ['team-c', { kind: 'AWSClusterRoleIdentity', name: 'none' }],
+    ['team-d', { kind: 'AWSClusterStaticIdentity', name: 'keys' }],
+    ['team-e', undefined],
+  ] as const)
+    create('awsmanagedcontrolplanes', namespace, 'prod', { spec: { region: 'eu-west-1', identityRef: identity } });
+
+  it('are those of the control planes, as the controllers resolve them', async () => {
+    const client = createKubeClient({ transport: server, clock });
+    const { clusters } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    const found = clusters.map(({ name, roleArn, account, isManager, problem }) => {
+      return [name, problem?.reason ?? { roleArn, account, isManager }];
+    });
+    expect(found).to.deep.equal([
+      ['team-a_prod', { roleArn: ROLE, account: '111122223333', isManager: false }],
+      ['team-b_prod', 'IdentityNotAllowed'],
+      ['team-c_prod', 'IdentityNotFound'],
+      ['team-d_prod', 'IdentityUnreadable'],
+      ['team-e_prod', { roleArn: undefined, account: undefined, isManager: true }],
+    ]);
+  });
+});
