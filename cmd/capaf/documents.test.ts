@@ -1,13 +1,21 @@
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import * as s from '../../api/schema/field.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
 import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
-import { Failure, MAX_FILE_BYTES } from './io.ts';
-import { decodeAt, parseDocuments } from './documents.ts';
+import { Failure, MAX_FILE_BYTES, readText } from './io.ts';
+import { decodeAt, parseDocuments, readDocuments } from './documents.ts';
+
+const valuesIn = (text: string): readonly unknown[] => Array.from(parseDocuments('file', text), ({ value }) => value);
+
+function* endless(): Generator<string> {
+  for (;;) yield '#'.repeat(1_000_000);
+}
 
 const messageOf = (text: string): string => {
   try {
-    parseDocuments('file', text);
+    expect([...parseDocuments('file', text)]).to.be.an('array');
   } catch (error) {
     if (error instanceof Failure) return error.message;
     throw error;
@@ -17,16 +25,13 @@ const messageOf = (text: string): string => {
 
 describe('parseDocuments', () => {
   it('reads JSON, and each document of YAML', () => {
-    expect(parseDocuments('file', '{"a": [1, null]}').map(({ value }) => value)).to.deep.equal([{ a: [1, null] }]);
-    expect(parseDocuments('file', 'a: 1\n---\n# nothing\n---\nb: 2\n').map(({ value }) => value)).to.deep.equal([
-      { a: 1 },
-      { b: 2 },
-    ]);
+    expect(valuesIn('{"a": [1, null]}')).to.deep.equal([{ a: [1, null] }]);
+    expect(valuesIn('a: 1\n---\n# nothing\n---\nb: 2\n')).to.deep.equal([{ a: 1 }, { b: 2 }]);
   });
 
   it('keeps prototype keys as plain keys', () => {
     for (const text of ['{"__proto__": {"a": "b"}}', '__proto__: { a: b }'])
-      expect(parseDocuments('file', text).map(({ value }) => Object.entries(value as object))).to.deep.equal([
+      expect(valuesIn(text).map((value) => Object.entries(value as object))).to.deep.equal([
         [['__proto__', { a: 'b' }]],
       ]);
     expect(({} as Record<string, unknown>)['a']).to.equal(undefined);
@@ -41,8 +46,11 @@ describe('parseDocuments', () => {
     expect(document?.at(['C', '!Join', 1, 0])).to.equal('file:2:25');
   });
 
-  it('refuses what would take too much time or memory', () => {
-    expect(messageOf(`"${'x'.repeat(MAX_FILE_BYTES)}"`)).to.equal('file is too large: capaf reads at most 4 MiB');
+  it('refuses what would take too much time or memory', async () => {
+    expect(messageOf(await readText(Readable.from(endless())))).to.equal(
+      'file is too large: capaf reads at most 8 MiB',
+    );
+    expect(messageOf(`"${'x'.repeat(MAX_FILE_BYTES)}"`)).to.equal('file is too large: capaf reads at most 8 MiB');
     expect(messageOf('['.repeat(20_000))).to.match(/^file:1:\d+: .*call stack/);
     expect(messageOf(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)).to.contain('nested deeper than 100 levels');
     expect(messageOf('- '.repeat(5_000))).to.match(/^file:1:\d+: .*call stack/);
@@ -66,6 +74,19 @@ describe('parseDocuments', () => {
       }),
       { numRuns: propertyRuns(200) },
     );
+  });
+});
+
+describe('readDocuments', () => {
+  it('ends between two documents when the signal aborts', async () => {
+    const stop = new AbortController();
+    const readStdin = async (): Promise<string> => 'a: 1\n---\n'.repeat(1_000);
+    const reading = readDocuments('-', { readStdin, signal: stop.signal }).then(
+      (documents) => `${documents.length} documents`,
+      (error: unknown) => errorMessage(error),
+    );
+    setImmediate(() => stop.abort(new Error('received SIGINT')));
+    expect(await reading).to.equal('The operation was aborted: received SIGINT');
   });
 });
 

@@ -1,14 +1,14 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
-import { LineCounter, YAMLMap, isMap, isNode, isScalar, parseAllDocuments, visit } from 'yaml';
+import { Composer, LineCounter, Parser, YAMLMap, isMap, isNode, isScalar, visit } from 'yaml';
 import type { Document } from 'yaml';
 import { fieldAt, textAt } from '../../api/record.ts';
 import type { Field } from '../../api/schema/field.ts';
 import { describeProblem, toProblem } from '../../api/schema/problem.ts';
 import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
-import { Failure, MAX_FILE_BYTES, type Io } from './io.ts';
+import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
 
-/** The way from the root of a document to a value. */
 export type Path = readonly (string | number)[];
 
 /** A document of a file, or an object of the API server. */
@@ -25,33 +25,36 @@ const MAX_DEPTH = 100;
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
-/**
- * The documents of a file, or with `-` of standard input; of a List of Kubernetes, each item.
- *
- * @throws Failure with file, line and column
- */
+/** Of a List of Kubernetes, each item is a document. @throws Failure with file, line and column */
 export async function readDocuments(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
-  if (path === '-') return parseDocuments('standard input', await readStdin());
-  const text = await readFile(path, { encoding: 'utf8', signal }).catch((cause: unknown) => {
-    throw new Failure(`reading ${path}`, { cause });
+  const file = path === '-' ? 'standard input' : path;
+  const reading = path === '-' ? readStdin() : readText(createReadStream(path, { encoding: 'utf8', signal }));
+  const text = await reading.catch((cause: unknown) => {
+    throw new Failure(`reading ${file}`, { cause });
   });
-  return parseDocuments(path, text);
+  const documents: SourceDocument[] = [];
+  for (const document of parseDocuments(file, text)) {
+    documents.push(document);
+    // A signal can end the program here: the parser of YAML takes seconds for 1 MiB.
+    await setImmediate(undefined, { signal });
+  }
+  return documents;
 }
 
 /** @throws Failure with file, line and column */
-export function parseDocuments(file: string, text: string): readonly SourceDocument[] {
+export function* parseDocuments(file: string, text: string): Generator<SourceDocument> {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
-  if (E.isLeft(json)) return parseYaml(file, text).flatMap(objectsIn);
-  requireFlat(file, json.right);
   // Only messages need a position, and the parser that knows it takes long.
-  let yaml: readonly SourceDocument[] | undefined;
-  const at = (path: Path): string => (yaml ??= parseYaml(file, text))[0]?.at(path) ?? file;
-  return objectsIn({ file, value: json.right, at });
+  let yaml: SourceDocument | undefined;
+  const at = (path: Path): string => (yaml ??= parseYaml(file, text).next().value)?.at(path) ?? file;
+  for (const document of E.isLeft(json) ? parseYaml(file, text) : [{ file, value: json.right, at }]) {
+    requireFlat(file, document.value);
+    yield* objectsIn(document);
+  }
 }
 
-/** The items of a List of Kubernetes, each as a document of its own; of anything else, the document. */
 const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
   textAt(document.value, 'kind')?.endsWith('List') === true
     ? itemsAt(document.value, ['items']).map(({ item, path }) => ({
@@ -61,25 +64,22 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-function parseYaml(file: string, text: string): readonly SourceDocument[] {
+function* parseYaml(file: string, text: string): Generator<SourceDocument, undefined> {
   const lineCounter = new LineCounter();
   const place = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
   // The parser's own check for repeated keys takes quadratic time.
-  const options = { lineCounter, uniqueKeys: false, merge: true, prettyErrors: false, logLevel: 'silent' } as const;
-  const parsed = parseAllDocuments(text, options);
-  return [...parsed].flatMap((document) => {
+  const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent' });
+  for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {
     const [error] = document.errors;
     if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
     prepare(document, place);
     const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
     if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);
-    requireFlat(file, value.right);
-    const at = (path: Path): string => place(offsetOf(document, path));
-    return value.right === null ? [] : [{ file, value: value.right, at }];
-  });
+    if (value.right !== null) yield { file, value: value.right, at: (path) => place(offsetOf(document, path)) };
+  }
 }
 
 /** Refuses repeated keys, and turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. */
@@ -140,7 +140,6 @@ export function decodeAt<A>(document: SourceDocument, path: Path, field: Field<A
   throw new Failure(lines.join('\n'));
 }
 
-/** The items of a list at a path; none if there is no such list. */
 export const itemsAt = (value: unknown, path: Path) => {
   const list: unknown = valueAt(value, path);
   return (Array.isArray(list) ? list : []).map((item: unknown, index) => ({ item, path: [...path, index] }));

@@ -12,8 +12,18 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
 }
 
-/** A Terraform state of some hundred resources has 1 MiB. The parser of YAML needs several seconds for 4 MiB. */
-export const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The parser of YAML needs 10 s for 8 MiB. */
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
+
+/** Of a text that is too large, only so much that it can be refused. */
+export async function readText(stream: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += String(chunk);
+    if (text.length > MAX_FILE_BYTES) break;
+  }
+  return text;
+}
 
 /** A problem that ends the command with exit code 1. The message names the cause and the cure. */
 export class Failure extends Error {

@@ -1,7 +1,7 @@
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import { systemClock } from '../../pkg/env/system.ts';
-import { type Io, MAX_FILE_BYTES } from './io.ts';
+import { type Io, readText } from './io.ts';
 import { runCapaf } from './program.ts';
 
 const stop = new AbortController();
@@ -16,15 +16,7 @@ const io: Io = {
   signal: stop.signal,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
-  readStdin: async () => {
-    let text = '';
-    for await (const chunk of process.stdin.setEncoding('utf8')) {
-      text += String(chunk);
-      // The rest is not needed to refuse the text.
-      if (text.length > MAX_FILE_BYTES) break;
-    }
-    return text;
-  },
+  readStdin: () => readText(process.stdin.setEncoding('utf8')),
 };
 
 /** The names of errors whose message tells a user what to do. Their classes would load the clients at each start. */
@@ -34,7 +26,7 @@ async function main(): Promise<void> {
   try {
     process.exitCode = await runCapaf(process.argv.slice(2), io);
   } catch (error) {
-    const isBug = error instanceof Error && !EXPECTED.includes(error.name);
+    const isBug = error instanceof Error && !EXPECTED.includes(error.name) && !stop.signal.aborted;
     const text = isBug ? (error.stack ?? error.message) : errorMessage(error);
     process.stderr.write(`capaf: ${escapeHidden(text)}\n`);
     process.exitCode = 1;

@@ -42,7 +42,7 @@ export const rbacRolesFor = (flags: Partial<ManagerFlags> = {}) =>
     ...(flags.reconcilesInstanceGroups === true ? [GROUPS] : []),
     ...(flags.setsClusterConditions === true ? [CONDITIONS] : []),
   ]
-    .flatMap((text) => parseDocuments('config', text).map(({ value }) => value))
+    .flatMap((text) => Array.from(parseDocuments('config', text), ({ value }) => value))
     .filter(isRole)
     .map(({ kind, metadata: { name }, rules }) => ({ kind, name, permissions: rules.flatMap(attributesOf) }));
 

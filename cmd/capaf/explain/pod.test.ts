@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { MAX_FILE_BYTES } from '../io.ts';
 import { podOf, readPodFile } from './pod.ts';
 
 describe('A pod in a manifest', () => {
@@ -78,7 +79,7 @@ describe('readPodFile', () => {
     expect(await read(TWO, 'x')).to.equal(`Failure: ${choose}Pod a, Pod b`);
     expect(await read('kind: Service')).to.equal(`Failure: ${choose}nothing`);
     expect(await read('')).to.equal(`Failure: ${choose}nothing`);
-    expect(await read(`a: ${'x'.repeat(5 * 1024 * 1024)}`)).to.contain('capaf reads at most 4 MiB');
+    expect(await read(`a: ${'x'.repeat(MAX_FILE_BYTES)}`)).to.contain('capaf reads at most 8 MiB');
   });
 
   it('names line and column of what is not YAML, and expands no alias bomb', async () => {
