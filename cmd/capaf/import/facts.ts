@@ -2,7 +2,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { isRecord } from '../../../api/record.ts';
 import * as s from '../../../api/schema/field.ts';
-import { cut } from '../../../api/text.ts';
 import { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from '../../../api/v1beta2/index.ts';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
@@ -11,7 +10,7 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.ts';
 
 /** A Fargate profile as its present owner describes it. A fact is `undefined` if the source does not tell it. */
-export interface SourceProfile extends Partial<Omit<Facts, Known>>, Pick<Facts, Known> {
+export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts, 'tags'> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
   /** How the present owner gives the profile up without deleting it. */
@@ -19,11 +18,10 @@ export interface SourceProfile extends Partial<Omit<Facts, Known>>, Pick<Facts, 
 }
 
 type Facts = ReturnType<typeof readFacts>;
-type Known = 'tags' | 'unknown';
-type Fact = 'cluster' | 'name' | 'role' | 'selectors' | 'subnets' | 'tags' | 'region' | 'arn';
+type Fact = keyof typeof FIELDS;
 
 /** The names of a fact's field in the API of EKS, in CloudFormation, in Terraform and in manifests. */
-const FIELDS: Readonly<Record<Fact, RegExp>> = {
+const FIELDS = {
   cluster: /^cluster_?name$/i,
   name: /^(?:fargate_?profile_?)?name$/i,
   role: /^(?:fargate)?pod_?execution_?role_?arn$/i,
@@ -34,20 +32,8 @@ const FIELDS: Readonly<Record<Fact, RegExp>> = {
   arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
-/**
- * Reads each fact, except some, at the first of the paths that has it. An intrinsic function of CloudFormation is no
- * value.
- *
- * @throws Failure if a value is wrong, or a required fact is absent
- */
-export function readFacts(
-  document: SourceDocument,
-  paths: readonly Path[],
-  required: readonly Fact[],
-  except: readonly Fact[] = [],
-) {
-  /** For each fact that is not known, why: `PodExecutionRoleArn is !GetAtt Role.Arn`. */
-  const unknown: string[] = [];
+/** Each fact, from the first path that has it. @throws Failure if a value is wrong, or a required fact is absent */
+export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
   // The longest name comes first: `tags_all` of Terraform has those of `default_tags` too.
   const fields = paths.flatMap((path) =>
     Object.keys(valueAt(document.value, path) ?? {})
@@ -55,13 +41,9 @@ export function readFacts(
       .map((key) => ({ key, path: [...path, key], value: valueAt(document.value, [...path, key]) })),
   );
   const read = <A>(fact: Fact, field: s.Field<A>): A | undefined => {
-    if (except.includes(fact)) return undefined;
     const found = fields.find(({ key, value }) => FIELDS[fact].test(key) && !isEmpty(value));
-    const intrinsic = findIntrinsic(found?.value);
-    if (found !== undefined && intrinsic === undefined) return decodeAt(document, found.path, field);
-    if (found !== undefined) unknown.push(`${found.key} is ${intrinsic}`);
-    else if (required.includes(fact)) decodeAt(document, paths[0] ?? [], absent(`the ${fact} of a Fargate profile`));
-    else if (['name', 'role', 'subnets'].includes(fact)) unknown.push(`the source does not tell the ${fact}`);
+    if (found !== undefined) return hasIntrinsic(found.value) ? undefined : decodeAt(document, found.path, field);
+    if (required.includes(fact)) decodeAt(document, paths[0] ?? [], absent(`the ${fact} of a Fargate profile`));
     return undefined;
   };
   return {
@@ -72,28 +54,19 @@ export function readFacts(
     selectors: read('selectors', selectorsField),
     subnetIDs: read('subnets', subnetsField),
     tags: read('tags', pairsField) ?? {},
-    unknown,
   };
 }
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-/** Fails for each value. */
 const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
-const SHOWN_INTRINSIC = 80;
-
-/** At any depth of a value, in the form of YAML: `!GetAtt Role.Arn`. */
-function findIntrinsic(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const entries = Object.entries(value);
-  const [[key, argument] = ['', undefined]] = entries;
-  if (entries.length === 1 && /^(?:Ref$|Fn::|!)/.test(key)) {
-    const shown = typeof argument === 'string' ? argument : JSON.stringify(argument);
-    return cut(`!${key.replace(/^(?:Fn::|!)/, '')} ${shown}`, SHOWN_INTRINSIC);
-  }
-  return entries.map(([, inner]) => findIntrinsic(inner)).find((found) => found !== undefined);
+/** An intrinsic function of CloudFormation is no value: `{"Ref": "Role"}`, or in YAML `!Ref Role`. */
+function hasIntrinsic(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const [key = '', ...others] = Object.keys(value);
+  return (others.length === 0 && /^(?:Ref$|Fn::|!)/.test(key)) || Object.values(value).some(hasIntrinsic);
 }
 
 /** `to` gives `undefined` for a wrong text. */
@@ -133,7 +106,7 @@ const labelsField = s.refine(pairsField, (labels) =>
 const namespaceField = matching(`a namespace: ${NAMESPACE_FORM}`, NAMESPACE_PATTERN);
 const maybe = <A>(field: s.Field<A>) => s.optional(s.nullable(field));
 
-export const selectorsField = s.list(
+const selectorsField = s.list(
   s.refine(
     s.object({
       namespace: maybe(namespaceField),

@@ -228,6 +228,13 @@ describe('capaf import', () => {
       expectReadable(out);
     });
 
+    it('takes as many tags of a profile as the CRD accepts', async () => {
+      put({ name: 'web', tags: Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`tag-${index}`, 'x'])) });
+      const { out } = await run([], { from: 'live' });
+      const tags = fieldAt(fieldAt(manifestsIn(out)[0], 'spec'), 'additionalTags') as object;
+      expect(Object.keys(tags)).to.have.length(47);
+    });
+
     it('names the IAM action that is missing', async () => {
       aws.emulator.admin.deny({ principal: '*', action: 'eks:ListFargateProfiles' });
       const { out, code } = await run([], { from: 'live' });
@@ -318,7 +325,6 @@ describe('the commands of a take-over', () => {
       roleARN: RoleArn.of('arn:aws:iam::123456789012:role/pods'),
       selectors: [],
       tags: {},
-      unknown: [],
       release: [],
     };
     const hostile = { cluster: EksClusterName.of('$(id)'), region: "x';id;'" };

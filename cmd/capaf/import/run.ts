@@ -16,7 +16,6 @@ export interface ImportOptions extends CommonOptions {
   readonly eksCluster?: string;
 }
 
-/** @throws Failure if a file is wrong, or if nothing can be read; KubeError, KubeconfigError */
 export async function runImport(files: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
   await using aws = openAws(options, io);
   const target = await findTarget(options, io);
@@ -37,11 +36,8 @@ export async function runImport(files: readonly string[], options: ImportOptions
   return tell(io, options, { notes, profiles }, toText(profiles, notes), isFine);
 }
 
-/** Asks the management cluster for the EKS cluster of `--cluster`, unless `--eks-cluster` names it. */
-async function findTarget(
-  { cluster, eksCluster, region, namespace, ...options }: ImportOptions,
-  io: Io,
-): Promise<Target> {
+async function findTarget(options: ImportOptions, io: Io): Promise<Target> {
+  const { cluster, eksCluster, region, namespace } = options;
   if (namespace === undefined) throw new Failure('give -n, the namespace of the objects');
   const clusterName = cluster === undefined ? undefined : ClusterName.of(cluster);
   if (eksCluster !== undefined) return { namespace, clusterName, eksCluster: EksClusterName.of(eksCluster), region };
@@ -65,14 +61,11 @@ async function readSources(files: readonly string[], from: ImportSource, io: Io)
 }
 
 /** Only the names, because all else comes from AWS later. */
-async function listLive(
-  { eksCluster: cluster, region: wanted }: Target,
-  aws: AwsAccess,
-): Promise<readonly SourceProfile[]> {
-  const region = wanted ?? aws.region;
+async function listLive(target: Target, aws: AwsAccess): Promise<readonly SourceProfile[]> {
+  const { eksCluster: cluster, region = aws.region } = target;
   if (region === undefined) throw new Failure('the AWS region is not known; give --region');
   const names = await listProfiles(await aws.open(region), cluster);
-  const facts = { source: 'AWS', cluster, region, tags: {}, unknown: [], release: [RELEASE] };
+  const facts = { source: 'AWS', cluster, region, tags: {}, release: [RELEASE] };
   return names.map((name) => ({ ...facts, name }));
 }
 

@@ -1,9 +1,10 @@
 import * as external from '../../../api/external/index.ts';
 import { isRecord, textAt } from '../../../api/record.ts';
+import * as s from '../../../api/schema/field.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
 import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
 import { Failure, shellQuoted } from '../io.ts';
-import { type SourceProfile, clusterField, profileField, readFacts, selectorsField } from './facts.ts';
+import { type SourceProfile, clusterField, profileField, readFacts } from './facts.ts';
 
 type Reader = (document: SourceDocument) => readonly SourceProfile[];
 
@@ -18,7 +19,7 @@ const readDescribed: Reader = (document) => {
 };
 
 /**
- * Templates of CloudFormation and of the CDK. AWS has to tell what is an intrinsic function.
+ * Templates of CloudFormation and of the CDK.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-eks-fargateprofile.html
  */
 const readCloudFormation: Reader = (template) => {
@@ -51,7 +52,6 @@ const readCloudFormation: Reader = (template) => {
 // https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/eks_fargate_profile
 const TERRAFORM_TYPE = 'aws_eks_fargate_profile';
 
-/** Reads a state of version 4 (`terraform state pull`), or the output of `terraform show -json`. */
 const readTerraform: Reader = (document) =>
   findResources(document).map(({ address, path }) => ({
     source: `Terraform ${address}, ${document.file}`,
@@ -118,7 +118,6 @@ const readEksctl: Reader = (document) =>
     });
   });
 
-/** The controller of AWS Controllers for Kubernetes (ACK) for EKS. */
 const readAck: Reader = (document) =>
   kubernetesObjects(document, 'FargateProfile', 'eks.services.k8s.aws').map((object) => {
     const { name, kubectl } = object;
@@ -140,7 +139,7 @@ const readCrossplane: Reader = (document) =>
     kubernetesObjects(document, 'FargateProfile', group).map((object) => {
       const { name, kubectl } = object;
       const paths = ['spec.forProvider', 'status.atProvider'].map((path) => path.split('.'));
-      const facts = readFacts(object, paths, [], ['name']);
+      const facts = readFacts(object, paths, []);
       // The name in AWS; that of Upbound's provider is `<cluster>:<profile>`.
       const path = ['metadata', 'annotations', EXTERNAL_NAME];
       const id = textAt(valueAt(object.value, ['status', 'atProvider']), 'id');
@@ -163,27 +162,20 @@ const readCrossplane: Reader = (document) =>
     }),
   );
 
-/** The InstanceGroups of keiko's provisioner `eks-fargate`. */
 const readKeiko: Reader = (document) =>
   kubernetesObjects(document, external.INSTANCE_GROUP_KIND, external.INSTANCE_GROUP_GROUP).flatMap((object) => {
     if (!isRecord(object.value) || !external.isFargateGroup(object.value)) return [];
-    const { name, namespace, kubectl } = object;
+    const { name, kubectl } = object;
+    const namespace = decodeAt(object, ['metadata', 'namespace'], s.string({ wanted: "the group's namespace" }));
     const group = { ...object, value: external.withNamedSelectors(object.value) };
-    const { selectors, tags } = decodeAt(group, [], external.FargateInstanceGroup).spec[external.FARGATE_PROVISIONER];
     const path = ['spec', external.FARGATE_PROVISIONER];
-    const facts = readFacts(group, [path], ['cluster'], ['name', 'selectors', 'tags']);
-    const atSelectors = { ...object, value: { selectors }, at: () => group.at([...path, 'selectors']) };
-    const { cluster } = facts;
-    const names =
-      cluster === undefined || namespace === undefined ? undefined : keikoNames(cluster, { namespace, name });
+    const decoded = { ...group, value: decodeAt(group, [], external.FargateInstanceGroup) };
+    const cluster = decodeAt(decoded, [...path, 'clusterName'], clusterField);
     const finalizers = '--patch={"metadata":{"finalizers":null}}';
     return {
       source: `keiko InstanceGroup ${name}, ${object.at([])}`,
-      ...facts,
-      name: names?.profile,
-      selectors: decodeAt(atSelectors, ['selectors'], selectorsField),
-      tags,
-      unknown: [...facts.unknown, ...(namespace === undefined ? ['metadata.namespace is absent'] : [])],
+      ...readFacts(decoded, [path], ['selectors']),
+      name: keikoNames(cluster, { namespace, name }).profile,
       release: [
         'Stop keiko, and wait until its pods are gone: kubectl -n instance-manager scale deployment instance-manager --replicas=0',
         `Take keiko's finalizer off the group, so that the profile stays: ${kubectl('patch', '--type=merge', finalizers)}`,
@@ -192,7 +184,6 @@ const readKeiko: Reader = (document) =>
     };
   });
 
-/** The object, if it has this kind. */
 function kubernetesObjects(object: SourceDocument, kind: string, group: string) {
   const { value } = object;
   if (textAt(value, 'kind') !== kind || textAt(value, 'apiVersion')?.startsWith(`${group}/`) !== true) return [];
@@ -201,10 +192,9 @@ function kubernetesObjects(object: SourceDocument, kind: string, group: string) 
   const inNamespace = namespace === undefined ? [] : ['-n', namespace];
   const kubectl = (verb: string, ...args: readonly string[]): string =>
     ['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}`, name, ...args].map(shellQuoted).join(' ');
-  return [{ ...object, name, namespace, kubectl }];
+  return [{ ...object, name, kubectl }];
 }
 
-/** By the value of `--from`. */
 export const SOURCES = {
   live: { read: readDescribed, wanted: 'the output of "aws eks describe-fargate-profile"' },
   eksctl: { read: readEksctl, wanted: 'a ClusterConfig of eksctl.io with fargateProfiles' },

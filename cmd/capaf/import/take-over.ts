@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { Document, visit } from 'yaml';
+import { stringify } from 'yaml';
 import type { ClusterName, EksClusterName } from '../../../api/names.ts';
 import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile, ProfileLookup } from '../../../pkg/cloud/index.ts';
@@ -22,7 +22,6 @@ export interface Target {
   readonly region: string | undefined;
 }
 
-/** What AWS says about a profile. */
 export type Lookup = Answer<ProfileLookup>;
 
 const VERDICTS = {
@@ -50,7 +49,7 @@ export interface TakeOver {
 /** The user has to decide something, or to look at AWS. */
 export const needsAttention = ({ verdict }: TakeOver): boolean => ['differs', 'absent', 'incomplete'].includes(verdict);
 
-/** `name` is the name of the new object. */
+/** `name` is that of the new object. */
 export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, name: string): TakeOver {
   const { cluster: eksCluster, region, name: profile } = source;
   const result = (verdict: TakeOver['verdict'], ...notes: readonly string[]) => {
@@ -74,17 +73,16 @@ export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, 
   const missing = Object.entries(needed).flatMap(([what, value]) => (value === undefined ? [what] : []));
   const cure = 'Cure: AWS credentials and --region; or --from live, which reads all profiles of an EKS cluster';
   if (missing.length > 0 || profile === undefined)
-    return result('incomplete', `Not known: ${missing.join(', ')}`, ...source.unknown, ...unseen, cure);
+    return result('incomplete', `Not known: ${missing.join(', ')}`, ...unseen, cure);
 
   const made = { steps: stepsOf(found, target, name), manifest: toManifest(found, target, name) };
-  const differences = inAws === undefined ? [] : describeDifferences(source, inAws);
-  const notes = [
-    differences.length > 0 ? ['The manifest has the values of AWS', ...differences] : [],
-    unseen,
-    inAws === undefined ? ['The manifest has the values of the source', ...source.unknown] : [],
-  ].flat();
-  const compared = differences.length > 0 ? 'differs' : 'equal';
-  return { ...result(inAws === undefined ? 'unseen' : compared, ...notes), ...made };
+  if (inAws === undefined) {
+    const untold = found.subnetIDs === undefined ? ', which does not tell the subnets' : '';
+    return { ...result('unseen', ...unseen, `The manifest has the values of the source${untold}`), ...made };
+  }
+  const differences = describeDifferences(source, inAws);
+  if (differences.length === 0) return { ...result('equal'), ...made };
+  return { ...result('differs', 'The manifest has the values of AWS', ...differences), ...made };
 }
 
 const withValuesOfAws = (source: SourceProfile, profile: FargateProfile): SourceProfile => ({
@@ -128,9 +126,9 @@ const toManifest = (found: SourceProfile, { namespace, clusterName }: Target, na
 
 const orAbsent = (map: tagKeys.Tags): tagKeys.Tags | undefined => (Object.keys(map).length === 0 ? undefined : map);
 
-/** Reserved for AWS and for controllers. Such tags stay on the profile, but spec.additionalTags may not have them. */
+/** Of controllers. Such tags, and those of AWS, stay on the profile, but spec.additionalTags may not have them. */
 const RESERVED = [tagKeys.CLUSTER_TAG_PREFIX, tagKeys.OWNER_TAG.slice(0, tagKeys.OWNER_TAG.lastIndexOf('/') + 1)];
-/** The controller adds up to three, and AWS allows 50. */
+/** The CRD refuses more, because AWS allows 50 and the controller adds up to three. */
 const MAX_ADDITIONAL_TAGS = MAX_TAGS - 3;
 
 const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
@@ -164,16 +162,8 @@ export function toText(all: readonly TakeOver[], notes: readonly string[]): stri
   return [...header.map(comment), ...all.flatMap(linesOf)].join('');
 }
 
-function linesOf({
-  profile,
-  eksCluster,
-  region,
-  source,
-  verdict,
-  notes,
-  steps,
-  manifest,
-}: TakeOver): readonly string[] {
+function linesOf(each: TakeOver): readonly string[] {
+  const { profile, eksCluster, region, source, verdict, notes, steps, manifest } = each;
   const place = [eksCluster && ` of EKS cluster ${eksCluster}`, region && ` in ${region}`].join('');
   const title = `Fargate profile ${profile ?? 'of unknown name'}${place}: ${VERDICTS[verdict]}`;
   return [
@@ -191,11 +181,7 @@ const comment = (line: string): string => `# ${toPrintableLine(line)}\n`;
 
 function toYaml(manifest: object): string {
   // kubectl reads YAML 1.1, in which for example `yes` is no text.
-  const document = new Document(manifest, { compat: 'yaml-1.1', aliasDuplicateObjects: false });
-  visit(document, {
-    Scalar: (_, scalar) => {
-      if (typeof scalar.value === 'string' && hasHidden(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
-    },
-  });
-  return escapeHidden(document.toString({ lineWidth: 0 }));
+  const text = stringify(manifest, { compat: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 0 });
+  // A text in YAML may be without quotes, and then without escape sequences. JSON is YAML too.
+  return hasHidden(text) ? `${escapeHidden(JSON.stringify(manifest, undefined, 2))}\n` : text;
 }
