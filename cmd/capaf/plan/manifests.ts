@@ -6,18 +6,13 @@ import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import { KubeError, isForbidden } from '../../../pkg/kube/errors.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { KubeClient, ObjectKey } from '../../../pkg/kube/types.ts';
 import { type SourceDocument, readDocuments } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
 export type Manifest = ReturnType<typeof toManifest>[number];
 
-/**
- * Reads the AWSFargateProfiles of files, of folders with their `.yaml`, `.yml` and `.json` files, or of standard input
- * (`-`), for example from kustomize. Other kinds are left out.
- *
- * @throws Failure that names file and line
- */
+/** The AWSFargateProfiles of files, of folders, and with `-` of standard input. @throws Failure with file and line */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
   const files = (await Array.fromAsync(paths, listFiles)).flat();
   const documents = await Array.fromAsync(files, (file) => readDocuments(file, io));
@@ -38,7 +33,6 @@ async function listFiles(path: string): Promise<readonly string[]> {
 /** Without what only the API server writes. */
 function toManifest({ value, at }: SourceDocument) {
   if (!isRecord(value) || value['kind'] !== KIND) return [];
-  /** File and line, for messages. */
   const source = at([]).replace(/:\d+$/, '');
   const { apiVersion, metadata, spec } = value;
   if (apiVersion !== API_VERSION) {
@@ -56,16 +50,10 @@ const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecor
 
 /**
  * The object that the API server would store. Fields that the manifest does not have are removed from the spec, as by
- * `kubectl replace`; labels and annotations of others stay.
- *
- * @throws Failure with the answer of the API server
+ * `kubectl replace`; labels and annotations of others stay. @throws Failure with the answer of the API server
  */
-export async function dryRun(
-  client: KubeClient,
-  { source, metadata, spec }: Manifest,
-  key: ObjectKey,
-  signal: AbortSignal,
-): Promise<KubeObject> {
+export async function dryRun(client: KubeClient, manifest: Manifest, key: ObjectKey, signal: AbortSignal) {
+  const { source, metadata, spec } = manifest;
   const options = { dryRun: true, isStrict: true, signal } as const;
   try {
     const live = await client.get(PROFILES, key, { signal });

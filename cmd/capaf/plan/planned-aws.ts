@@ -44,11 +44,7 @@ export type PlannedAws = ReturnType<typeof plannedAws>;
  * AWS as it would be after the changes of the controller. Each fact comes from AWS when it is first read; a change stays
  * in memory, and `onChange` is told.
  */
-export function plannedAws(
-  live: cloud.Sessions,
-  { now }: Pick<Clock, 'now'>,
-  onChange: (change: PlannedChange) => void,
-) {
+export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change: PlannedChange) => void) {
   const profiles = new Answers<cloud.ProfileLookup>();
   const roles = new Answers<cloud.Role | undefined>();
   const policies = new Answers<readonly string[]>();
@@ -137,7 +133,7 @@ export function plannedAws(
       create: (wanted) => {
         const { name, ...fields } = wanted;
         const arn = roleArn({ partition: partitionOf(region), account }, wanted.path, name);
-        const role = { ...wanted, arn, id: 'AROAPLANNED', createdAt: now() };
+        const role = { ...wanted, arn, id: 'AROAPLANNED', createdAt: clock.now() };
         return change('CreateRole', textOf(name), newFields(fields), () => {
           roles.put(keyOf(name), role);
           for (const what of ['', 'inline', 'instance profiles']) policies.put(keyOf(name, what), []);
@@ -163,7 +159,7 @@ export function plannedAws(
     return {
       describe: (cluster, principal) => entries.read(keyOf(cluster, principal), real.describe(cluster, principal)),
       create: (cluster, principalArn) => {
-        const entry = { principalArn, type: 'FARGATE_LINUX', createdAt: now() };
+        const entry = { principalArn, type: 'FARGATE_LINUX', createdAt: clock.now() };
         return change('CreateAccessEntry', textOf(principalArn), newFields({ type: entry.type }), () => {
           entries.put(keyOf(cluster, principalArn), { kind: 'found', entry });
           return entry;

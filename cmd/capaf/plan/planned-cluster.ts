@@ -14,7 +14,6 @@ export function plannedCluster(live: KubeClient) {
   /** Higher than each real resourceVersion, so that no list is newer. */
   let version = 10n ** 18n;
   const idOf = ({ group, plural }: Resource, key: ObjectKey): string => `${group}/${plural} ${keyText(key)}`;
-  /** Shows the object as if it had been applied. */
   function put(resource: Resource, object: KubeObject): KubeObject {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++version) } };
     planned.set(idOf(resource, keyOf(object)), stored);

@@ -71,10 +71,9 @@ export async function startPlanner(options: PlannerOptions) {
   };
   let current = '';
   let stage: string | undefined;
-  const changes = new Map<string, TimedChange[]>();
-  const changesOf = (text: string): TimedChange[] => changes.get(text) ?? [];
+  const changes: (readonly [of: string, change: TimedChange])[] = [];
   const aws = plannedAws(sessions, clock, (change) => {
-    changes.set(current, [...changesOf(current), { ...change, ...(stage !== undefined && { after: stage }) }]);
+    changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
   });
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
@@ -92,11 +91,6 @@ export async function startPlanner(options: PlannerOptions) {
     return lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
   }
 
-  function siblingsOf(key: ObjectKey): readonly AWSFargateProfile[] {
-    const object = find(key);
-    return object === undefined ? [] : listSiblings(object, caches.typed.profiles);
-  }
-
   /** `undefined`: the object records none yet. */
   function accountOf(key: ObjectKey): string | undefined {
     const object = find(key);
@@ -110,9 +104,9 @@ export async function startPlanner(options: PlannerOptions) {
     for (const [text, key] of keys) {
       current = text;
       for (let pass = 0; pass < MOST_PASSES; pass++) {
-        const before = changesOf(text).length;
+        const before = changes.length;
         const next = await reconcile(key, { logger: SILENT, signal });
-        const isChanged = changesOf(text).length > before;
+        const isChanged = changes.length > before;
         if (next.kind === 'after' && next.reason === 'PredecessorKept')
           shortest = Math.min(shortest ?? next.delay, next.delay);
         if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
@@ -122,22 +116,22 @@ export async function startPlanner(options: PlannerOptions) {
   }
 
   return {
-    /** Shows the object as if it had been applied. */
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
     /** `account` is that of the credentials. Of an object of another account nothing is known. */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
-      const accounts = asked.map(accountOf);
-      const keys = asked.filter((_, index) => (accounts[index] ?? account) === account);
+      const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
+      const keys = asked.filter(isKnown);
       const all = new Map(keys.map((key) => [keyText(key), key]));
       let delay = await passOver(all);
-      const then = new Map(keys.map((key) => [keyText(key), outcomeOf(key, find(key))]));
+      const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
       for (let round = 0; round < MOST_ROUNDS; round++) {
         const known = all.size;
         // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
-        for (const key of keys)
-          if (outcomeOf(key, find(key)).reason === 'WaitingForSibling')
-            for (const sibling of siblingsOf(key)) all.set(keyText(keyOf(sibling)), keyOf(sibling));
+        for (const object of keys.flatMap((key) => find(key) ?? []))
+          if (outcomeOf(object).reason === 'WaitingForSibling')
+            for (const sibling of listSiblings(object, caches.typed.profiles))
+              all.set(keyText(keyOf(sibling)), keyOf(sibling));
         const finished = aws.finishChanges();
         if (finished.length > 0) stage = finished.join(', and ');
         else if (delay !== undefined) {
@@ -146,11 +140,11 @@ export async function startPlanner(options: PlannerOptions) {
         } else if (all.size === known) break;
         delay = await passOver(all);
       }
-      return asked.map((key, index) => {
-        const own = accounts[index] ?? account;
-        const end = own === account ? outcomeOf(key, find(key)) : ofAccount(own, account);
+      return asked.map((key) => {
+        const end = isKnown(key) ? outcomeOf(find(key)) : ofAccount(accountOf(key), account);
         const text = keyText(key);
-        return { ...key, changes: changesOf(text), then: then.get(text) ?? end, end, overlaps: overlapsOf(find(key)) };
+        const own = changes.flatMap(([of, change]) => (of === text ? [change] : []));
+        return { ...key, changes: own, then: then.get(text) ?? end, end, overlaps: overlapsOf(find(key)) };
       });
     },
   };
@@ -175,15 +169,14 @@ function reconcileOn(caches: Caches, { client, clock, ...options }: Omit<Planner
   });
 }
 
-const ofAccount = (account: string, own: string): Outcome => ({
+const ofAccount = (account: string | undefined, own: string): Outcome => ({
   ready: 'Unknown',
   reason: 'WrongAccount',
   message: `the object is of AWS account ${account}, and the credentials are of ${own}, so nothing is known. Use --profile or --role-arn with credentials of account ${account}.`,
 });
 
-function outcomeOf(key: ObjectKey, object: AWSFargateProfile | undefined): Outcome {
-  if (object === undefined)
-    return { ready: 'Unknown', reason: 'NotFound', message: `there is no AWSFargateProfile ${keyText(key)}` };
+function outcomeOf(object: AWSFargateProfile | undefined): Outcome {
+  if (object === undefined) return { ready: 'Unknown', reason: 'NotFound', message: 'the object does not exist' };
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined && finalizers.length === 0)
     return { ready: 'False', reason: 'Deleted', message: 'the object, its Fargate profile and its role are gone' };

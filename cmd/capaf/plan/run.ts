@@ -16,7 +16,6 @@ export interface PlanOptions extends CommonOptions {
   readonly managerNamespace: string;
 }
 
-/** Tells what the controller would do for manifests, which need not be applied. */
 export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
   const manifests = await readManifests(options.filename, io);
   if (manifests.length === 0) throw new Failure(`there is no AWSFargateProfile in ${options.filename.join(', ')}`);
@@ -26,7 +25,7 @@ export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
   const signal = AbortSignal.any([io.signal, stop.signal]);
   try {
     const { limits, region, unseen } = await readManagerSettings(kube.client, options.managerNamespace, signal);
-    const managerRegion = aws.region ?? region;
+    const managerRegion = region ?? aws.region;
     const { client } = kube;
     const planner = await startPlanner({
       client,
@@ -71,29 +70,26 @@ export function describePlan(objects: readonly PlannedObject[], account: string,
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 function describeObject({ namespace, name, changes, then, end, overlaps }: PlannedObject): readonly string[] {
-  const lines = [styleText('bold', toPrintableLine(`${namespace}/${name}`))];
-  const isThenShown = changes.length > 0 || then.ready !== 'True';
-  // The first outcome comes before the changes that something in AWS must precede.
-  const firstLater = changes.findIndex(({ after }) => after !== undefined);
-  const atOnce = firstLater === -1 ? changes.length : firstLater;
-  for (let index = 0; index <= changes.length; index++) {
-    const change = changes[index];
-    if (index === atOnce && isThenShown) lines.push(describeOutcome('  then', then));
-    if (change === undefined) break;
-    if (change.after !== changes[index - 1]?.after) lines.push(`  ${toPrintableLine(`when ${change.after}:`)}`);
-    lines.push(`  ${toPrintableLine(`${index + 1}. ${change.operation} ${change.resource}`)}`);
-    for (const field of change.fields) lines.push(...describeField(field));
-  }
-  if (end.reason !== then.reason || end.message !== then.message) lines.push(describeOutcome('  at the end', end));
-  if (!isThenShown) lines.push(`  no changes: ${toPrintableLine(then.reason)}`);
-  if (overlaps !== undefined) lines.push(`  ${styleText('yellow', 'overlaps')} ${toPrintableLine(overlaps)}`);
-  return lines;
+  const described = changes.map(({ operation, resource, fields, after }, index) => [
+    ...(after === changes[index - 1]?.after ? [] : [`  ${toPrintableLine(`when ${after}:`)}`]),
+    `  ${toPrintableLine(`${index + 1}. ${operation} ${resource}`)}`,
+    ...fields.flatMap(describeField),
+  ]);
+  const atOnce = changes.filter(({ after }) => after === undefined).length;
+  return [
+    styleText('bold', toPrintableLine(`${namespace}/${name}`)),
+    ...described.slice(0, atOnce).flat(),
+    describeOutcome('then', then),
+    ...described.slice(atOnce).flat(),
+    ...(end.reason !== then.reason || end.message !== then.message ? [describeOutcome('at the end', end)] : []),
+    ...(overlaps === undefined ? [] : [`  ${styleText('yellow', 'overlaps')} ${toPrintableLine(overlaps)}`]),
+  ];
 }
 
 function describeOutcome(when: string, { ready, reason, message }: Outcome): string {
   const color = ready === 'True' ? 'green' : 'yellow';
   const verdict = styleText(color, toPrintableLine(`Ready ${ready}, ${reason}`));
-  return `${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
+  return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
 function describeField({ name: field, before, after }: ChangedField): readonly string[] {
