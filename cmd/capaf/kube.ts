@@ -16,7 +16,6 @@ import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 
-/** The options of each command that asks an API server, as those of kubectl. */
 export interface KubeOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
@@ -25,16 +24,9 @@ export interface KubeOptions {
 
 export type KubeAccess = ReturnType<typeof openKube>;
 
-/**
- * `received` is a kubeconfig from elsewhere, such as a Secret, in place of the files of this machine.
- *
- * @throws KubeconfigError
- */
-export function openKube(
-  { kubeconfig: path, context, namespace }: KubeOptions,
-  { clock, env }: Io,
-  received?: KubeconfigFile,
-) {
+/** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
+export function openKube(options: KubeOptions, { clock, env }: Io, received?: KubeconfigFile) {
+  const { kubeconfig: path, context, namespace } = options;
   const load = () => loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
   const { server, contextNamespace } = load();
   const connections = connect({ load, clock });
@@ -49,18 +41,8 @@ export function openKube(
   };
 }
 
-/**
- * Opens the workload cluster of a Cluster with the kubeconfig that Cluster API's contract demands: in the Secret
- * `<Cluster>-kubeconfig`, key `value`.
- *
- * @throws Failure
- */
-export async function openWorkloadCluster(
-  management: KubeAccess,
-  cluster: string,
-  namespace: string | undefined,
-  io: Io,
-): Promise<KubeAccess> {
+/** With the kubeconfig that Cluster API's contract demands: in the Secret `<Cluster>-kubeconfig`, key `value`. */
+export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
   const cure = 'name a kubeconfig of the workload cluster with --workload-kubeconfig, or a manifest with -f';
@@ -79,18 +61,14 @@ export const CONTROL_PLANES: Resource = {
   plural: external.CONTROL_PLANE_PLURAL,
 };
 
-/**
- * The name and region of the EKS cluster of a Cluster of Cluster API. `hint` ends the message about a Cluster that does
- * not exist.
- *
- * @throws Failure if there is no such Cluster, or if it has no AWSManagedControlPlane; KubeError
- */
-export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal, hint = '') {
+/** `key` is that of a Cluster of Cluster API. @throws Failure if it or its AWSManagedControlPlane is missing; KubeError */
+export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal) {
   const what = `Cluster ${keyText(key)}`;
   const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;
   const resource = await findServed(client, { group, plural, versions }, signal);
   const cluster = resource && (await client.get(resource, key, { signal }));
-  if (cluster === undefined) throw new Failure(`there is no ${what}${hint}`);
+  if (cluster === undefined)
+    throw new Failure(`there is no ${what}; choose its namespace or --context, or name the --eks-cluster`);
   const reference = controlPlaneReference(orFail(what, external.decodeCluster(cluster)));
   if (reference === undefined) throw new Failure(`${what} has no ${external.CONTROL_PLANE_KIND}`);
   const object = await client.get(CONTROL_PLANES, reference, { signal });

@@ -11,11 +11,9 @@ export interface Profile {
   /** The word of EKS, such as `ACTIVE`; `absent` if only an object names the profile. */
   readonly status: string;
   readonly selectors: readonly FargateSelector[];
-  /** When EKS was asked to create it. */
   readonly createdAt?: Ms | undefined;
   /** When the controller first saw it ACTIVE. */
   readonly activeSince?: Ms | undefined;
-  /** `namespace/name` of its AWSFargateProfile. */
   readonly object?: string;
 }
 
@@ -28,7 +26,6 @@ export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'objec
 export interface Verdict {
   /** The profile that takes the pod, or has taken it; for a pod that none has taken, the one that would take a new copy. */
   readonly taker: string | null;
-  /** One sentence. */
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
   /** Why the pod does not start on Fargate although a profile matches, or may not; each with its cure. */

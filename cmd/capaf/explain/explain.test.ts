@@ -13,8 +13,7 @@ import { expectGolden } from '../../../test/support/golden.ts';
 import { type AwsAccess, newAwsAccess } from '../aws.ts';
 import type { Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
-import { type ExplainOptions, explain } from './run.ts';
-import { formatExplanation } from './text.ts';
+import { type ExplainOptions, explain, formatExplanation } from './run.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'eu-west-1';
@@ -341,7 +340,7 @@ describe('capaf explain pod', () => {
   it('fails without a Cluster, an EKS cluster or a pod of the name', async () => {
     const failureOf = (explanation: Promise<unknown>) => explanation.then(() => 'none', String);
     expect(await failureOf(scene.explainFile(manifest, { cluster: 'other' }))).to.equal(
-      'Failure: there is no Cluster default/other; --cluster-namespace and --context choose another, --eks-cluster needs none',
+      'Failure: there is no Cluster default/other; choose its namespace or --context, or name the --eks-cluster',
     );
     expect(await failureOf(scene.explainFile(manifest, { eksCluster: 'other' }))).to.match(
       /^Failure: the Fargate profiles of EKS cluster other in eu-west-1 cannot be read: AWS has no EKS cluster other in eu-west-1;/,

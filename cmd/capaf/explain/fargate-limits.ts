@@ -11,7 +11,6 @@ export interface Violation {
   readonly message: string;
 }
 
-/** `undefined` if the pod is larger than the largest size. */
 export const sizeOf = ({ spec }: Pod): Size | undefined =>
   billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'));
 
@@ -80,12 +79,10 @@ function* fieldsIn(value: unknown, path = ''): Generator<readonly [path: string,
     yield* fieldsIn(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`);
 }
 
-function excludesArchitecture(expression: unknown): boolean {
-  if (!/^(?:beta\.)?kubernetes\.io\/arch$/.test(textAt(expression, 'key') ?? '')) return false;
-  const isListed = listAt(expression, 'values').includes(ARCHITECTURE);
-  const operator = textAt(expression, 'operator');
-  return operator === 'In' ? !isListed : operator === 'NotIn' && isListed;
-}
+const excludesArchitecture = (expression: unknown): boolean =>
+  /^(?:beta\.)?kubernetes\.io\/arch$/.test(textAt(expression, 'key') ?? '') &&
+  textAt(expression, 'operator') === 'In' &&
+  !listAt(expression, 'values').includes(ARCHITECTURE);
 
 /** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
 const EBS_PROVISIONERS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];

@@ -3,6 +3,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
+
 /** A pod, or the pods that a workload makes from its template. */
 export interface Pod {
   /** Of the manifest: `Pod`, `Deployment`, … */
@@ -56,11 +57,7 @@ const textsOf = (value: unknown): Readonly<Record<string, string>> =>
     ),
   );
 
-/**
- * Reads the pod in a file of YAML or JSON, or with `-` on standard input. `name` chooses one of several.
- *
- * @throws Failure
- */
+/** `name` chooses one of several. @throws Failure */
 export async function readPodFile(
   file: string,
   name: string | undefined,

@@ -12,19 +12,11 @@ import { Failure, type Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import type { Profile } from './decide.ts';
 
-export interface EksTarget {
-  readonly name: EksClusterName;
-  readonly region: string;
-}
+type Objects = readonly AWSFargateProfile[];
 
-/**
- * What the management cluster tells.
- *
- * @throws Failure if the Cluster has no EKS cluster, and the errors of the API server's client
- */
+/** What the management cluster tells. @throws Failure; KubeError */
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
-  const hint = '; --cluster-namespace and --context choose another, --eks-cluster needs none';
-  const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal, hint);
+  const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
   const objects: AWSFargateProfile[] = [];
   const unreadable: string[] = [];
@@ -37,12 +29,8 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
   return { target: { name, region }, objects, unreadable };
 }
 
-/**
- * Another account than that of the objects may have an EKS cluster of the same name.
- *
- * @throws Unseen
- */
-export async function readEks(aws: AwsAccess, { name, region }: EksTarget, objects: readonly AWSFargateProfile[]) {
+/** Another account than that of the objects may have an EKS cluster of the same name. @throws Unseen */
+export async function readEks(aws: AwsAccess, name: EksClusterName, region: string, objects: Objects) {
   const session = await aws.open(region);
   const { account } = session;
   const recorded = objects.find(({ status }) => status?.account !== undefined)?.status?.account ?? account;
@@ -55,10 +43,7 @@ export async function readEks(aws: AwsAccess, { name, region }: EksTarget, objec
  * The profiles of the EKS cluster: those that EKS shows, with what the objects know about them, and those that only
  * objects name. Without an answer of EKS, the objects alone tell.
  */
-export function mergeProfiles(
-  objects: readonly AWSFargateProfile[],
-  inEks: readonly FargateProfile[] | undefined,
-): readonly Profile[] {
+export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   const profiles = new Map<string, Profile>(
     inEks?.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
   );

@@ -1,14 +1,17 @@
+import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName } from '../../../api/names.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
-import { type ExitCode, Failure, type Io, tell } from '../io.ts';
+import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
 import { type KubeAccess, openKube, openWorkloadCluster } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
-import { decide } from './decide.ts';
-import { findEbsVolumes, findViolations, sizeOf } from './fargate-limits.ts';
-import { type Pod, podOf, readPodFile } from './pod.ts';
+import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
+import { type Violation, findEbsVolumes, findViolations, sizeOf } from './fargate-limits.ts';
+import { podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readEks, readManaged } from './profiles.ts';
-import { type Explanation, formatExplanation, isFine } from './text.ts';
+import type { Size } from './size.ts';
 import { findTraps } from './traps.ts';
 
 export interface ExplainOptions extends CommonOptions {
@@ -19,7 +22,15 @@ export interface ExplainOptions extends CommonOptions {
   readonly filename?: string;
 }
 
-/** What the command has opened. */
+/** What the command tells, in the shape of `-o json`. */
+export interface Explanation extends Verdict {
+  readonly violations: readonly Violation[];
+  /** `null` if the pod is larger than the largest size. */
+  readonly size: Size | null;
+  /** What could change the answer and was not seen, with the reason. */
+  readonly unseen: readonly string[];
+}
+
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
@@ -27,7 +38,6 @@ interface Access {
   readonly workload: KubeAccess | undefined;
 }
 
-/** @throws Failure and the errors of the API server's client */
 export async function runExplainPod(name: string | undefined, options: ExplainOptions, io: Io): Promise<ExitCode> {
   const { kubeconfig, context, clusterNamespace: namespace, cluster, eksCluster, filename } = options;
   if ((cluster === undefined) === (eksCluster === undefined))
@@ -46,21 +56,17 @@ async function openWorkload(options: ExplainOptions, management: KubeAccess | un
   if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
   if (filename !== undefined) return undefined;
   if (management === undefined) return openKube({ kubeconfig, context, namespace }, io);
-  return openWorkloadCluster(management, cluster, namespace, io);
+  return openWorkloadCluster(management, cluster, io, namespace);
 }
 
 /** Exported for tests, which have fakes of what the command opens. */
-export async function explain(
-  name: string | undefined,
-  options: ExplainOptions,
-  { aws, management, workload }: Access,
-  io: Io,
-): Promise<Explanation> {
+export async function explain(name: string | undefined, options: ExplainOptions, access: Access, io: Io) {
+  const { aws, management, workload } = access;
   const pod = await readPod(name, options, workload, io);
   const { target, objects, unreadable } = management
     ? await readManaged(management, options.cluster ?? '', io)
     : { target: eksTarget(options, aws), objects: [], unreadable: [] };
-  const eks = await attempt(() => readEks(aws, target, objects));
+  const eks = await attempt(() => readEks(aws, target.name, target.region, objects));
   if (management === undefined && E.isLeft(eks))
     throw new Failure(
       `the Fargate profiles of EKS cluster ${target.name} in ${target.region} cannot be read: ${eks.left}`,
@@ -92,12 +98,8 @@ function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAcc
   return { name: EksClusterName.of(name), region };
 }
 
-async function readPod(
-  name: string | undefined,
-  { filename, namespace }: ExplainOptions,
-  workload: KubeAccess | undefined,
-  io: Io,
-): Promise<Pod> {
+async function readPod(name: string | undefined, options: ExplainOptions, workload: Access['workload'], io: Io) {
+  const { filename, namespace } = options;
   if (filename !== undefined) return readPodFile(filename, name, namespace ?? workload?.namespace ?? 'default', io);
   if (workload === undefined || name === undefined) throw new TypeError('a pod without a name or a cluster');
   const { client, namespace: own, server } = workload;
@@ -107,4 +109,41 @@ async function readPod(
   if (pod === undefined)
     throw new Failure(`there is no pod ${own}/${name} in the cluster at ${server}; -n names its namespace`);
   return pod;
+}
+
+const isFine = ({ taker, violations, traps }: Explanation): boolean =>
+  taker !== null && violations.length === 0 && traps.length === 0;
+
+export function formatExplanation(explanation: Explanation): string {
+  const { summary, taker, profiles, violations, traps, size, unseen } = explanation;
+  const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
+  const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
+  const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
+  const refusals = columns(violations.map(({ field, message }) => [field, message]));
+  const sections = [
+    [styleText('red', 'Fargate refuses:'), refusals],
+    [styleText('yellow', 'Beware:'), traps.map(toPrintableLine)],
+    [styleText('dim', 'Not seen:'), unseen.map(toPrintableLine)],
+  ] as const;
+  const color = isFine(explanation) ? 'green' : taker === null ? 'red' : 'yellow';
+  const lines = [
+    styleText(color, toPrintableLine(`${summary}${refused}`)),
+    ...(size === null ? [] : [`Billed size on Fargate: ${size.vCPU} vCPU, ${size.memoryGB} GB`]),
+    '',
+    ...(rows.length === 0
+      ? ['The EKS cluster has no Fargate profile.']
+      : columns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
+    ...sections.flatMap(([title, each]) => (each.length === 0 ? [] : ['', title, ...each.map((line) => `  ${line}`)])),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function rowsOf({ name, status, selectors }: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+  if (selectors.length === 0) return [[name, status, 'none', 'does not match']];
+  return selectors.map(({ matches, mismatch, ...selector }, index) => {
+    const but =
+      status !== 'ACTIVE' ? `, but is ${status}` : taker !== null && taker !== name ? `, but "${taker}" is chosen` : '';
+    const told = matches ? `matches${but}` : (mismatch ?? '');
+    return [...(index === 0 ? [name, status] : ['', '']), describeSelectors([selector]), told];
+  });
 }

@@ -83,7 +83,7 @@ describe('parseQuantity', () => {
     ['12e-1', 1200],
     ['1Ki', 1_024_000],
     ['128974848000m', 128_974_848_000],
-    ...['', '.', '-1', '1 Gi', '1KI', '1e', '1e999', 'Gi', '1.2.3', '0x10', null, true, {}].map(
+    ...['', '.', '-1', '1 Gi', '1KI', '1e', '1e999', 'Gi', '1.2.3', '0x10', null, true, {}, { toString: 1 }].map(
       (wrong): readonly [unknown, undefined] => [wrong, undefined],
     ),
   ];

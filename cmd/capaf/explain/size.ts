@@ -1,6 +1,5 @@
 import { fieldAt } from '../../../api/record.ts';
 
-/** The size for which AWS bills a pod on Fargate. */
 export interface Size {
   readonly vCPU: number;
   readonly memoryGB: number;
@@ -58,9 +57,10 @@ export const totalRequest = (containers: readonly unknown[], resource: string): 
     return sum + (parseQuantity(of('requests') ?? of('limits')) ?? 0);
   }, 0);
 
-const QUANTITY = /^\+?(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,2})?$/;
-/** The exponent of 1000 of a suffix is its index, less 3. */
-const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+const QUANTITY = /^\+?((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)([a-zA-Z]*)$/;
+const DECIMAL = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 };
+const BINARY = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
+const FACTORS = new Map(Object.entries({ ...DECIMAL, ...BINARY }));
 /** Far below a thousandth, and above the errors of floating-point numbers such as 0.1. */
 const ROUNDING = 1e-9;
 
@@ -69,13 +69,10 @@ const ROUNDING = 1e-9;
  * none. (`quantityToScalar` of client-node throws an error for `1.5Gi`.)
  */
 export function parseQuantity(value: unknown): number | undefined {
-  const text = typeof value === 'number' ? String(value) : value;
-  const match = typeof text === 'string' ? QUANTITY.exec(text) : null;
-  if (match === null) return undefined;
-  const [, number, suffix = ''] = match;
-  const isBinary = suffix.endsWith('i');
-  const isExponent = !isBinary && suffix.length > 1;
-  const decimal = isExponent ? 10 ** Number(suffix.slice(1)) : 1000 ** (DECIMAL.indexOf(suffix) - 3);
-  const factor = isBinary ? 1024 ** ('KMGTPE'.indexOf(suffix.charAt(0)) + 1) : decimal;
-  return Math.ceil(Number(number) * factor * 1000 - ROUNDING);
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  const [, number, suffix = ''] = QUANTITY.exec(text) ?? [];
+  const factor = FACTORS.get(suffix);
+  return number === undefined || factor === undefined
+    ? undefined
+    : Math.ceil(Number(number) * factor * 1000 - ROUNDING);
 }

@@ -149,7 +149,7 @@ describe('capaf explain pod', () => {
         /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/,
       ],
       [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Secret default\/no-kubeconfig with a kubeconfig; name a /],
-      [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; --cluster-namespace and --context /],
+      [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
       [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: reading \/no\.yaml: ENOENT/],
       [
         ['web-7d9c', '--eks-cluster', 'x'],
