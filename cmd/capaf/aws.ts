@@ -16,12 +16,10 @@ import { Failure, type Io } from './io.ts';
 /** For STS and IAM where neither the caller nor an object names a region. */
 export const FALLBACK_REGION = 'us-east-1';
 
-/** The options of each command that asks AWS. Without them the SDK's default chain decides. */
+/** Without these options the SDK's default chain decides. */
 export interface AwsOptions {
-  /** A profile of the shared configuration files. */
   readonly profile?: string;
   readonly region?: string;
-  /** A role that the credentials assume. */
   readonly roleArn?: string;
 }
 
@@ -55,7 +53,6 @@ function unseen(failure: cloud.AwsFailure): Unseen {
   return new Unseen(`the credentials may not do ${action}: ${said}`);
 }
 
-/** What was asked, and what was found, if anything. */
 export type Asked<A> = readonly [what: string, answer: Answer<A | undefined>];
 
 export const seenIn = <A>(asked: readonly Asked<A>[]): readonly A[] =>
@@ -64,7 +61,6 @@ export const seenIn = <A>(asked: readonly Asked<A>[]): readonly A[] =>
 export const unseenIn = (asked: readonly Asked<unknown>[]): readonly string[] =>
   asked.flatMap(([what, answer]) => (E.isLeft(answer) ? [`${what}: ${answer.left}`] : []));
 
-/** @throws Failure if the environment has wrong settings */
 export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal }: Io) {
   const endpoints = cloud.resolveEndpoints({ serviceEndpoints: [], environment: env });
   if (E.isLeft(endpoints)) throw new Failure(endpoints.left);
@@ -91,7 +87,6 @@ export type AwsAccess = ReturnType<typeof newAwsAccess>;
 
 interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'endpoints'> {
   readonly credentials: cloud.AwsCredentialSource;
-  /** That of the option or of the environment; `undefined` if neither names one. */
   readonly region: string | undefined;
   readonly roleArn?: string | undefined;
   readonly signal: AbortSignal;
@@ -120,18 +115,13 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
   const source = roleArn === undefined ? credentials : assume(roleArn);
   const sources = { find: () => TE.right(source) };
   const sessions = cloud.newSessions({ ...config, random: systemRandom, sources, accounts });
-  /** @throws Unseen */
   async function open(target: string): Promise<cloud.Session> {
     const request = { region: target, identity: undefined, namespace: '', signal, mutationBudget: () => 0 };
     const session = await sessions.open(request)();
     if (E.isRight(session)) return session.right;
     throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
   }
-  /**
-   * Makes a call that sessions do not have.
-   *
-   * @throws Unseen
-   */
+  /** For calls that sessions do not have. @throws Unseen */
   async function ask<A>(
     service: cloud.AwsService,
     operation: string,

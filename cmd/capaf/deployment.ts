@@ -11,7 +11,6 @@ import { listAt, valueAt } from './documents.ts';
 export const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments' };
 const MANAGER = 'control-plane=capaf-controller-manager';
 
-/** The Deployment of a provider of Cluster API. */
 export type Deployment = ReturnType<typeof toDeployment>;
 
 export function toDeployment(object: KubeObject) {

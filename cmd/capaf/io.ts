@@ -1,5 +1,5 @@
 import { escapeHidden } from '../../pkg/env/printable.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import type { Clock } from '../../pkg/env/clock.ts';
 
 /** What a command uses of the process, so that tests can run it inside their own. */
 export interface Io {
@@ -25,7 +25,7 @@ export async function readText(stream: AsyncIterable<unknown>): Promise<string> 
   return text;
 }
 
-/** A problem that ends the command with exit code 1. The message names the cause and the cure. */
+/** Ends the command with exit code 1. The message names the cause and the cure. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
@@ -33,28 +33,11 @@ export class Failure extends Error {
 /** 0: nothing to do; 2: something to tell, such as changes, a pod that nobody takes, or problems. */
 export type ExitCode = 0 | 2;
 
-export type Format = 'text' | 'json';
-
-/** After this time a user wants to know what a command is doing. */
-const PROGRESS_AFTER: Ms = 1_000;
-
-/** Tells on standard error what the command does, if that takes longer than a second. */
-export async function withProgress<A>({ clock, err }: Io, doing: string, work: () => Promise<A>): Promise<A> {
-  const timer = clock.after(PROGRESS_AFTER, () => err(`${doing} …\n`));
-  try {
-    return await work();
-  } finally {
-    timer.cancel();
-  }
+export interface OutputOption {
+  readonly output: 'text' | 'json';
 }
 
-export function tell(
-  { out }: Io,
-  { output }: { output: Format },
-  json: unknown,
-  text: string,
-  isFine: boolean,
-): ExitCode {
+export function tell({ out }: Io, { output }: OutputOption, json: unknown, text: string, isFine: boolean): ExitCode {
   out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;
 }
@@ -62,15 +45,15 @@ export function tell(
 /** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;
 
-/** Lines with aligned columns, each indented by `indent`. The last column is as long as it is. */
-export function alignColumns(rows: readonly (readonly string[])[], indent = ''): readonly string[] {
+/** Lines with aligned columns. The last column is as long as it is. */
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())
       widths[column] = Math.max(widths[column] ?? 0, Math.min(cell.length, WIDEST_COLUMN));
   return rows.map((row) => {
     const cells = row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
-    return `${indent}${cells.join('   ')}`.trimEnd();
+    return cells.join('   ').trimEnd();
   });
 }
 

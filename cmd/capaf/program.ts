@@ -1,32 +1,27 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { AwsOptions } from './aws.ts';
 import { COMPLETION_SCRIPTS, findCompletions } from './completion.ts';
 import type { DoctorOptions } from './doctor/run.ts';
 import type { ExplainOptions } from './explain/run.ts';
 import type { ImportOptions } from './import/run.ts';
-import { type ExitCode, type Format, type Io, withProgress } from './io.ts';
+import type { ExitCode, Io, OutputOption } from './io.ts';
 import type { KubeOptions } from './kube.ts';
 import type { PlanOptions } from './plan/run.ts';
 
-/** The options that each command has. */
-export interface CommonOptions extends KubeOptions, AwsOptions {
-  readonly output: Format;
-}
+export interface CommonOptions extends KubeOptions, AwsOptions, OutputOption {}
 
 type End = (code: ExitCode) => void;
 
+/** A user then wants to know what the command is doing. */
+const PROGRESS_AFTER: Ms = 1_000;
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
 );
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
-/**
- * Runs one command and returns the exit code of the process. Each command is loaded only when it runs, because the
- * clients of AWS and Kubernetes take most of the time of a start.
- *
- * @throws Failure and the errors of the API server's client
- */
+/** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
 export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCode | 1> {
   let code: ExitCode | 1 = 0;
   const program = new Command('capaf')
@@ -53,11 +48,14 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
   program
     .command('complete [word...]', { hidden: true })
     .action((words: readonly string[]) => io.out(findCompletions(program, words)));
+  const progress = io.clock.after(PROGRESS_AFTER, () => io.err('Reading Kubernetes and AWS …\n'));
   try {
-    await withProgress(io, 'Reading Kubernetes and AWS', () => program.parseAsync(args, { from: 'user' }));
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : 1;
+  } finally {
+    progress.cancel();
   }
   return code;
 }
@@ -142,7 +140,6 @@ function addDoctor(program: Command, io: Io, end: End): void {
     });
 }
 
-/** Those of kubectl with which a command finds the API server, and those with which it gets AWS credentials. */
 const COMMON_OPTIONS: readonly Option[] = [
   new Option('--kubeconfig <file>', 'the kubeconfig of the management cluster'),
   new Option('--context <name>', 'the context of the kubeconfig'),

@@ -11,9 +11,10 @@ import type { LeaseSpec } from '../../../pkg/runtime/election/lease.ts';
 import { OLDEST_MINOR, tooOld } from '../../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
+import type { Deployment } from '../deployment.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
-import { type ClusterFacts, type Deployment, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
+import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
 
 /** `unchecked`: a right is missing or AWS does not answer, which is no problem of the installation. */
 export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
@@ -41,7 +42,6 @@ const line = (group: Check['group'], name: string, [result, message, cure]: Verd
 const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (value: A) => Verdict): Check =>
   line(group, name, E.isLeft(seen) ? ['unchecked', seen.left] : judge(seen.right));
 
-/** Only if it was not seen. */
 const unseen = (group: Check['group'], name: string, seen: Answer<unknown>): readonly Check[] =>
   E.isLeft(seen) ? [line(group, name, ['unchecked', seen.left])] : [];
 

@@ -17,10 +17,8 @@ export interface Orphan {
 }
 
 /** Profiles come first, because a role must not be deleted under its profile. */
-export function findOrphans(
-  { clusters, roles }: Pick<AwsFacts, 'clusters' | 'roles'>,
-  objects: readonly KubeObject[],
-): readonly Orphan[] {
+export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects: readonly KubeObject[]) {
+  const { clusters, roles } = facts;
   const profiles = clusters.flatMap((each) => orNone(each.profiles));
   const owners = new Set(objects.map(({ metadata: { namespace = '', name } }) => ownerTagValue({ namespace, name })));
   const isOrphan = ({ tags, status }: FargateProfile): boolean =>

@@ -15,7 +15,6 @@ const UNNAMED = 'the role of the manager';
 const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its permissions are not known';
 const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
 
-/** A role with the tags of this provider. */
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
 /** A statement of docs/aws-permissions.md, and an action in it that the policies do not allow. */
@@ -24,15 +23,13 @@ export interface Denial {
   readonly action: string;
 }
 
-interface SeenCluster {
-  readonly cluster: NamedCluster;
-  readonly profiles: Answer<readonly FargateProfile[]>;
-}
-
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
-  readonly clusters: readonly SeenCluster[];
+  readonly clusters: readonly {
+    readonly cluster: NamedCluster;
+    readonly profiles: Answer<readonly FargateProfile[]>;
+  }[];
   readonly roles: Answer<readonly TaggedRole[]>;
 }
 
@@ -76,7 +73,6 @@ function simulate(aws: AwsAccess, anyRegion: string, { clusters, manager, object
   });
 }
 
-/** The actions that the policies of the user or role do not allow. */
 async function findDenials(aws: AwsAccess, region: string, principal: string, questions: readonly Question[]) {
   const denials = await Array.fromAsync(questions, ({ sid, actions, resource, context }) =>
     aws.ask('iam', 'SimulatePrincipalPolicy', region, async ({ iam }) => {
@@ -110,7 +106,7 @@ async function readProfilesOf(aws: AwsAccess, { name, region = aws.region, ...of
  * management cluster. ListRoles shows no tags but the trust policies: only roles that EKS Fargate may assume are read
  * one by one.
  */
-async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: readonly SeenCluster[]) {
+async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: AwsFacts['clusters']) {
   const { account, roles } = await aws.open(region);
   const names = await aws.ask('iam', 'ListRoles', region, async ({ iam }) => {
     const pages = await Array.fromAsync(paginateListRoles({ client: iam, pageSize: 1_000 }, {}));

@@ -28,7 +28,6 @@ const REVIEWS: Resource = { group: 'authorization.k8s.io', version: 'v1', plural
 /** https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html */
 const ROLE_ANNOTATION = 'eks.amazonaws.com/role-arn';
 
-export type { Deployment };
 export type ClusterFacts = Awaited<ReturnType<typeof readCluster>>;
 export type Manager = Awaited<ReturnType<typeof readManager>>;
 /** An EKS cluster that a control plane, or spec.eksCluster of an AWSFargateProfile, names. */
@@ -105,16 +104,11 @@ async function readManager(
 }
 
 /** E.g. `patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
-async function missingOf(
-  client: KubeClient,
-  { kind, permissions }: RbacRole,
-  { namespace, name }: ObjectKey,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }: ObjectKey, signal: AbortSignal) {
   const user = `system:serviceaccount:${namespace}:${name}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
-  const denied = permissions.map(async (attributes) => {
-    const resourceAttributes = { ...attributes, namespace: kind === 'Role' ? namespace : '' };
+  const denied = role.permissions.map(async (attributes) => {
+    const resourceAttributes = { ...attributes, namespace: role.kind === 'Role' ? namespace : '' };
     const spec = { user, groups, resourceAttributes };
     const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
     const isAllowed = fieldAt(fieldAt(await client.review(REVIEWS, review, { signal }), 'status'), 'allowed');

@@ -2,21 +2,20 @@ import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { type AwsOptions, openAws } from '../aws.ts';
-import { type ExitCode, type Format, type Io, alignColumns, tell } from '../io.ts';
-import { type KubeOptions, openKube } from '../kube.ts';
+import { openAws } from '../aws.ts';
+import { type ExitCode, type Io, alignColumns, tell } from '../io.ts';
+import { openKube } from '../kube.ts';
+import type { CommonOptions } from '../program.ts';
 import { type Check, type Result, checkAll } from './checks.ts';
 import { findOrphans } from './orphans.ts';
 import { readAws } from './read-aws.ts';
 import { listObjects, readCluster } from './read-cluster.ts';
 
-export interface DoctorOptions extends Pick<KubeOptions, 'kubeconfig' | 'context'>, AwsOptions {
+export interface DoctorOptions extends Omit<CommonOptions, 'namespace'> {
   readonly managerNamespace: string;
   readonly scanRoles?: boolean;
-  readonly output: Format;
 }
 
-/** 2: there are problems or warnings. */
 export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
   await using kube = openKube(options, io);
   await using aws = openAws(options, io);
@@ -37,12 +36,11 @@ const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim
 export function render(checks: readonly Check[]): string {
   const number = (wanted: Result): number => checks.filter(({ result }) => result === wanted).length;
   const verdict = `problems: ${number('problem')}, warnings: ${number('warning')}, not checked: ${number('unchecked')}, ok: ${number('ok')}`;
-  const cells = checks.map(({ name, result, message }) => [result, name, message].map(toPrintableLine));
-  const rows = alignColumns(cells, '  ');
+  const rows = alignColumns(checks.map(({ name, result, message }) => [result, name, message].map(toPrintableLine)));
   const lines = [styleText('bold', verdict)];
   for (const [index, { group, result, cure }] of checks.entries()) {
     if (checks[index - 1]?.group !== group) lines.push('', styleText('bold', group));
-    lines.push((rows[index] ?? '').replace(result, (word) => styleText(COLORS[result], word)));
+    lines.push(`  ${(rows[index] ?? '').replace(result, (word) => styleText(COLORS[result], word))}`);
     if (cure !== undefined) lines.push(`    → ${toPrintableLine(cure)}`);
   }
   return `${lines.join('\n')}\n`;
