@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import { expectGolden } from '../../support/golden.ts';
-import { type World, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, type World, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
 
 const golden = (name: string): URL => new URL(`golden/${name}.golden`, import.meta.url);
@@ -127,5 +127,31 @@ describe('capaf plan', () => {
     expect(made.map(({ service, operation }) => (service === 'eks' ? `eks:${operation}` : operation))).to.deep.equal(
       changes.map(({ operation }) => operation),
     );
+  });
+
+  it('plans in the region and within the limits that the Deployment of the manager has', async () => {
+    world.aws.admin.createCluster({ name: 'tools', region: REGION });
+    const labels = { 'control-plane': 'capaf-controller-manager' };
+    const args = [`--allow-eks-cluster=default=${ACCOUNT}/${REGION}/tools`];
+    const container = { name: 'manager', image: 'capaf:dev', args, env: [{ name: 'AWS_REGION', value: REGION }] };
+    await world.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'capaf-controller-manager', namespace: 'capaf-system', labels },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [container] } },
+      },
+    });
+    const inEksCluster = (name: string): object =>
+      fargateProfile(name, { clusterName: undefined, eksCluster: { name }, subnetIDs: ['subnet-0aaaaaaaaaaaaaaaa'] });
+    const stdin = manifest(inEksCluster('tools'), inEksCluster('others'));
+    const { stdout } = await runCapaf(world, ['plan', '-f', '-', '--region', 'eu-central-1', '-o', 'json'], { stdin });
+    const { objects, notes } = JSON.parse(stdout) as {
+      objects: readonly { readonly end: { readonly reason: string } }[];
+      notes: readonly string[];
+    };
+    expect(objects.map(({ end }) => end.reason)).to.deep.equal(['Ready', 'NotAllowedByOperator']);
+    expect(notes).to.deep.equal([]);
   });
 });
