@@ -48,7 +48,12 @@ demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: the
 # lint and test-unit use the processor time that the integration tests leave, which often wait.
 .PHONY: test
 test: $(INSTALLED) ## All checks that a change must pass: lint, test-unit and test-integration at the same time
-	@node hack/at-once.ts 'nice -n 5 $(MAKE) --no-print-directory lint test-unit' '$(MAKE) --no-print-directory test-integration'
+	@$(MAKE) --no-print-directory -j2 lint-and-unit test-integration
+
+# The output comes at the end, so that it is not mixed with that of the integration tests.
+.PHONY: lint-and-unit
+lint-and-unit: $(INSTALLED)
+	@mkdir -p .tmp; nice -n 5 $(MAKE) --no-print-directory lint test-unit > .tmp/$@.log 2>&1; result=$$?; cat .tmp/$@.log; exit $$result
 
 .PHONY: test-unit
 test-unit: $(INSTALLED) ## Tests without servers, three minutes
