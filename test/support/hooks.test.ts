@@ -43,34 +43,6 @@ describe('the root hooks', () => {
     return runMocha(file);
   }
 
-  it('let a run without open handles pass, and mocha exits', async () => {
-    const { code, output } = await run(`
-      import { createServer } from 'node:http';
-      it('opens and closes', (done) => { const server = createServer().listen(0, () => server.close(done)); });
-    `);
-    expect(output).to.contain('1 passing');
-    expect(code).to.equal(0);
-  });
-
-  it('fail the test during which an unhandled rejection happens', async () => {
-    const { code, output } = await run(`
-      it('drops a promise', async () => {
-        void Promise.reject(new Error('dropped'));
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      });
-    `);
-    expect(output).to.contain('unhandled rejection: dropped');
-    expect(code).to.not.equal(0);
-  });
-
-  it('fail a run with an unhandled rejection after the last test', async () => {
-    const { code, output } = await run(`
-      it('drops a promise late', () => { setTimeout(() => void Promise.reject(new Error('late')), 50); });
-    `);
-    expect(output).to.contain('late');
-    expect(code).to.not.equal(0);
-  });
-
   it('detect unhandled rejections in every file of a parallel worker', async () => {
     const files = ['first', 'second', 'third'].map((name) => join(directory, `${name}.test.ts`));
     for (const file of files.slice(0, 2)) {

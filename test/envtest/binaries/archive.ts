@@ -23,7 +23,7 @@ const DOWNLOAD_TIMEOUT_MS = 300_000;
 /** The binaries that an envtest archive has. */
 const ARCHIVED = ['etcd', 'kube-apiserver', 'kubectl'];
 
-export interface Archive {
+interface Archive {
   readonly version: string;
   readonly url: string;
   /** The sha512 of the archive, in hexadecimal. */
@@ -76,7 +76,7 @@ export async function downloadArchive({ indexUrl, root, report }: DownloadOption
  * Chooses the envtest archive of the Kubernetes version in test/envtest/go.mod. If the index does not list that
  * archive, chooses the newest patch release of the same minor version.
  */
-export function chooseArchive(index: unknown): Archive | undefined {
+function chooseArchive(index: unknown): Archive | undefined {
   const [major, minor] = versionParts(KUBERNETES_VERSION);
   const candidates: Archive[] = [];
   for (const [version, archives] of entriesOf(field(index, 'releases'))) {

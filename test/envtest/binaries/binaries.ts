@@ -1,9 +1,8 @@
-import { access, constants, mkdir, readdir, rm } from 'node:fs/promises';
+import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ENVTEST_INDEX_URL, downloadArchive } from './archive.ts';
 import { buildFromGo, goVersion } from './gobuild.ts';
-import { withLock } from './lock.ts';
 import {
   CLUSTER_API_OPERATOR_VERSION,
   CLUSTER_API_VERSION,
@@ -71,7 +70,8 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
 /**
  * Returns the path of each named test binary. Looks for a binary in the folder that KUBEBUILDER_ASSETS names, and then
  * in the cache. Downloads a missing binary as part of the official envtest archive, or else builds it with Go. Keeps
- * the binary in the cache.
+ * the binary in the cache. Two processes that miss the same binary both get it, and the one that is done last replaces
+ * it with an equal one.
  * @throws {BinariesMissing} if a binary can be neither found nor downloaded, and Go is not installed
  * @throws {Error} if a build with Go fails
  */
@@ -91,39 +91,28 @@ export async function resolveBinaries<N extends BinaryName>(
 
   const root = cacheRoot(env);
   await mkdir(root, { recursive: true });
-  return withLock(
-    join(root, 'lock'),
-    async () => {
-      found = await findInstalled(names, env);
-      tried.push(`the cache ${root} does not have all of them`);
-      if (isComplete(found, names)) return found;
-      await removeLeftovers(root);
+  tried.push(`the cache ${root} does not have all of them`);
+  if (names.some((name) => !(name in found) && isInArchive(name))) {
+    const problem = await downloadArchive({ indexUrl, root, report });
+    if (problem !== undefined) tried.push(`the envtest archive: ${problem}`);
+    found = await findInstalled(names, env);
+    if (isComplete(found, names)) return found;
+  }
 
-      const fromArchive = names.filter((name) => !(name in found) && isInArchive(name));
-      if (fromArchive.length > 0) {
-        const problem = await downloadArchive({ indexUrl, root, report });
-        if (problem !== undefined) tried.push(`the envtest archive: ${problem}`);
-        found = await findInstalled(names, env);
-        if (isComplete(found, names)) return found;
-      }
-
-      const go = await goVersion(env);
-      if (go === undefined) {
-        tried.push('no Go toolchain: "go version" does not run');
-      } else {
-        report(`${go} builds the missing binaries from Go modules`);
-        for (const name of names.filter((candidate) => !(candidate in found))) {
-          await buildFromGo({ name, directory: directoryOf(root, name), env, report });
-        }
-        found = await findInstalled(names, env);
-        if (isComplete(found, names)) return found;
-      }
-      throw new BinariesMissing(
-        names.filter((name) => !(name in found)),
-        tried,
-      );
-    },
-    { onWait: (owner) => report(`waiting for another process that gets the binaries (${owner})`) },
+  const go = await goVersion(env);
+  if (go === undefined) {
+    tried.push('no Go toolchain: "go version" does not run');
+  } else {
+    report(`${go} builds the missing binaries from Go modules`);
+    for (const name of names.filter((candidate) => !(candidate in found))) {
+      await buildFromGo({ name, directory: directoryOf(root, name), env, report });
+    }
+    found = await findInstalled(names, env);
+    if (isComplete(found, names)) return found;
+  }
+  throw new BinariesMissing(
+    names.filter((name) => !(name in found)),
+    tried,
   );
 }
 
@@ -202,20 +191,6 @@ async function isExecutable(path: string): Promise<boolean> {
   return access(path, constants.X_OK).then(
     () => true,
     () => false,
-  );
-}
-
-/**
- * Removes the temporary folders that killed processes left in the binary cache. The caller must hold the lock of the
- * cache, because a running download or build has a temporary folder too. `cachedFromModule` takes no lock, so this
- * function also removes the temporary folder of a running `cachedFromModule`.
- */
-async function removeLeftovers(root: string): Promise<void> {
-  const entries = await readdir(root);
-  await Promise.all(
-    entries
-      .filter((entry) => entry.startsWith('tmp-'))
-      .map((entry) => rm(join(root, entry), { recursive: true, force: true })),
   );
 }
 

@@ -25,11 +25,8 @@ interface Probe {
    */
   readonly objects: readonly (readonly [path: string, object: ProbeObject])[];
   /** Whether the API server enforces the objects in `objects`. */
-  readonly isEffective: (api: AccessApi) => Promise<boolean>;
+  readonly isEffective: (api: ApiClient) => Promise<boolean>;
 }
-
-/** The part of ApiClient that this module uses. */
-export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
 
 /**
  * Waits until the API server enforces all RBAC objects and webhook configurations that were written to etcd before this
@@ -37,7 +34,7 @@ export type AccessApi = Pick<ApiClient, 'post' | 'delete' | 'request'>;
  * function creates one more object of each kind, and waits until the API server enforces it. This function then deletes
  * these objects, and waits until the API server no longer enforces them.
  */
-export async function waitForAccessCaches(api: AccessApi): Promise<void> {
+export async function waitForAccessCaches(api: ApiClient): Promise<void> {
   // The objects that this function creates get new names in each call, because a cache could still contain an object of
   // an earlier call.
   const id = randomUUID();
@@ -45,7 +42,7 @@ export async function waitForAccessCaches(api: AccessApi): Promise<void> {
   await Promise.all(probes.map((probe) => runProbe(api, probe)));
 }
 
-async function runProbe(api: AccessApi, { objects, isEffective }: Probe): Promise<void> {
+async function runProbe(api: ApiClient, { objects, isEffective }: Probe): Promise<void> {
   for (const [path, object] of objects) await api.post(path, object);
   await eventually(() => isEffective(api), { what: `the effect of ${objects[0]?.[0]}` });
   for (const [path, { metadata }] of objects) await api.delete(`${path}/${metadata.name}`);
@@ -87,7 +84,7 @@ const bindingObject = (name: string, kind: 'ClusterRole' | 'Role') => ({
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }],
 });
 
-async function isGranted(api: AccessApi, user: string, namespace?: string): Promise<boolean> {
+async function isGranted(api: ApiClient, user: string, namespace?: string): Promise<boolean> {
   const resourceAttributes = { verb: 'get', group: GROUP, resource: 'probes', ...(namespace && { namespace }) };
   const { status } = await api.post<{ readonly status: { readonly allowed: boolean } }>(
     '/apis/authorization.k8s.io/v1/subjectaccessreviews',
@@ -122,7 +119,7 @@ function webhookProbe(phase: 'mutating' | 'validating', id: string): Probe {
  * Whether the API server refuses a ConfigMap because its call of this module's unreachable webhook fails. The request
  * is a dry run, so the ConfigMap is not stored.
  */
-async function isRefused(api: AccessApi, metadata: object): Promise<boolean> {
+async function isRefused(api: ApiClient, metadata: object): Promise<boolean> {
   const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
   const response = await api.request('POST', path, { query: { dryRun: 'All' }, body: { metadata } });
   if (response.status === 201) return false;

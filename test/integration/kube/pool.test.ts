@@ -3,10 +3,7 @@ import { waitForAccessCaches } from '../../envtest/control-plane/access-caches.t
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane, expectInventory, inventoryOf } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS, fargateProfile } from '../../world/world.ts';
-import { pathOf } from '../../world/manifests.ts';
 
-const CRD =
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/team/awsfargateprofiles';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
@@ -81,14 +78,6 @@ describe('the pool of control planes', () => {
     return { isSame: controlPlane.url === url };
   };
 
-  it('gives a control plane without left-over objects to the next test file', async () => {
-    const before = await inventoryOf(controlPlane);
-    await createLeftovers(controlPlane);
-    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
-    await expectInventory(controlPlane, before);
-    expect(await controlPlane.api.exists(pathOf('left', 'team'))).to.equal(false);
-  });
-
   it('lists left-over objects of etcd and of the API server', async () => {
     const before = await inventoryOf(controlPlane);
     await createLeftovers(controlPlane);
@@ -105,12 +94,6 @@ describe('the pool of control planes', () => {
       '/api/v1/namespaces /team is still served',
     ])
       expect(String(error).split('\n')).to.include(line);
-  });
-
-  it('installs a deleted CRD again', async () => {
-    await controlPlane.api.delete(CRD);
-    expect(await stopAndAcquire()).to.deep.equal({ isSame: true });
-    await controlPlane.api.post(pathOf('', 'default'), fargateProfile('web'));
   });
 
   it('reuses a control plane with changed RBAC objects and webhooks when the API server has forgotten them', async () => {

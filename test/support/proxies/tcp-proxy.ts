@@ -18,7 +18,7 @@ export interface TcpProxy {
  * Closes a connection at once: the other side gets a reset. If this side has already sent its end, the other side gets
  * only the end. Node.js 24 cannot reset a connection while it sends the end, and then leaves the socket open forever.
  */
-export function resetConnection(socket: Socket): void {
+function resetConnection(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
