@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /** The clock of the AWS emulator. A test can replace it by a virtual clock. */
 export interface EmulatorClock {
   /** Returns the time in milliseconds since the epoch. The emulated AWS assumes that the time never decreases. */
@@ -7,8 +9,5 @@ export interface EmulatorClock {
 
 export const systemClock: EmulatorClock = {
   now: () => Date.now(),
-  sleep: (ms) =>
-    new Promise((resolve) => {
-      setTimeout(resolve, ms);
-    }),
+  sleep: (ms) => delay(ms),
 };

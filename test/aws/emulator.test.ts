@@ -1,9 +1,7 @@
-import { CreateFargateProfileCommand, EKSClient, ListNodegroupsCommand } from '@aws-sdk/client-eks';
-import { CreateRoleCommand, DeleteRoleCommand, GetRoleCommand, IAMClient, ListUsersCommand } from '@aws-sdk/client-iam';
+import { CreateFargateProfileCommand, EKSClient } from '@aws-sdk/client-eks';
+import { CreateRoleCommand, GetRoleCommand, IAMClient } from '@aws-sdk/client-iam';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { expect } from 'chai';
-import { eventually } from '../support/eventually.ts';
-import type { CallRecord } from './call-log.ts';
 import { Emulator } from './emulator.ts';
 import { expectNothingLeft, leftovers } from './admin/expect-nothing-left.ts';
 import type { FaultKind } from './faults.ts';
@@ -142,77 +140,6 @@ for (const { way, overHttp } of transports) {
       expect(error.name).to.equal('Throttling');
     });
 
-    it('applies a fault to a part of the calls, at irregular places', async () => {
-      const placesOfFaults = async (): Promise<readonly number[]> => {
-        emulator.admin.addFault({ kind: 'throttle', operation: '*', chance: 1 / 4 });
-        const results = await inTurn(60, () =>
-          sts.send(new GetCallerIdentityCommand({})).then(
-            () => 'ok',
-            () => 'fault',
-          ),
-        );
-        return results.flatMap((result, place) => (result === 'fault' ? [place] : []));
-      };
-      const places = await placesOfFaults();
-      expect(places.length).to.be.within(8, 25);
-      expect(new Set(places.map((place) => place % 4)), 'the places in groups of four calls').to.have.property(
-        'size',
-        4,
-      );
-      emulator.admin.clearFaults();
-      expect(await placesOfFaults(), 'the places of another fault').to.not.deep.equal(places);
-    });
-
-    it('logs caller, operation, time and result', async () => {
-      await createRole();
-      await errorOf(iam.send(new GetRoleCommand({ RoleName: 'nobody' })));
-      const [made, missed] = emulator.admin.calls();
-      expect(made).to.include({
-        service: 'iam',
-        operation: 'CreateRole',
-        accessKeyId: 'me',
-        account: '123456789012',
-        mutates: true,
-        applied: true,
-        status: 200,
-      });
-      expect(made?.identifiers).to.deep.equal({ RoleName: 'r' });
-      expect(made?.userAgent).to.contain('aws-sdk-js');
-      const refused = await errorOf(createRole());
-      expect(refused.name).to.equal('EntityAlreadyExistsException');
-      expect(emulator.admin.calls().at(-1)).to.include({ mutates: true, applied: false, status: 409 });
-      expect(missed).to.include({ mutates: false, applied: false, status: 404, errorCode: 'NoSuchEntity' });
-      expect(emulator.admin.calls({ mutates: true })).to.have.length(2);
-      expect(emulator.admin.calls({ afterSeq: made?.seq ?? 0 })).to.have.length(2);
-      expect(emulator.admin.calls({ accessKeyId: 'stranger' })).to.have.length(0);
-    });
-
-    it('calls listeners right before and right after the effect', async () => {
-      const phases: string[] = [];
-      const stop = emulator.onCall(async (call: CallRecord, phase) => {
-        await Promise.resolve();
-        phases.push(`${call.operation} ${phase} ${roleExists()}`);
-      });
-      await createRole();
-      stop();
-      await iam.send(new DeleteRoleCommand({ RoleName: 'r' }));
-      expect(phases).to.deep.equal(['CreateRole before false', 'CreateRole after true']);
-    });
-
-    it('drops a call without effect and answer when a listener returns lost', async () => {
-      const stop = emulator.onCall((_, phase) => (phase === 'before' ? 'lost' : undefined));
-      const abort = new AbortController();
-      const command = new CreateRoleCommand({ RoleName: 'r', AssumeRolePolicyDocument: trust });
-      const call = errorOf(iam.send(command, { abortSignal: abort.signal }));
-      await eventually(() => emulator.admin.calls().length === 1);
-      stop();
-      abort.abort();
-      expect((await call).name).to.equal('AbortError');
-      const [lost] = emulator.admin.calls();
-      expect(lost).to.include({ operation: 'CreateRole', applied: false }).and.not.to.have.property('status');
-      expect(roleExists()).to.equal(false);
-    });
-
     it('lists leftovers without foreign resources', async () => {
       const cluster = emulator.admin.createCluster({ name: 'c' });
       emulator.admin.putRole({ name: 'put', trustPolicy: trust });
@@ -242,25 +169,15 @@ for (const { way, overHttp } of transports) {
       expect(leftovers(emulator.admin.snapshot()), 'after a client has removed profile and role').to.deep.equal([]);
     });
 
-    it('is empty after a reset, with the initial keys', async () => {
-      await createRole();
-      emulator.admin.addFault({ kind: 'throttle', operation: '*' });
-      emulator.admin.setConfig({ eks: { createMs: 1 } });
-      emulator.admin.reset();
-      expect(roleExists()).to.equal(false);
-      expect(emulator.admin.calls()).to.deep.equal([]);
-      expect(emulator.admin.config().eks.createMs).to.equal(2_000);
-      await createRole();
-    });
-
-    it('refuses an unknown operation as AWS does', async () => {
-      const nodegroups = await errorOf(eks.send(new ListNodegroupsCommand({ clusterName: 'c' })));
-      expect([nodegroups.name, statusOf(nodegroups)]).to.deep.equal(['UnknownOperationException', 404]);
-      const users = await errorOf(iam.send(new ListUsersCommand({})));
-      expect([users.name, users.message]).to.deep.equal([
-        'InvalidAction',
-        'Could not find operation ListUsers for version 2010-05-08',
-      ]);
+    it('refuses a call of IAM that is signed for another region than that of its partition', async () => {
+      const elsewhere = new IAMClient({
+        ...oneAttempt,
+        region: 'eu-west-1',
+        endpoint: 'http://127.0.0.1',
+        requestHandler: new EmulatorRequestHandler(emulator),
+      });
+      const error = await errorOf(elsewhere.send(new GetRoleCommand({ RoleName: 'r' })));
+      expect([error.name, statusOf(error)]).to.deep.equal(['SignatureDoesNotMatch', 403]);
     });
   });
 }
@@ -284,48 +201,3 @@ async function seen(emulator: Emulator, what: 'arrived' | 'acted'): Promise<void
     });
   }
 }
-
-describe('the emulator under a virtual clock', () => {
-  it('waits only on this clock, and has the same trace for the same seed', async () => {
-    const traces = await Promise.all(
-      [1, 2].map(async () => {
-        const slept: number[] = [];
-        let now = 1_000_000;
-        const clock = {
-          now: () => now,
-          sleep: async (ms: number) => {
-            slept.push(ms);
-            now += ms;
-          },
-        };
-        const emulator = new Emulator({ clock, keys: [key], config: { latencyMs: [10, 90] } });
-        const iam = new IAMClient({ ...oneAttempt, requestHandler: new EmulatorRequestHandler(emulator) });
-        emulator.admin.addFault({ kind: 'slow:5000', operation: 'GetRole' });
-        const made = await iam.send(new CreateRoleCommand({ RoleName: 'r', AssumeRolePolicyDocument: trust }));
-        await iam.send(new GetRoleCommand({ RoleName: 'r' }));
-        const times = emulator.admin.calls().map(({ at, actedAt }) => [at, actedAt]);
-        return { slept, times, id: made.Role?.RoleId, requestId: made.$metadata.requestId };
-      }),
-    );
-    expect(traces[0]).to.deep.equal(traces[1]);
-    const [first, second, third] = traces[0]?.slept ?? [];
-    expect(first).to.be.within(10, 90);
-    expect(second).to.be.within(10, 90);
-    expect(third).to.equal(5_000);
-    expect(traces[0]?.times[0]).to.deep.equal([1_000_000, 1_000_000 + (first ?? 0)]);
-  });
-
-  it('knows the time of the next transition', () => {
-    const emulator = new Emulator({ clock: { now: () => 1_000, sleep: async () => undefined } });
-    emulator.admin.createCluster({ name: 'c' });
-    expect(emulator.model.state.nextTransitionAt()).to.equal(undefined);
-    emulator.admin.putProfile({
-      cluster: 'c',
-      name: 'p',
-      podExecutionRoleArn: 'arn:aws:iam::123456789012:role/r',
-      status: 'CREATING',
-      next: { afterMs: 500, to: 'ACTIVE' },
-    });
-    expect(emulator.model.state.nextTransitionAt()).to.equal(1_500);
-  });
-});

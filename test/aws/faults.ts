@@ -1,4 +1,3 @@
-import { mulberry32 } from '../support/mulberry32.ts';
 import { AwsError } from './model/errors.ts';
 import type { Service } from './model/sts/principals.ts';
 import { throttled } from './model/throttle.ts';
@@ -33,8 +32,8 @@ export type FaultKind =
   | `error:${string}:${string}`;
 
 /**
- * A fault and a selection of the AWS calls that get it. The fault hits all calls that match the rule, unless `nth`,
- * `chance` or `times` limits them.
+ * A fault and a selection of the AWS calls that get it. The fault hits all calls that match the rule, unless `nth` or
+ * `times` limits them.
  */
 export interface FaultRule {
   readonly kind: FaultKind;
@@ -45,12 +44,6 @@ export interface FaultRule {
    * the test added the fault.
    */
   readonly nth?: number;
-  /**
-   * With `chance: 1 / 3`, the fault is injected into one of three AWS calls on average. The places are irregular,
-   * because a client with a regular sequence of calls could otherwise get each fault at the same place of its
-   * sequence. The places are the same in each run.
-   */
-  readonly chance?: number;
   /** The maximum number of AWS calls into which the fault is injected. */
   readonly times?: number;
   readonly accessKeyId?: string;
@@ -84,8 +77,6 @@ interface ArmedFault {
   readonly rule: FaultRule;
   seen: number;
   struck: number;
-  /** Draws the numbers that decide about `chance`. */
-  readonly draw: () => number;
 }
 
 export class Faults {
@@ -95,7 +86,7 @@ export class Faults {
   add(rule: FaultRule): number {
     strikeOf(rule.kind);
     this.#lastId += 1;
-    this.#armed = [...this.#armed, { id: this.#lastId, rule, seen: 0, struck: 0, draw: mulberry32(this.#lastId) }];
+    this.#armed = [...this.#armed, { id: this.#lastId, rule, seen: 0, struck: 0 }];
     return this.#lastId;
   }
 
@@ -136,10 +127,9 @@ function matches(rule: FaultRule, { service, operation, input, principal, scope 
   return named && caller && here && Object.entries(rule.where ?? {}).every(([key, value]) => input[key] === value);
 }
 
-function isDue({ rule, seen, struck, draw }: ArmedFault): boolean {
+function isDue({ rule, seen, struck }: ArmedFault): boolean {
   if (rule.times !== undefined && struck >= rule.times) return false;
-  if (rule.nth !== undefined) return seen === rule.nth;
-  return rule.chance === undefined || draw() < rule.chance;
+  return rule.nth === undefined || seen === rule.nth;
 }
 
 function internalError(service: Service): AwsError {

@@ -185,7 +185,7 @@ export async function inBenchWorld<T>(
   try {
     await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
     await controlPlane.api.post('/api/v1/namespaces', { metadata: { name: 'capaf-system' } });
-    const url = await startEmulator(controlPlane, eks);
+    const url = await startEmulator(controlPlane);
     const world = new BenchWorld(controlPlane, url, { options, signal: watching.signal });
     await world.aws.setConfig(configOf(eks));
     return await Promise.race([measure(world), world.failed]);
@@ -197,19 +197,20 @@ export async function inBenchWorld<T>(
   }
 }
 
-const configOf = ({ throttledTo }: EmulatedEks): ConfigPatch => ({
+const configOf = ({ lifecycleMs, throttledTo }: EmulatedEks): ConfigPatch => ({
+  eks: { createMs: lifecycleMs, deleteMs: lifecycleMs },
+  latencyMs: CALL_MS,
   // The emulated IAM gets a quota above the default quota of IAM, because the part `large` of the benchmark needs 5,000
   // IAM roles.
   iam: { maxRoles: 100_000 },
   ...(throttledTo !== undefined && { throttle: { perSecond: throttledTo, burst: throttledTo } }),
 });
 
-async function startEmulator(controlPlane: ControlPlane, { lifecycleMs }: EmulatedEks): Promise<string> {
-  const time = String(lifecycleMs);
+async function startEmulator(controlPlane: ControlPlane): Promise<string> {
   const emulator = await controlPlane.run({
     name: 'emulator',
     file: process.execPath,
-    args: [EMULATOR, '--create-ms', time, '--delete-ms', time, '--latency-ms', String(CALL_MS)],
+    args: [EMULATOR],
   });
   // The AWS emulator prints only one line, its URL, so it listens as soon as its log has a complete line.
   await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));

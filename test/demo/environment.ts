@@ -67,7 +67,10 @@ export async function startEnvironment(
   printComponent(printer, 'CRDs', 'AWSFargateProfile; stand-ins for Cluster and AWSManagedControlPlane');
   const { process: emulator, url: awsUrl } = await startEmulator(controlPlane);
   const aws = remoteAdmin(awsUrl);
-  await aws.setConfig({ iam: { trustVisibleToEksMs: ROLE_UNKNOWN_MS } });
+  await aws.setConfig({
+    eks: { createMs: CREATE_MS, deleteMs: DELETE_MS },
+    iam: { trustVisibleToEksMs: ROLE_UNKNOWN_MS },
+  });
   printComponent(printer, 'Emulated EKS, IAM and STS', awsUrl);
   const started = await others?.({ controlPlane, aws, awsUrl });
   const manager = await startManager(controlPlane, { awsUrl, flags: ['--sync-period', SYNC_PERIOD, ...flags] });
@@ -125,7 +128,7 @@ async function startEmulator(controlPlane: ControlPlane): Promise<{ process: Ser
   const emulator = await controlPlane.run({
     name: 'emulator',
     file: process.execPath,
-    args: [EMULATOR, '--create-ms', String(CREATE_MS), '--delete-ms', String(DELETE_MS)],
+    args: [EMULATOR],
   });
   // The AWS emulator prints only one line, its URL, so it listens as soon as its log has a complete line.
   await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));

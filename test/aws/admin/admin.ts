@@ -73,11 +73,6 @@ export interface ClusterRequest extends AwsLocation {
 export interface ClusterChange extends AwsLocation {
   readonly name: string;
   readonly status?: ClusterStatus;
-  /**
-   * The time in milliseconds after which the status of the EKS cluster returns to ACTIVE; undefined: the cluster keeps
-   * its new status.
-   */
-  readonly statusForMs?: number;
   readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
   readonly nodegroupRoleArns?: readonly string[];
@@ -244,7 +239,6 @@ export function createAdmin(emulator: Emulator) {
       if (change.status !== undefined) {
         cluster.status = change.status;
         delete cluster.transition;
-        if (change.statusForMs !== undefined) cluster.transition = { at: now() + change.statusForMs, to: 'ACTIVE' };
       }
       cluster.version = change.version ?? cluster.version;
       const { account, region } = regionOf(change);

@@ -1,9 +1,9 @@
 import { DescribeClusterCommand, CreateClusterCommand, DescribeFargateProfileCommand } from '@aws-sdk/client-eks';
-import type { AuthenticationMode, FargateProfile } from '@aws-sdk/client-eks';
+import type { FargateProfile } from '@aws-sdk/client-eks';
 import { CreateRoleCommand } from '@aws-sdk/client-iam';
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
-import type { ConformanceAws, SdkClients } from './scenario.ts';
+import type { ConformanceAws } from './scenario.ts';
 
 export interface Refusal {
   /** The name of the error in the SDK, e.g. `ResourceNotFoundException`. */
@@ -44,30 +44,24 @@ export function fargateTrust(aws: ConformanceAws): string {
   });
 }
 
-export async function createRole(aws: ConformanceAws, name = 'pods', document = fargateTrust(aws)): Promise<string> {
-  const made = await aws.iam.send(new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: document }));
+export async function createRole(aws: ConformanceAws, name = 'pods'): Promise<string> {
+  const made = await aws.iam.send(
+    new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: fargateTrust(aws) }),
+  );
   return made.Role?.Arn ?? '';
 }
 
-export async function createCluster(
-  aws: ConformanceAws,
-  {
-    name = 'c',
-    clients = aws,
-    mode,
-  }: { readonly name?: string; readonly clients?: SdkClients; readonly mode?: AuthenticationMode } = {},
-): Promise<void> {
-  await clients.eks.send(
+export async function createCluster(aws: ConformanceAws): Promise<void> {
+  await aws.eks.send(
     new CreateClusterCommand({
-      name,
+      name: 'c',
       roleArn: `arn:aws:iam::${aws.account}:role/cluster`,
       resourcesVpcConfig: { subnetIds: [...aws.subnets] },
-      ...(mode === undefined ? {} : { accessConfig: { authenticationMode: mode } }),
     }),
   );
   await eventually(
-    async () => (await clients.eks.send(new DescribeClusterCommand({ name }))).cluster?.status === 'ACTIVE',
-    { what: `cluster ${name} ACTIVE`, intervalMs: 10 },
+    async () => (await aws.eks.send(new DescribeClusterCommand({ name: 'c' }))).cluster?.status === 'ACTIVE',
+    { what: 'cluster c ACTIVE', intervalMs: 10 },
   );
 }
 

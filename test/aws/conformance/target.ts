@@ -2,10 +2,9 @@ import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
 import { removeAll } from './remove-all.ts';
-import { remoteAdmin } from '../admin/remote.ts';
 import { type EmulatorServer, startServer } from '../transport/server.ts';
 import { type Moto, moto } from './moto.ts';
-import type { ConformanceAws, SdkClients, EmulatedAws, SdkKeys } from './scenario.ts';
+import type { ConformanceAws, ConformanceScenario, SdkClients, SdkKeys } from './scenario.ts';
 
 const account = '123456789012';
 const region = 'eu-west-1';
@@ -43,7 +42,7 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
  * without resources.
  */
 export interface ConformanceTarget {
-  readonly withEmptyAws: (run: (aws: EmulatedAws) => Promise<void>) => Promise<void>;
+  readonly withEmptyAws: (run: ConformanceScenario['run']) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -55,18 +54,18 @@ export async function emulatorTarget(): Promise<ConformanceTarget> {
   const server: EmulatorServer = await startServer({
     config: { eks: { createMs: 20, deleteMs: 20, clusterCreateMs: 0 } },
   });
-  const admin = remoteAdmin(server.url);
+  const { admin } = server.emulator;
   return {
     withEmptyAws: async (run) => {
-      await admin.reset();
-      const keys = await admin.registerKey({ account });
-      const subnets = await admin.createSubnets({ account, region, subnets: [{}, {}] });
+      admin.reset();
+      const keys = admin.registerKey({ account });
+      const subnets = admin.createSubnets({ account, region, subnets: [{}, {}] });
       // The scenarios that test AssumeRole need a role of another account. This role trusts every caller, as each role
       // does in moto (an AWS mock server).
-      await admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
+      admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
       const pool = clientPool(server.url, keys);
       try {
-        await run({ ...pool.aws, admin, subnets: subnets.map(({ id }) => id) });
+        await run({ ...pool.aws, subnets: subnets.map(({ id }) => id) });
       } finally {
         pool.destroy();
       }
@@ -82,21 +81,16 @@ const openTrust = JSON.stringify({
 
 /**
  * Starts moto, an AWS mock server, as the server for conformance scenarios. moto accepts any credentials and any
- * subnets, and has no admin functions.
+ * subnets.
  */
 export async function motoTarget(python: string): Promise<ConformanceTarget> {
   const server: Moto = await moto(python);
   return {
     withEmptyAws: async (run) => {
       const pool = clientPool(server.url, { accessKeyId: 'test', secretAccessKey: 'test' });
-      const admin = new Proxy({} as EmulatedAws['admin'], {
-        get: (_, name) => {
-          throw new Error(`moto has no admin function ${String(name)}`);
-        },
-      });
       try {
         await removeAll(pool.aws);
-        await run({ ...pool.aws, admin, subnets: ['subnet-1', 'subnet-2'] });
+        await run({ ...pool.aws, subnets: ['subnet-1', 'subnet-2'] });
       } finally {
         pool.destroy();
       }

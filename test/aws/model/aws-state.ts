@@ -76,24 +76,6 @@ export class AwsState {
     }
   }
 
-  /**
-   * Returns the time of the next status change of an EKS cluster or Fargate profile, so that a test can set its virtual
-   * clock to this time.
-   */
-  nextTransitionAt(): number | undefined {
-    let next: number | undefined;
-    for (const account of this.accounts.values()) {
-      for (const region of account.regions.values()) {
-        for (const cluster of region.clusters.values()) {
-          for (const { transition } of [cluster, ...cluster.profiles.values()]) {
-            if (transition !== undefined && (next === undefined || transition.at < next)) next = transition.at;
-          }
-        }
-      }
-    }
-    return next;
-  }
-
   #settleProfiles(cluster: EmulatedCluster, now: number): void {
     for (const profile of cluster.profiles.values()) {
       const transition = profile.transition;
@@ -105,14 +87,7 @@ export class AwsState {
       }
       profile.status = transition.to;
       profile.issues = transition.issues;
-      if (transition.to === 'ACTIVE') this.#openUpdateWindow(cluster, transition.at);
     }
-  }
-
-  #openUpdateWindow(cluster: EmulatedCluster, activeSince: number): void {
-    const lasts = this.draw(this.config.eks.updateAfterActiveMs);
-    if (lasts <= 0) return;
-    cluster.updates = [...cluster.updates, { until: activeSince + lasts, refuses: ['delete', 'deleteCluster'] }];
   }
 
   draw(delay: Delay): number {

@@ -1,21 +1,8 @@
-import type { EmulatedProfileStatus } from './resources.ts';
-
 /** A delay in milliseconds, or a range from which the AWS emulator draws a new random delay for each use. */
 export type Delay = number | readonly [from: number, to: number];
 
-const profileCreateChecks = [
-  'clusterActive',
-  'duplicateName',
-  'siblingBusy',
-  'clusterUpdating',
-  'quota',
-  'subnets',
-  'role',
-] as const;
-export type ProfileCreateCheck = (typeof profileCreateChecks)[number];
-
 /**
- * Settings of the AWS emulator. For behaviour that AWS does not document, tests change the setting, to show that the
+ * Settings of the AWS emulator. For delays that AWS does not document, tests change the setting, to show that the
  * manager does not depend on the default.
  */
 export interface Config {
@@ -24,12 +11,6 @@ export interface Config {
     readonly deleteMs: Delay;
     readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
-    /**
-     * The time in milliseconds for which EKS refuses DeleteFargateProfile and DeleteCluster with "an update in
-     * progress" after a Fargate profile has become ACTIVE. In this time, DescribeCluster says ACTIVE. Users of EKS
-     * report that EKS refuses these operations for more than ten minutes.
-     */
-    readonly updateAfterActiveMs: Delay;
     /**
      * The time in milliseconds from the creation of a Fargate profile until DescribeFargateProfile shows it. AWS
      * documents no delay, therefore the default is 0.
@@ -41,32 +22,6 @@ export interface Config {
      */
     readonly listAfterCreateMs: number;
     readonly maxProfilesPerCluster: number;
-    readonly maxSelectorsPerProfile: number;
-    readonly maxLabelsPerSelector: number;
-    /** The maximum page size of ListFargateProfiles. */
-    readonly maxPageSize: number;
-    /**
-     * The order in which CreateFargateProfile makes its checks. AWS does not document the order. EKS returns the error
-     * of the first check that fails.
-     */
-    readonly createChecks: readonly ProfileCreateCheck[];
-    /** The behaviour of CreateFargateProfile without subnets in its input, which AWS does not document. */
-    readonly emptySubnets: 'clusterPrivateSubnets' | 'refuse';
-    /**
-     * Whether CreateFargateProfile with the clientRequestToken of an earlier request returns the profile of that
-     * request even after the profile has been deleted. AWS does not document this.
-     */
-    readonly tokenOutlivesProfile: boolean;
-    /**
-     * The statuses in which a Fargate profile blocks DeleteCluster. AWS does not document them: the error message of
-     * EKS names only ACTIVE and CREATING.
-     */
-    readonly clusterDeletionBlockedBy: readonly EmulatedProfileStatus[];
-    /**
-     * Whether EKS refuses DeleteFargateProfile unless the cluster is ACTIVE or UPDATING. AWS does not document this.
-     */
-    readonly deleteNeedsActiveCluster: boolean;
-    readonly unsupportedAvailabilityZones: readonly string[];
     /**
      * Whether CreateFargateProfile makes an access entry for a role whose earlier access entry a client has deleted.
      * AWS documents only that EKS makes the entry for a role that has none.
@@ -92,14 +47,7 @@ export interface Config {
     readonly writeAfterCreateMs: number;
     /** The time in milliseconds until EKS sees a new IAM role or a changed trust policy. */
     readonly trustVisibleToEksMs: number;
-    /** The time in milliseconds until STS sees a new IAM role or a changed trust policy. */
-    readonly trustVisibleToStsMs: number;
     readonly maxRoles: number;
-    readonly maxPoliciesPerRole: number;
-    readonly maxTagsPerRole: number;
-    /** The maximum number of characters of a trust policy, without white space. */
-    readonly maxTrustPolicySize: number;
-    readonly maxPageSize: number;
   };
   /**
    * The time in milliseconds from the arrival of an AWS call at the AWS emulator until the emulator executes the call.
@@ -119,19 +67,9 @@ export const defaultConfig: Config = {
     deleteMs: 2_000,
     clusterCreateMs: 2_000,
     clusterDeleteMs: 2_000,
-    updateAfterActiveMs: 0,
     describeAfterCreateMs: 0,
     listAfterCreateMs: 0,
     maxProfilesPerCluster: 10,
-    maxSelectorsPerProfile: 5,
-    maxLabelsPerSelector: 5,
-    maxPageSize: 100,
-    createChecks: profileCreateChecks,
-    emptySubnets: 'clusterPrivateSubnets',
-    tokenOutlivesProfile: false,
-    clusterDeletionBlockedBy: ['CREATING', 'ACTIVE', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED'],
-    deleteNeedsActiveCluster: false,
-    unsupportedAvailabilityZones: [],
     accessEntryMadeAnew: true,
   },
   iam: {
@@ -140,13 +78,8 @@ export const defaultConfig: Config = {
     readAfterUpdateMs: 0,
     writeAfterCreateMs: 0,
     trustVisibleToEksMs: 0,
-    trustVisibleToStsMs: 0,
-    // IAM's default quotas (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
+    // IAM's default quota (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
     maxRoles: 1_000,
-    maxPoliciesPerRole: 10,
-    maxTagsPerRole: 50,
-    maxTrustPolicySize: 2_048,
-    maxPageSize: 100,
   },
   latencyMs: 0,
 };

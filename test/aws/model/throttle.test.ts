@@ -19,7 +19,7 @@ describe('throttling', () => {
       });
     expect(describeTwice()).to.deep.equal(['ok', 'ok']);
     expect(describeTwice()).to.deep.equal(['ThrottlingException', 'ThrottlingException']);
-    fixture.run('eks', 'ListClusters', {});
+    fixture.run('eks', 'ListFargateProfiles', { clusterName: 'c' });
     fixture.advance(500);
     expect(describeTwice()).to.deep.equal(['ok', 'ThrottlingException']);
     fixture.advance(60_000);

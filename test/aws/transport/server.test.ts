@@ -1,8 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { STSClient, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { expect } from 'chai';
 import { remoteAdmin } from '../admin/remote.ts';
 import { type EmulatorServer, startServer } from './server.ts';
@@ -48,53 +43,5 @@ describe("the emulator's admin API", () => {
     expect(unknown.status).to.equal(404);
     const broken = await fetch(`${server.url}/_emulator/createCluster`, { method: 'POST', body: '{' });
     expect(broken.status).to.equal(400);
-  });
-});
-
-describe('the emulator as a process', () => {
-  it('prints its URL, applies its flags, and ends on SIGTERM', async () => {
-    const child = spawn(
-      process.execPath,
-      [
-        join(import.meta.dirname, '../main.ts'),
-        '--access-key=demo=111122223333',
-        '--cluster=c@eu-west-1/111122223333',
-        '--create-ms=100-300',
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    const exited = once(child, 'exit');
-    const lines = createInterface({ input: child.stdout });
-    try {
-      const [url] = (await once(lines, 'line')) as [string];
-      const sts = new STSClient({
-        endpoint: url,
-        region: 'eu-west-1',
-        credentials: { accessKeyId: 'demo', secretAccessKey: 'x' },
-      });
-      expect((await sts.send(new GetCallerIdentityCommand({}))).Account).to.equal('111122223333');
-      sts.destroy();
-      const admin = remoteAdmin(url);
-      expect((await admin.clusters()).map(({ arn }) => arn)).to.deep.equal([
-        'arn:aws:eks:eu-west-1:111122223333:cluster/c',
-      ]);
-      expect((await admin.config()).eks.createMs).to.deep.equal([100, 300]);
-    } finally {
-      child.kill('SIGTERM');
-    }
-    expect((await exited)[0]).to.equal(0);
-  });
-
-  it('ends with a one-line error for an unknown flag', async () => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, '../main.ts'), '--nope'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-    const [code] = (await once(child, 'close')) as [number];
-    expect(code).to.equal(1);
-    expect(said.trim().split('\n')).to.have.length(1);
   });
 });

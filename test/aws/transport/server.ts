@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listenOnLoopback } from '../../support/proxies/listen.ts';
 import { type EmulatorOptions, Emulator } from '../emulator.ts';
 import type { ClientOutcome } from '../faults.ts';
 import type { WireRequest } from '../wire/http.ts';
@@ -19,7 +19,7 @@ const adminPrefix = '/_emulator/';
  * process can call each admin function as `POST /_emulator/<function>` with a JSON body.
  */
 export async function startServer(
-  options: EmulatorOptions & { readonly port?: number; readonly emulator?: Emulator } = {},
+  options: EmulatorOptions & { readonly emulator?: Emulator } = {},
 ): Promise<EmulatorServer> {
   const emulator = options.emulator ?? new Emulator(options);
   const server = createServer((request, response) => {
@@ -32,11 +32,7 @@ export async function startServer(
   // Node.js closes an idle connection after 5 s by default. The manager and the tests keep connections open between
   // requests that can be many seconds apart.
   server.keepAliveTimeout = 120_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
   return {
     emulator,
     url: `http://127.0.0.1:${port}`,

@@ -43,11 +43,9 @@ const routes: readonly Route[] = [
   route('GET', `${profiles}/${segment}`, 'DescribeFargateProfile', ['clusterName', 'fargateProfileName']),
   route('DELETE', `${profiles}/${segment}`, 'DeleteFargateProfile', ['clusterName', 'fargateProfileName']),
   route('POST', accessEntries, 'CreateAccessEntry', ['clusterName']),
-  { ...route('GET', accessEntries, 'ListAccessEntries', ['clusterName']), query: paging },
   route('GET', `${accessEntries}/${segment}`, 'DescribeAccessEntry', ['clusterName', 'principalArn']),
   route('DELETE', `${accessEntries}/${segment}`, 'DeleteAccessEntry', ['clusterName', 'principalArn']),
   route('POST', '/clusters', 'CreateCluster', []),
-  { ...route('GET', '/clusters', 'ListClusters', []), query: paging },
   route('GET', `/clusters/${segment}`, 'DescribeCluster', ['name']),
   route('DELETE', `/clusters/${segment}`, 'DeleteCluster', ['name']),
   route('POST', `/tags/${segment}`, 'TagResource', ['resourceArn']),
@@ -55,7 +53,6 @@ const routes: readonly Route[] = [
     ...route('DELETE', `/tags/${segment}`, 'UntagResource', ['resourceArn']),
     query: (query) => ({ tagKeys: query.getAll('tagKeys') }),
   },
-  route('GET', `/tags/${segment}`, 'ListTagsForResource', ['resourceArn']),
 ];
 
 // The regular expressions of the EKS routes match the percent-encoded path, because an ARN in the path can contain an

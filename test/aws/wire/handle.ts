@@ -98,11 +98,3 @@ export function refuse({ service, requestId }: ReceivedCall, error: AwsError): W
     error,
   };
 }
-
-/**
- * Answers an AWS request at once. Unlike the AWS emulator's server, this function injects no faults and no delays, and
- * logs no call.
- */
-export function handle(model: Model, request: WireRequest, now: number): WireResponse {
-  return respond(model, receive(model, request, now), now).response;
-}

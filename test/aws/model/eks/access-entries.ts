@@ -1,6 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { type AwsError, eksErrors } from '../errors.ts';
-import { type Input, optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
+import { type Input, optionalString, stringList, stringMap } from '../input.ts';
 import { versionVisibleAfter } from '../iam/role-visibility.ts';
 import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole, TagMap } from '../resources.ts';
 import { Instant } from '../time.ts';
@@ -176,19 +176,6 @@ function deleteEntry(input: Input, context: Context): Output {
   return {};
 }
 
-function listEntries(input: Input, context: Context): Output {
-  const cluster = requireClusterWithEntries(input, context);
-  const asked = optionalInteger(input, 'maxResults') ?? 100;
-  if (asked < 1 || asked > 100) {
-    throw eksErrors.invalidParameter('maxResults needs to be between 1 and 100', { clusterName: cluster.name });
-  }
-  const after = optionalString(input, 'nextToken') ?? '';
-  const arns = [...cluster.accessEntries.keys()].filter((arn) => arn > after).toSorted();
-  const page = arns.slice(0, asked);
-  const last = page.at(-1);
-  return { accessEntries: page, ...(last !== undefined && arns.length > page.length ? { nextToken: last } : {}) };
-}
-
 function entryResource(input: Input, context: Context): string {
   const { partition, account } = context.principal;
   const clusterName = optionalString(input, 'clusterName') ?? '';
@@ -214,6 +201,5 @@ export const accessEntryOperations: Operations = {
     },
     mutates: false,
   },
-  ListAccessEntries: { resource: clusterResource, run: listEntries, mutates: false },
   DeleteAccessEntry: { resource: entryResource, run: deleteEntry, mutates: true },
 };

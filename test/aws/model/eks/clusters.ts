@@ -100,10 +100,9 @@ function deleteCluster(input: Input, context: Context): Output {
   const { state, now } = context;
   const cluster = requireCluster(input, 'name', context);
   const members = { clusterName: cluster.name };
-  const blocking = [...cluster.profiles.values()].some(({ status }) =>
-    state.config.eks.clusterDeletionBlockedBy.includes(status),
-  );
-  if (blocking) throw eksErrors.resourceInUse('Cluster has Fargate Profiles in ACTIVE/CREATING state', members);
+  // The message names only two statuses. AWS does not document whether the others block the deletion too.
+  if (cluster.profiles.size > 0)
+    throw eksErrors.resourceInUse('Cluster has Fargate Profiles in ACTIVE/CREATING state', members);
   if (cluster.status === 'UPDATING' || cluster.updates.some(({ refuses }) => refuses.includes('deleteCluster'))) {
     throw eksErrors.resourceInUse(
       `Cannot delete because cluster ${cluster.name} currently has an update in progress`,
@@ -117,11 +116,6 @@ function deleteCluster(input: Input, context: Context): Output {
   return { cluster: clusterView(cluster) };
 }
 
-function listClusters(_input: Input, context: Context): Output {
-  context.state.settle(context.now);
-  return { clusters: [...context.region.clusters.keys()].toSorted() };
-}
-
 const resource = (input: Input, context: Context): string => clusterArn(context, optionalString(input, 'name') ?? '*');
 
 export const clusterOperations: Operations = {
@@ -131,6 +125,5 @@ export const clusterOperations: Operations = {
     run: (input, context) => ({ cluster: clusterView(requireCluster(input, 'name', context)) }),
     mutates: false,
   },
-  ListClusters: { resource, run: listClusters, mutates: false },
   DeleteCluster: { resource, run: deleteCluster, mutates: true },
 };

@@ -28,23 +28,12 @@ describe('creating EKS Fargate profiles', () => {
         { fargateProfileName: 'eks-a' },
         "The fargate profile name starts with the reserved prefix: 'eks-'.",
       ],
-      ['no selector', { selectors: [] }, 'Fargate Profile requires at least one selector.'],
       [
         'six selectors',
         { selectors: Array.from({ length: 6 }, () => ({ namespace: 'a' })) },
         'Request contains more than 5 Selectors',
       ],
-      [
-        'a selector without a namespace',
-        { selectors: [{ labels: { a: 'b' } }] },
-        'Fargate Profile must have at least one selector with at least one namespace value.',
-      ],
       ['a namespace in capitals', { selectors: [{ namespace: 'A' }] }, 'The namespace provided is invalid.'],
-      [
-        'six labels',
-        { selectors: [{ namespace: 'a', labels: { a: '', b: '', c: '', d: '', e: '', f: '' } }] },
-        'Request contains Selector with more than 5 Label pairs',
-      ],
       [
         'a label key with a space',
         { selectors: [{ namespace: 'a', labels: { 'a b': 'c' } }] },
@@ -75,15 +64,6 @@ describe('creating EKS Fargate profiles', () => {
       fixture.run('eks', 'CreateFargateProfile', fixture.profileInput('Ü-1_x', { selectors }));
     });
 
-    it('an unknown cluster', () => {
-      expectRefusal(
-        create(fixture.profileInput('p', { clusterName: 'nope' })),
-        'ResourceNotFoundException',
-        404,
-        'No cluster found for name: nope.',
-      );
-    });
-
     it('a cluster that is not ACTIVE', () => {
       fixture.cluster.status = 'FAILED';
       expectRefusal(
@@ -94,16 +74,6 @@ describe('creating EKS Fargate profiles', () => {
       );
     });
 
-    it('a name that is taken', () => {
-      fixture.createActive('p');
-      expectRefusal(
-        create(fixture.profileInput('p')),
-        'ResourceInUseException',
-        409,
-        'A Fargate Profile already exists with this name in this cluster.',
-      );
-    });
-
     it('the eleventh profile', () => {
       for (let index = 0; index < 10; index += 1) fixture.createActive(`p${index}`);
       expectRefusal(
@@ -111,13 +81,6 @@ describe('creating EKS Fargate profiles', () => {
         'ResourceLimitExceededException',
         400,
         'Fargate Profile limit exceeded for cluster.',
-      );
-    });
-
-    it('an availability zone without Fargate', () => {
-      fixture = new ModelFixture({ eks: { unsupportedAvailabilityZones: ['eu-west-1b'] } });
-      expect(create(fixture.profileInput('p', { subnets: ['subnet-b'] })).message).to.equal(
-        'Fargate Profile creation for the Availability Zone eu-west-1b for Subnet subnet-b is not supported',
       );
     });
 

@@ -1,4 +1,3 @@
-import type { ProfileCreateCheck } from '../config.ts';
 import type { Context, Operations, Output } from '../context.ts';
 import { eksErrors } from '../errors.ts';
 import { type Input, optionalInteger, optionalString, stringList, stringMap } from '../input.ts';
@@ -33,14 +32,14 @@ export function profileView(cluster: EmulatedCluster, profile: EmulatedProfile):
   };
 }
 
-function readCreateRequest(input: Input, context: Context): CreateRequest {
+function readCreateRequest(input: Input): CreateRequest {
   const name = optionalString(input, 'fargateProfileName') ?? '';
   checkProfileName(name);
   const podExecutionRoleArn = optionalString(input, 'podExecutionRoleArn');
   if (podExecutionRoleArn === undefined || podExecutionRoleArn === '') {
     throw eksErrors.invalidParameter('podExecutionRoleArn is required', { fargateProfileName: name });
   }
-  const selectors = readSelectors(input, context.state.config.eks);
+  const selectors = readSelectors(input);
   const tags = stringMap(input, 'tags');
   const fault = tagsFault(tags);
   if (fault !== undefined) throw eksErrors.invalidParameter(fault, { fargateProfileName: name });
@@ -56,65 +55,43 @@ function isUpdating(cluster: EmulatedCluster, operation: UpdateRefusal): boolean
 }
 
 /**
- * The checks of CreateFargateProfile against the state of AWS, by name. The setting `createChecks` of the AWS emulator
- * lists the names in the order in which the checks run.
+ * The checks of CreateFargateProfile against the state of AWS. AWS does not document their order.
+ * @throws the error of the first check that fails
  */
-function createChecks(
-  request: CreateRequest,
-  cluster: EmulatedCluster,
-  context: Context,
-): Readonly<Record<ProfileCreateCheck, () => void>> {
-  const { eks } = context.state.config;
+function checkCreation(request: CreateRequest, cluster: EmulatedCluster, context: Context): void {
   const members = { clusterName: cluster.name, fargateProfileName: request.name };
   const cannot = `Cannot create Fargate Profile ${request.name} because cluster ${cluster.name} currently has`;
-  return {
-    clusterActive: () => {
-      if (cluster.status === 'ACTIVE' || cluster.status === 'UPDATING') return;
-      throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
-    },
-    duplicateName: () => {
-      if (!cluster.profiles.has(request.name)) return;
-      throw eksErrors.resourceInUse('A Fargate Profile already exists with this name in this cluster.', members);
-    },
-    siblingBusy: () => {
-      const busy = busySibling(cluster);
-      if (busy === undefined) return;
-      throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
-    },
-    clusterUpdating: () => {
-      if (!isUpdating(cluster, 'create')) return;
-      throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
-    },
-    quota: () => {
-      if (cluster.profiles.size < eks.maxProfilesPerCluster) return;
-      throw eksErrors.resourceLimit('Fargate Profile limit exceeded for cluster.', members);
-    },
-    subnets: () => checkSubnets(request.subnets, cluster, context, members),
-    role: () => checkPodExecutionRole(request.podExecutionRoleArn, request.name, cluster, context, members),
-  };
+  if (cluster.status !== 'ACTIVE' && cluster.status !== 'UPDATING')
+    throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
+  if (cluster.profiles.has(request.name))
+    throw eksErrors.resourceInUse('A Fargate Profile already exists with this name in this cluster.', members);
+  const busy = busySibling(cluster);
+  if (busy !== undefined)
+    throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
+  if (isUpdating(cluster, 'create')) throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
+  if (cluster.profiles.size >= context.state.config.eks.maxProfilesPerCluster)
+    throw eksErrors.resourceLimit('Fargate Profile limit exceeded for cluster.', members);
+  checkSubnets(request.subnets, cluster, context, members);
+  checkPodExecutionRole(request.podExecutionRoleArn, request.name, cluster, context, members);
 }
 
 function createProfile(input: Input, context: Context): Output {
   const { state, now, region, principal } = context;
-  const request = readCreateRequest(input, context);
+  const request = readCreateRequest(input);
   const cluster = requireCluster(input, 'clusterName', context);
   const token = optionalString(input, 'clientRequestToken');
   const fingerprint = JSON.stringify(request);
   const earlier = token === undefined ? undefined : cluster.requests.get(token);
-  if (earlier !== undefined) {
-    const alive = cluster.profiles.get(earlier.profile.name) === earlier.profile;
-    if (alive || state.config.eks.tokenOutlivesProfile) {
-      if (earlier.fingerprint === fingerprint) return { fargateProfile: profileView(cluster, earlier.profile) };
-      // AWS documents that a clientRequestToken is bound to the parameters of its first request. AWS does not document
-      // the error for a request with the same token and other parameters.
-      throw eksErrors.invalidParameter('The clientRequestToken was already used with other parameters.', {
-        clusterName: cluster.name,
-        fargateProfileName: request.name,
-      });
-    }
+  if (earlier !== undefined && cluster.profiles.get(earlier.profile.name) === earlier.profile) {
+    if (earlier.fingerprint === fingerprint) return { fargateProfile: profileView(cluster, earlier.profile) };
+    // AWS documents that a clientRequestToken is bound to the parameters of its first request. AWS does not document
+    // the error for a request with the same token and other parameters, and what happens after the profile is deleted.
+    throw eksErrors.invalidParameter('The clientRequestToken was already used with other parameters.', {
+      clusterName: cluster.name,
+      fargateProfileName: request.name,
+    });
   }
-  const checks = createChecks(request, cluster, context);
-  for (const check of state.config.eks.createChecks) checks[check]();
+  checkCreation(request, cluster, context);
 
   const issues = state.plannedFailures.take('create', cluster.name, request.name) ?? roleInUseIssues(request, cluster);
   const profile: EmulatedProfile = {
@@ -171,7 +148,7 @@ function describeProfile(input: Input, context: Context): Output {
 
 function listProfiles(input: Input, context: Context): Output {
   const cluster = requireCluster(input, 'clusterName', context);
-  const { listAfterCreateMs, maxPageSize } = context.state.config.eks;
+  const { listAfterCreateMs } = context.state.config.eks;
   const asked = optionalInteger(input, 'maxResults') ?? 100;
   if (asked < 1 || asked > 100) {
     throw eksErrors.invalidParameter('maxResults needs to be between 1 and 100', { clusterName: cluster.name });
@@ -183,7 +160,7 @@ function listProfiles(input: Input, context: Context): Output {
     .map(({ name }) => name)
     .filter((name) => name > after)
     .toSorted();
-  const page = names.slice(0, Math.min(asked, maxPageSize));
+  const page = names.slice(0, asked);
   const last = page.at(-1);
   return {
     fargateProfileNames: page,
@@ -208,9 +185,6 @@ function deleteProfile(input: Input, context: Context): Output {
   const cluster = requireCluster(input, 'clusterName', context);
   const profile = requireProfile(input, cluster, 0, now);
   const members = { clusterName: cluster.name, fargateProfileName: profile.name };
-  if (state.config.eks.deleteNeedsActiveCluster && cluster.status !== 'ACTIVE' && cluster.status !== 'UPDATING') {
-    throw eksErrors.invalidRequest(`Cluster '${cluster.name}' is not in ACTIVE status`, members);
-  }
   const cannot = `Cannot Delete Fargate Profile ${profile.name} because cluster ${cluster.name} currently has`;
   // If the profile to delete is itself CREATING or DELETING, EKS refuses DeleteFargateProfile with an error message
   // that contains the name of this profile twice.

@@ -16,8 +16,7 @@ export function subnetsToUse(
 
 /**
  * Checks the subnets of a new Fargate profile.
- * @throws the error of EKS unless every subnet is private, in the VPC of the cluster, and in an availability zone with
- * Fargate
+ * @throws the error of EKS unless every subnet is private and in the VPC of the cluster
  */
 export function checkSubnets(
   named: readonly string[],
@@ -25,8 +24,7 @@ export function checkSubnets(
   context: Context,
   members: Readonly<Record<string, string>>,
 ): void {
-  const { eks } = context.state.config;
-  const used = eks.emptySubnets === 'refuse' ? named : subnetsToUse(named, cluster, context.region);
+  const used = subnetsToUse(named, cluster, context.region);
   if (named.length === 0) checkChoicePermissions(context, members);
   if (used.length === 0) {
     // AWS does not document the error message for a Fargate profile without subnets.
@@ -44,12 +42,6 @@ export function checkSubnets(
     }
     if (subnet.isPublic) {
       throw eksErrors.invalidParameter(`Subnet ${id} provided in Fargate Profile is not a private subnet`, members);
-    }
-    if (eks.unsupportedAvailabilityZones.includes(subnet.availabilityZone)) {
-      throw eksErrors.invalidParameter(
-        `Fargate Profile creation for the Availability Zone ${subnet.availabilityZone} for Subnet ${id} is not supported`,
-        members,
-      );
     }
   }
 }

@@ -42,9 +42,4 @@ const resource = (input: Input): string => optionalString(input, 'resourceArn') 
 export const tagOperations: Operations = {
   TagResource: { resource, run: tagResource, mutates: true },
   UntagResource: { resource, run: untagResource, mutates: true },
-  ListTagsForResource: {
-    resource,
-    run: (input, context) => ({ tags: requireResource(input, context).tags }),
-    mutates: false,
-  },
 };

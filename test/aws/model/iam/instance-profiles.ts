@@ -61,19 +61,10 @@ function removeRole(input: Input, context: Context): Output {
   return {};
 }
 
-function remove(input: Input, context: Context): Output {
-  const profile = requireProfile(input, context);
-  if (profile.roles.length > 0) {
-    throw iamErrors.deleteConflict('Cannot delete entity, must remove roles from instance profile first.');
-  }
-  context.account.instanceProfiles.delete(profile.name);
-  return {};
-}
-
 function listForRole(input: Input, context: Context): Output {
   const { role } = roleForRead(input, context);
   const holding = [...context.account.instanceProfiles.values()].filter(({ roles }) => roles.includes(role.name));
-  const { items, paging } = page(input, holding, context);
+  const { items, paging } = page(input, holding);
   return { InstanceProfiles: items.map(view), ...paging };
 }
 
@@ -84,6 +75,5 @@ export const instanceProfileOperations: Operations = {
   CreateInstanceProfile: { resource, run: create, mutates: true },
   AddRoleToInstanceProfile: { resource, run: addRole, mutates: true },
   RemoveRoleFromInstanceProfile: { resource, run: removeRole, mutates: true },
-  DeleteInstanceProfile: { resource, run: remove, mutates: true },
   ListInstanceProfilesForRole: { resource: roleResource, run: listForRole, mutates: false },
 };

@@ -12,8 +12,13 @@ import type { EmulatedRole, RoleVersion } from '../resources.ts';
 import { Instant } from '../time.ts';
 import { readTrustPolicy } from './trust-policy.ts';
 
+// IAM's default quotas (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html). White space in a trust
+// policy does not count.
+const MAX_TRUST_POLICY_SIZE = 2_048;
+const MAX_TAGS = 50;
+
 /** Percent-encodes the text by RFC 3986. IAM returns policy documents in this encoding. */
-export function urlEncode(text: string): string {
+function urlEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -45,12 +50,11 @@ function view(role: EmulatedRole, version: RoleVersion): Output {
   };
 }
 
-function readTrust(input: Input, member: string, context: Context): string {
+function readTrust(input: Input, member: string): string {
   const document = requiredText(input, member);
   readTrustPolicy(document);
-  const { maxTrustPolicySize } = context.state.config.iam;
-  if (document.replace(/\s/g, '').length > maxTrustPolicySize) {
-    throw iamErrors.limitExceeded(`Cannot exceed quota for ACLSizePerRole: ${maxTrustPolicySize}`);
+  if (document.replace(/\s/g, '').length > MAX_TRUST_POLICY_SIZE) {
+    throw iamErrors.limitExceeded(`Cannot exceed quota for ACLSizePerRole: ${MAX_TRUST_POLICY_SIZE}`);
   }
   return document;
 }
@@ -82,7 +86,7 @@ function createRole(input: Input, context: Context): Output {
   const { account, state, now, principal } = context;
   const name = requiredName(input, 'RoleName', ROLE_NAME_LIMIT);
   const path = optionalPath(input);
-  const trustPolicy = readTrust(input, 'AssumeRolePolicyDocument', context);
+  const trustPolicy = readTrust(input, 'AssumeRolePolicyDocument');
   const permissionsBoundary = readBoundary(input, context);
   const maxSessionDuration = readMaxSession(input);
   const tags = readTags(input);
@@ -114,7 +118,7 @@ function getRole(input: Input, context: Context): Output {
 function listRoles(input: Input, context: Context): Output {
   const prefix = optionalString(input, 'PathPrefix') ?? '/';
   const roles = rolesForRead(context).filter(({ role }) => role.path.startsWith(prefix));
-  const { items, paging } = page(input, roles, context);
+  const { items, paging } = page(input, roles);
   return { Roles: items.map(({ role, version }) => summary(role, version)), ...paging };
 }
 
@@ -140,19 +144,8 @@ function deleteRole(input: Input, context: Context): Output {
 }
 
 function updateAssumeRolePolicy(input: Input, context: Context): Output {
-  const trustPolicy = readTrust(input, 'PolicyDocument', context);
+  const trustPolicy = readTrust(input, 'PolicyDocument');
   changeRole(roleForWrite(input, context), context.now, { trustPolicy });
-  return {};
-}
-
-function updateRole(input: Input, context: Context): Output {
-  const role = roleForWrite(input, context);
-  const description = optionalString(input, 'Description');
-  const maxSessionDuration = readMaxSession(input);
-  changeRole(role, context.now, {
-    ...(description === undefined ? {} : { description }),
-    ...(maxSessionDuration === undefined ? {} : { maxSessionDuration }),
-  });
   return {};
 }
 
@@ -177,9 +170,8 @@ function tagRole(input: Input, context: Context): Output {
   const replaced = new Set(Object.keys(added).map((key) => key.toLowerCase()));
   const kept = Object.entries(currentVersion(role).tags).filter(([key]) => !replaced.has(key.toLowerCase()));
   const tags = { ...Object.fromEntries(kept), ...added };
-  const { maxTagsPerRole } = context.state.config.iam;
-  if (Object.keys(tags).length > maxTagsPerRole) {
-    throw iamErrors.limitExceeded(`Cannot exceed quota for TagsPerRole: ${maxTagsPerRole}`);
+  if (Object.keys(tags).length > MAX_TAGS) {
+    throw iamErrors.limitExceeded(`Cannot exceed quota for TagsPerRole: ${MAX_TAGS}`);
   }
   changeRole(role, context.now, { tags });
   return {};
@@ -193,12 +185,6 @@ function untagRole(input: Input, context: Context): Output {
   );
   changeRole(role, context.now, { tags });
   return {};
-}
-
-function listRoleTags(input: Input, context: Context): Output {
-  const { version } = roleForRead(input, context);
-  const { items, paging } = page(input, Object.entries(version.tags), context);
-  return { Tags: tagList(Object.fromEntries(items)), ...paging };
 }
 
 const resource = roleResource;
@@ -215,11 +201,9 @@ export const roleOperations: Operations = {
   GetRole: { resource, run: getRole, mutates: false },
   ListRoles: { resource, run: listRoles, mutates: false },
   DeleteRole: { resource, run: deleteRole, mutates: true },
-  UpdateRole: { resource, run: updateRole, mutates: true },
   UpdateAssumeRolePolicy: { resource, run: updateAssumeRolePolicy, mutates: true },
   PutRolePermissionsBoundary: { resource, run: putBoundary, mutates: true },
   DeleteRolePermissionsBoundary: { resource, run: deleteBoundary, mutates: true },
   TagRole: { resource, run: tagRole, mutates: true },
   UntagRole: { resource, run: untagRole, mutates: true },
-  ListRoleTags: { resource, run: listRoleTags, mutates: false },
 };

@@ -43,7 +43,7 @@ function simulatePrincipalPolicy(input: Input, context: Context): Output {
       MissingContextValues: [],
     })),
   );
-  const { items, paging } = page(input, results, context);
+  const { items, paging } = page(input, results);
   return { EvaluationResults: items, ...paging };
 }
 

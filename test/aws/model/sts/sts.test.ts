@@ -138,12 +138,4 @@ describe('STS', () => {
     expect(() => fixture.model.principals.authenticate('sts', key, fixture.now)).to.throw('is expired');
     fixture.model.principals.authenticate('sts', { accessKeyId: fixture.caller.accessKeyId }, fixture.now);
   });
-
-  it('sees a new role late if configured', () => {
-    fixture = new ModelFixture({ iam: { trustVisibleToStsMs: 1_000 } });
-    const RoleArn = putRole('r', trust('*'));
-    expect(refused({ RoleArn })).to.deep.equal(['AccessDenied', 403]);
-    fixture.advance(1_000);
-    assume({ RoleArn });
-  });
 });

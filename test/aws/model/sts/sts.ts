@@ -2,7 +2,7 @@ import type { Context, Operations, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
 import { type Input, optionalInteger, optionalString, recordList } from '../input.ts';
 import { requiredText } from '../iam/name-limits.ts';
-import { versionVisibleAfter } from '../iam/role-visibility.ts';
+import { currentVersion } from '../iam/role-visibility.ts';
 import { Instant } from '../time.ts';
 import { allowsAssume } from '../iam/trust-policy.ts';
 
@@ -77,18 +77,16 @@ function assumeRole(input: Input, context: Context): Output {
   if (account === undefined || role === undefined || role.arn !== roleArn || parts[1] !== principal.partition) {
     throw denied;
   }
-  const version = versionVisibleAfter(role, state.config.iam.trustVisibleToStsMs, now);
-  const trusted =
-    version !== undefined &&
-    allowsAssume(version.trustPolicy, {
-      principal: { arn: principal.session?.roleArn ?? principal.arn, account: principal.account },
-      context: {
-        'aws:principalarn': principal.session?.roleArn ?? principal.arn,
-        'aws:principalaccount': principal.account,
-        'sts:rolesessionname': sessionName,
-        ...(externalId === undefined ? {} : { 'sts:externalid': externalId }),
-      },
-    });
+  const version = currentVersion(role);
+  const trusted = allowsAssume(version.trustPolicy, {
+    principal: { arn: principal.session?.roleArn ?? principal.arn, account: principal.account },
+    context: {
+      'aws:principalarn': principal.session?.roleArn ?? principal.arn,
+      'aws:principalaccount': principal.account,
+      'sts:rolesessionname': sessionName,
+      ...(externalId === undefined ? {} : { 'sts:externalid': externalId }),
+    },
+  });
   if (!trusted) throw denied;
   if (principal.session !== undefined && seconds > 3600) {
     throw iamErrors.validation(
