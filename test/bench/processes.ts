@@ -26,7 +26,7 @@ export async function cpuSecondsOf(pid: number): Promise<number> {
  * Returns the sum of the user time and the system time (fields 14 and 15) in the text of /proc/PID/stat, in seconds.
  * The function counts the fields from the end of the program name, because the name can contain spaces and parentheses.
  */
-export function parseCpuSeconds(stat: string): number {
+function parseCpuSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0] = [fields[11], fields[12]].map((ticks) => Number(ticks ?? 0));
   return (user + system) / TICKS_PER_SECOND;
@@ -44,7 +44,7 @@ export async function machineCpuSeconds(): Promise<number> {
  * Returns the busy time of all processors in seconds, from the first line of /proc/stat. It is the sum of all times
  * except those in which a processor was idle, waited for a disk, or ran another virtual machine.
  */
-export function parseBusySeconds(stat: string): number {
+function parseBusySeconds(stat: string): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (stat.split('\n')[0] ?? '')
     .split(/\s+/)
     .slice(1)

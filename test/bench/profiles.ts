@@ -1,7 +1,6 @@
 import type { RemoteAdmin } from '../aws/admin/remote.ts';
 import type { AuthenticationMode } from '../aws/model/resources.ts';
 import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
-import { inParallel } from '../support/parallel.ts';
 import {
   clusterObject,
   controlPlaneObject,
@@ -233,3 +232,12 @@ const isReady = ({ status, metadata }: RawObject): boolean =>
     ({ type, status: value, observedGeneration }) =>
       type === 'Ready' && value === 'True' && observedGeneration === metadata.generation,
   ) === true;
+
+/** Runs a task for each item, at most `width` tasks at the same time. */
+async function inParallel<A>(items: readonly A[], width: number, task: (item: A) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const work = async (): Promise<void> => {
+    for (const item of rest) await task(item);
+  };
+  await Promise.all(Array.from({ length: width }, work));
+}

@@ -1,11 +1,9 @@
 import type { ApiClient, RawCondition, RawObject } from '../envtest/clients/api.ts';
 import { eventually } from '../support/eventually.ts';
+import { followObjects } from './follow-objects.ts';
 import { findConditionChanges } from './output/condition-changes.ts';
 
 const PATH = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsfargateprofiles';
-
-/** The methods of the API client that `ProfileWatcher` uses. */
-export type ProfileSource = Pick<ApiClient, 'list' | 'watch'>;
 
 export type ProfileUpdate = { readonly name: string } & (
   { readonly kind: 'changed'; readonly changes: readonly RawCondition[] } | { readonly kind: 'gone' }
@@ -13,35 +11,18 @@ export type ProfileUpdate = { readonly name: string } & (
 
 /** Watches all AWSFargateProfiles and reports changes of their conditions. */
 export class ProfileWatcher {
-  readonly #api: ProfileSource;
+  readonly #api: ApiClient;
   readonly #tell: (progress: ProfileUpdate) => void;
-  #objects: ReadonlyMap<string, RawObject> = new Map();
+  readonly #objects = new Map<string, RawObject>();
 
-  constructor(api: ProfileSource, tell: (progress: ProfileUpdate) => void) {
+  constructor(api: ApiClient, tell: (progress: ProfileUpdate) => void) {
     this.#api = api;
     this.#tell = tell;
   }
 
   /** Watches the AWSFargateProfiles until `signal` is aborted. */
-  async follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const { items, metadata } = await this.#api.list(PATH);
-      for (const name of this.#objects.keys()) if (!items.some((item) => nameOf(item) === name)) this.#forget(name);
-      for (const item of items) this.#learn(item);
-      for await (const { type, object } of this.#api.watch(
-        PATH,
-        { resourceVersion: metadata.resourceVersion },
-        signal,
-      )) {
-        if (type === 'ERROR') break;
-        if (type === 'DELETED') this.#forget(nameOf(object));
-        else this.#learn(object);
-      }
-    }
-  }
-
-  names(): readonly string[] {
-    return [...this.#objects.keys()];
+  follow(signal: AbortSignal): Promise<void> {
+    return followObjects(this.#api, PATH, signal, (name, object) => this.#learn(name, object));
   }
 
   /** Waits until at least one AWSFargateProfile exists and all AWSFargateProfiles are Ready. */
@@ -79,16 +60,15 @@ export class ProfileWatcher {
     await eventually(attempt, { what, timeoutMs });
   }
 
-  #learn(object: RawObject): void {
-    const name = nameOf(object);
-    const changes = findConditionChanges(conditionsOf(this.#objects.get(name)), conditionsOf(object));
-    this.#objects = new Map([...this.#objects, [name, object]]);
+  #learn(name: string, object?: RawObject): void {
+    const before = this.#objects.get(name);
+    if (object === undefined) {
+      if (this.#objects.delete(name)) this.#tell({ name, kind: 'gone' });
+      return;
+    }
+    const changes = findConditionChanges(conditionsOf(before), conditionsOf(object));
+    this.#objects.set(name, object);
     if (changes.length > 0) this.#tell({ name, kind: 'changed', changes });
-  }
-
-  #forget(name: string): void {
-    this.#objects = new Map([...this.#objects].filter(([other]) => other !== name));
-    this.#tell({ name, kind: 'gone' });
   }
 }
 
@@ -102,10 +82,5 @@ const isReady = (object: RawObject): boolean => readyOf(object)?.status === 'Tru
 function describe(object: RawObject): string {
   const ready = readyOf(object);
   const words = ready === undefined ? 'no condition yet' : `${ready.reason ?? ''}: ${ready.message ?? ''}`;
-  return `${nameOf(object)} says ${words}`;
-}
-
-/** Returns the name of a Kubernetes object, with its namespace as a prefix unless the namespace is `default`. */
-function nameOf({ metadata: { name, namespace = 'default' } }: RawObject): string {
-  return namespace === 'default' ? name : `${namespace}/${name}`;
+  return `${object.metadata.name} says ${words}`;
 }

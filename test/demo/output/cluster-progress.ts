@@ -1,5 +1,6 @@
 import type { ApiClient, RawObject } from '../../envtest/clients/api.ts';
 import { eventually } from '../../support/eventually.ts';
+import { followObjects } from '../follow-objects.ts';
 import { describeObjectChanges } from './object-changes.ts';
 import type { Printer } from './printer.ts';
 import { CommandTimer } from './command-timer.ts';
@@ -41,7 +42,11 @@ export class ClusterProgress {
 
   /** Watches the Kubernetes objects and prints their changes until `signal` is aborted. */
   async follow(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#kinds.map((kind) => this.#follow(kind, signal)));
+    await Promise.all(
+      this.#kinds.map((kind) =>
+        followObjects(this.#api, KINDS[kind], signal, (name, object) => this.#learn(`${kind} ${name}`, object)),
+      ),
+    );
   }
 
   /**
@@ -81,21 +86,6 @@ export class ClusterProgress {
       );
     };
     await eventually(attempt, { what, timeoutMs });
-  }
-
-  async #follow(kind: WatchedKind, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const { items, metadata } = await this.#api.list(KINDS[kind]);
-      const names = items.map((item) => `${kind} ${item.metadata.name}`);
-      for (const name of this.#objects.keys())
-        if (name.startsWith(`${kind} `) && !names.includes(name)) this.#learn(name);
-      for (const [index, item] of items.entries()) this.#learn(names[index] ?? '', item);
-      const query = { resourceVersion: metadata.resourceVersion };
-      for await (const { type, object } of this.#api.watch(KINDS[kind], query, signal)) {
-        if (type === 'ERROR') break;
-        this.#learn(`${kind} ${object.metadata.name}`, type === 'DELETED' ? undefined : object);
-      }
-    }
   }
 
   #learn(name: string, object?: RawObject): void {
