@@ -80,8 +80,8 @@ test-e2e: build envtest-all ## Tests with clusterctl and the managers of Cluster
 	mocha --config .mocharc.integration.json $(call longest_first,$(E2E_FILES))
 
 .PHONY: test-grid
-test-grid: build envtest-all ## Every fault at every AWS call of all scenarios, some minutes
-	mocha --config .mocharc.integration.json $(wildcard test/grid/whole*.test.ts test/teardown/whole*.test.ts)
+test-grid: $(INSTALLED) ## Every perturbation of the histories in the simulation: crashes, late events, a fault of each AWS call
+	RUNS=1000 mocha --timeout 3600000 test/simulation/perturbations.property.test.ts
 
 .PHONY: test-gitops
 test-gitops: build envtest-all ## Flux and Argo CD sync a folder, cluster-api-operator installs, three minutes; needs Go, which builds them once
@@ -151,7 +151,7 @@ envtest: $(INSTALLED) ## Get kube-apiserver, etcd, kubectl and the manifests of 
 	node test/envtest/main.ts ensure-manifests
 
 .PHONY: envtest-all
-envtest-all: $(INSTALLED) ## envtest, and kube-controller-manager, Cluster API's manager and clusterctl for test-e2e and test-grid
+envtest-all: $(INSTALLED) ## envtest, and kube-controller-manager, Cluster API's manager and clusterctl for test-e2e
 	node test/envtest/main.ts ensure-all
 
 .PHONY: install

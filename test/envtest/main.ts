@@ -8,7 +8,7 @@ const CONTROL_PLANE = ['kube-apiserver', 'etcd', 'kubectl'] as const;
 
 const USAGE = `usage: node test/envtest/main.ts ensure [name...]   get the binaries, by default ${CONTROL_PLANE.join(', ')}
        node test/envtest/main.ts ensure-manifests   the manifests of Cluster API Provider AWS, which make test needs
-       node test/envtest/main.ts ensure-all         all that make test-e2e and make test-grid need; missing ones are reported
+       node test/envtest/main.ts ensure-all         all that make test-e2e needs; missing ones are reported
        node test/envtest/main.ts path <name>        get a binary and print its path
        node test/envtest/main.ts run               start a control plane, until Ctrl-C`;
 
@@ -31,7 +31,7 @@ async function ensureManifests(): Promise<void> {
 }
 
 /**
- * Gets the binaries and manifests of `make test-e2e` and `make test-grid` before the tests start, because a build
+ * Gets the binaries and manifests of `make test-e2e` before the tests start, because a build
  * during a test would exceed the timeout of the test.
  */
 async function ensureAll(): Promise<void> {

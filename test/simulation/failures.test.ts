@@ -394,7 +394,7 @@ describe('an unknown AWS error', () => {
     });
 });
 
-// `make test-grid` injects such faults into the calls of other parts of an object's life, with the built manager.
+// `make test-grid` injects such faults into the calls of other parts of an object's life.
 describe('a fault of one AWS call in the life of an object', () => {
   /** Creates and deletes an object, and returns the AWS calls. The fault hits the nth call. */
   async function life(kind?: FaultKind, nth = 0): Promise<readonly CallRecord[]> {

@@ -599,7 +599,7 @@ describe('an InstanceGroup that keiko has begun', () => {
 });
 
 /**
- * A sample of the AWS faults that the fault grid (test/grid) injects for AWSFargateProfiles. A sample is enough,
+ * A sample of the AWS faults that `make test-grid` injects for AWSFargateProfiles. A sample is enough,
  * because the InstanceGroup controller does not call AWS: a fault reaches it only through the AWSFargateProfile.
  */
 describe('faults while an InstanceGroup is created and deleted', () => {

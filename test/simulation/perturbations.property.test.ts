@@ -1,18 +1,30 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
-import { diffStates } from '../grid/normalized-state.ts';
-import { PROFILE, ROLE, WEB, patchCluster, patchWeb, removeAtOnce } from './phases/phase.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import {
+  PROFILE,
+  ROLE,
+  WEB,
+  changeRoleByHand,
+  patchCluster,
+  patchWeb,
+  putForeignProfile,
+  removeAtOnce,
+} from './phases/phase.ts';
 import { SimulatedTeardown } from './teardown/simulated-teardown.ts';
-import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { type Perturbation, PerturbedWorld } from './world/perturbed-world.ts';
 
 interface History {
   readonly what: string;
-  /** In `make test`, only crashes perturb the history. */
+  /** In `make test`, only crashes perturb the history. No AWS calls fail there in any history. */
   readonly isLong?: true;
+  /** Nothing in the API server tells a manager after a crash to look at AWS, so that it does so at its next resync. */
+  readonly mayWaitForResync?: true;
   /** Does what users do, and waits until the manager has done its part. */
   readonly play: (world: PerturbedWorld) => Promise<void>;
 }
@@ -26,8 +38,12 @@ const isWhole = process.env['RUNS'] !== undefined;
 
 const policy = (name: string): string => `arn:aws:iam::aws:policy/${name}`;
 
-async function create(world: PerturbedWorld, spec: object = {}): Promise<void> {
-  world.start();
+const BOUNDARY = policy('PowerUserAccess');
+const TOOLS = { name: 'tools', region: 'us-east-1' };
+const ALLOWED = `--allow-eks-cluster=default=${ACCOUNT}/${TOOLS.region}/${TOOLS.name}`;
+
+async function create(world: PerturbedWorld, spec: object = {}, ...flags: readonly string[]): Promise<void> {
+  world.start(...flags);
   world.applyWith(WEB, spec);
   await world.settled(WEB);
 }
@@ -53,8 +69,14 @@ const HISTORIES: readonly History[] = [
     isLong: true,
     play: async (world) => {
       await createUnperturbed(world, { updateStrategy: { type: 'Replace' } });
+      const gaps: string[] = [];
+      const forget = world.aws.onCall(({ operation }) => {
+        if (world.aws.admin.profiles().every(({ status }) => status !== 'ACTIVE')) gaps.push(operation);
+      });
       patchWeb(world, { spec: { selectors: [{ namespace: 'other' }], roleName: 'other-role' } });
       await world.settled(WEB);
+      forget();
+      expect(gaps, 'calls while no profile was ACTIVE').to.deep.equal([]);
     },
   },
   {
@@ -87,6 +109,76 @@ const HISTORIES: readonly History[] = [
       const canPodsJoin = (): boolean => world.aws.admin.canPodsJoin({ cluster: EKS_CLUSTER, name: PROFILE });
       await world.until('that pods can join', canPodsJoin);
       await world.settled(WEB);
+    },
+  },
+  {
+    what: 'the correction of what others have changed in AWS',
+    isLong: true,
+    mayWaitForResync: true,
+    play: async (world) => {
+      const spec = { additionalTags: { team: 'a' }, rolePermissionsBoundary: BOUNDARY };
+      await createUnperturbed(world, spec);
+      const inAws = () => [world.eksProfile(WEB), world.role(WEB)] as const;
+      const before = inAws();
+      const [profile, role] = before;
+      world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, tags: { ...profile?.tags, team: 'b' } });
+      changeRoleByHand(world, ROLE, {
+        attachedPolicies: [],
+        trustPolicy: CAPA_TRUST,
+        permissionsBoundary: policy('ReadOnlyAccess'),
+        tags: { ...role?.tags, team: 'b' },
+      });
+      world.triggerReconcile(WEB);
+      await world.until('the correction', () => isDeepStrictEqual(inAws(), before), 30 * MINUTE);
+      await world.settled(WEB);
+    },
+  },
+  {
+    what: 'the recovery of a lost profile',
+    isLong: true,
+    play: async (world) => {
+      await createUnperturbed(world);
+      world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
+      world.triggerReconcile(WEB);
+      await world.until('the new profile', () => world.eksProfile(WEB)?.status === 'ACTIVE');
+      await world.settled(WEB);
+    },
+  },
+  {
+    what: 'the recovery from CREATE_FAILED by a change of the spec',
+    isLong: true,
+    play: async (world) => {
+      world.aws.admin.planFailure({ operation: 'create', times: 1, issues: [] });
+      world.start();
+      world.applyWith(WEB, { rolePermissionsBoundary: BOUNDARY });
+      await world.reason(WEB, 'CreateFailed');
+      world.begin();
+      patchWeb(world, { spec: { selectors: [{ namespace: 'mended' }], rolePermissionsBoundary: null } });
+      await world.settled(WEB);
+    },
+  },
+  {
+    what: 'a deletion with a named role beside the profile of another owner',
+    isLong: true,
+    play: async (world) => {
+      putForeignProfile(world, 'theirs');
+      await createUnperturbed(world, { roleName: 'named-pods' });
+      world.delete(WEB);
+      await world.gone(WEB);
+      await world.rest();
+    },
+  },
+  {
+    what: 'a creation in an EKS cluster without a Cluster, while EKS creates another profile there',
+    isLong: true,
+    play: async (world) => {
+      world.aws.admin.createCluster({ name: TOOLS.name });
+      const next = { afterMs: 3 * SECOND, to: 'ACTIVE' } as const;
+      putForeignProfile(world, 'busy', { cluster: TOOLS.name, status: 'CREATING', next });
+      await create(world, { clusterName: undefined, eksCluster: TOOLS }, ALLOWED);
+      world.delete(WEB);
+      await world.gone(WEB);
+      await world.rest();
     },
   },
   {
@@ -140,20 +232,24 @@ async function expectSameEnd(history: History, ...perturbations: readonly Pertur
     const world = await playWith(history, ...perturbations);
     const difference = diffStates(world.outcome, reference.outcome).join('\n');
     expect(world.outcome, difference).to.deep.equal(reference.outcome);
+    expect(world.statuses.violations).to.deep.equal([]);
+    // None of these needs a user.
+    expect(reference.statuses.stalledReasons).to.include.members(world.statuses.stalledReasons);
     if (perturbations.some(({ kind }) => kind !== 'crash')) return;
     expect(world.warnings()).to.deep.equal(reference.warnings());
+    if (history.mayWaitForResync === true) return;
     expect(world.duration - reference.duration, 'the delay').to.be.below(perturbations.length * LONGEST_DELAY);
   } catch (error) {
     throw new Error(perturbations.map((each) => reference.describe(each)).join(', then '), { cause: error });
   }
 }
 
-describe('a manager that crashes, gets outdated lists or misses an event', () => {
+describe('a manager that crashes, gets outdated lists, misses an event or whose AWS call fails', () => {
   for (const history of HISTORIES)
     it(`ends ${history.what} as ever, and makes nothing in AWS anew`, async () => {
       const reference = await referenceFor(history);
       for (const perturbation of reference.moments(isWhole ? AGES : [USUAL_AGE]))
-        if (isWhole || history.isLong !== true || perturbation.kind === 'crash')
+        if (isWhole || perturbation.kind === 'crash' || (perturbation.kind !== 'fault' && history.isLong !== true))
           await expectSameEnd(history, perturbation);
     });
 
@@ -173,3 +269,11 @@ describe('a manager that crashes, gets outdated lists or misses an event', () =>
     );
   });
 });
+
+/** The lines that only one of two values has, as in a diff: `-` for a line of the wanted one, `+` for the found one. */
+function diffStates(found: unknown, wanted: unknown): readonly string[] {
+  const [are = [], should = []] = [found, wanted].map((each) => JSON.stringify(each, undefined, 1).split('\n'));
+  const missing = should.filter((line) => !are.includes(line));
+  const surplus = are.filter((line) => !should.includes(line));
+  return [...missing.map((line) => `- ${line.trim()}`), ...surplus.map((line) => `+ ${line.trim()}`)];
+}

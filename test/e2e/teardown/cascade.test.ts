@@ -81,6 +81,18 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
       });
     });
 
+  it('is ended by the next manager after the manager was killed while EKS deleted a profile', async () => {
+    const profiles = ['eight', 'nine'];
+    const cluster = await createClusterWithProfiles(world, 'killed', profiles);
+    await clusterApi.delete(cluster.clusterPath);
+    const isAtWork = (name: string): boolean => world.awsView.profile(`default_${name}`)?.status === 'DELETING';
+    await eventually(() => profiles.some(isAtWork), { what: 'a profile that EKS deletes' });
+    world.manager.kill('SIGKILL');
+    await world.manager.exited;
+    await world.startManager();
+    await expectAllGone(world, clusterApi, cluster, profiles);
+  });
+
   it('before the EKS cluster was ready makes no AWS call, and the garbage collector deletes the profile', async () => {
     const cluster = await createManagedCluster(world, 'never-ready', { eksStatus: 'CREATING' });
     const calls = callsFromNow(world.aws);

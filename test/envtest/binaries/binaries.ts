@@ -20,7 +20,7 @@ const OPERATOR_BINARIES = ['cluster-api-operator'] as const;
 const GITOPS_BINARIES = ['kustomize-controller', 'argocd-engine', 'kstatus'] as const;
 /** kube-apiserver of the oldest Kubernetes version that `make test-compatibility` tests. */
 const COMPATIBILITY_BINARIES = ['oldest-kube-apiserver'] as const;
-/** The binaries that `make test-e2e` and `make test-grid` need. */
+/** The binaries that `make test-e2e` needs. */
 export const TEST_BINARIES = [...KUBERNETES_BINARIES, ...CLUSTER_API_BINARIES] as const;
 export const BINARIES = [
   ...TEST_BINARIES,

@@ -7,7 +7,7 @@ import { waitUntilUp, type ProcessOptions, type ServerProcess } from './process.
 /**
  * Settings of the Go garbage collector of kube-apiserver. GOGC=800 saves a fifth of the CPU time of a start of
  * kube-apiserver. GOMEMLIMIT limits the memory, because GOGC=800 alone let the heap grow to 4.3 GB in five minutes of
- * the tests in test/grid.
+ * tests with thousands of objects.
  */
 const GO_ENVIRONMENT = { GOGC: '800', GOMEMLIMIT: '1536MiB' };
 
@@ -113,7 +113,7 @@ async function waitUntilReady(
  * @throws if the file is not complete yet. If a client got an empty certificate, Node.js would trust its default CAs
  * instead.
  */
-export async function readCertificate(path: string): Promise<string> {
+async function readCertificate(path: string): Promise<string> {
   const text = await readFile(path, 'utf8');
   if (!text.trimEnd().endsWith('-----END CERTIFICATE-----')) throw new Error(`${path} is not complete`);
   return text;

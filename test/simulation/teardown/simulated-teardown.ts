@@ -1,14 +1,11 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
-import type { RawObject } from '../../envtest/clients/api.ts';
-import { type ReceivedEvent, removalsIn } from '../../teardown/removals.ts';
-import { type TeardownObjects, type AccountSnapshot, findTeardownViolations } from '../../teardown/teardown-checks.ts';
-import type { AuditEvent } from '../../world/cluster-api/audit.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
 import { CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
+import { type AccountSnapshot, type ProfileResources, TeardownChecks } from './teardown-checks.ts';
 
 const NAMESPACE = 'default';
 const CONTROL_PLANE = `${CLUSTER}-control-plane`;
@@ -25,17 +22,12 @@ const BACKOFF: Ms = 500;
 
 const nameOf = (object: string): string => `${NAMESPACE}_${object}`;
 
-const OBJECTS: TeardownObjects = {
-  namespace: NAMESPACE,
-  cluster: CLUSTER,
-  controlPlane: CONTROL_PLANE,
-  profiles: [
-    { object: 'first', profile: nameOf('first'), role: SHARED_ROLE, isRoleOurs: true },
-    { object: 'second', profile: nameOf('second'), role: SHARED_ROLE, isRoleOurs: true },
-    { object: 'own', profile: nameOf('own'), role: `${CLUSTER}-${nameOf('own')}_fargate`, isRoleOurs: true },
-    { object: 'foreign', profile: nameOf('foreign'), role: FOREIGN_ROLE, isRoleOurs: false },
-  ],
-};
+const RESOURCES: readonly ProfileResources[] = [
+  { object: 'first', profile: nameOf('first'), role: SHARED_ROLE, isRoleOurs: true },
+  { object: 'second', profile: nameOf('second'), role: SHARED_ROLE, isRoleOurs: true },
+  { object: 'own', profile: nameOf('own'), role: `${CLUSTER}-${nameOf('own')}_fargate`, isRoleOurs: true },
+  { object: 'foreign', profile: nameOf('foreign'), role: FOREIGN_ROLE, isRoleOurs: false },
+];
 
 /**
  * A simulated deletion of a Cluster with four AWSFargateProfiles: two share an IAM role, one has its own role, and one
@@ -44,9 +36,7 @@ const OBJECTS: TeardownObjects = {
  */
 export class SimulatedTeardown {
   readonly world: SimulatedWorld;
-  readonly #audit: AuditEvent[] = [];
-  readonly #events: ReceivedEvent[] = [];
-  readonly #snapshots: AccountSnapshot[] = [];
+  readonly #checks = new TeardownChecks(RESOURCES);
   readonly #violations = new Set<string>();
   /** How many requests for a change the manager has sent to AWS since the deletion of the Cluster. */
   mutations = 0;
@@ -82,7 +72,7 @@ export class SimulatedTeardown {
   }
 
   async untilReady(): Promise<void> {
-    await this.world.ready(...OBJECTS.profiles.map(({ object }) => object));
+    await this.world.ready(...RESOURCES.map(({ object }) => object));
   }
 
   /** Deletes the Cluster, waits until it and all its objects are gone, and returns how long that took. */
@@ -92,21 +82,17 @@ export class SimulatedTeardown {
     this.#isDeleting = true;
     world.api.storage.delete(world.api.kind('clusters'), { namespace: NAMESPACE, name: CLUSTER });
     await world.until('the Cluster gone', () => world.objects('clusters').length === 0);
-    await world.gone(...OBJECTS.profiles.map(({ object }) => object));
+    await world.gone(...RESOURCES.map(({ object }) => object));
     return world.elapsed - since;
   }
 
   /** Returns descriptions of everything that was wrong at some moment of the deletion of the Cluster. */
   violations(): readonly string[] {
-    const removals = removalsIn({ name: CLUSTER, namespace: NAMESPACE }, this.#events);
-    return [
-      ...this.#violations,
-      ...findTeardownViolations(OBJECTS, { audit: this.#audit, snapshots: this.#snapshots, removals }),
-    ];
+    return [...this.#violations, ...this.#checks.violations];
   }
 
   #onCall(call: CallRecord, phase: 'before' | 'after'): 'lost' | undefined {
-    this.#recordSnapshot();
+    this.#checks.recordAws(this.#snapshot());
     if (!this.#isDeleting) return undefined;
     if (phase === 'after' || !call.mutates) return undefined;
     this.mutations += 1;
@@ -128,32 +114,22 @@ export class SimulatedTeardown {
     const role = identifiers['RoleName'] ?? principalArn?.split('/').at(-1);
     const users = this.world.aws.admin.profiles().filter(({ podExecutionRoleArn: arn }) => arn.endsWith(`/${role}`));
     for (const { name } of users) this.#violations.add(`${operation} of ${role} under profile ${name}`);
-    const isOurs = OBJECTS.profiles.some((each) => each.profile === profile || (each.isRoleOurs && each.role === role));
+    const isOurs = RESOURCES.some((each) => each.profile === profile || (each.isRoleOurs && each.role === role));
     if (!isOurs) this.#violations.add(`${operation} of ${role ?? profile}, which is foreign`);
   }
 
-  #recordSnapshot(): void {
+  #snapshot(): AccountSnapshot {
     const { admin } = this.world.aws;
-    this.#snapshots.push({
-      at: this.world.clock.now(),
+    return {
       profiles: new Map(admin.profiles().map((profile) => [profile.name, profile])),
       roles: new Map(admin.roles().map((role) => [role.name, role])),
-    });
+    };
   }
 
-  #onChange({ type, kind, object: stored }: StoredEvent): void {
-    const { namespace, name } = stored.metadata;
-    const at = this.world.clock.now();
-    const object = stored as unknown as RawObject;
-    this.#audit.push({
-      verb: type,
-      userAgent: '',
-      objectRef: { resource: kind.plural, ...(namespace !== undefined && { namespace }), name },
-      at,
-      object,
-    });
-    this.#events.push({ resource: kind.plural, at, type, object });
-    if (kind.plural === 'clusters' || kind.plural === 'awsmanagedcontrolplanes') this.#scheduleOthers(REACTION);
+  #onChange(event: StoredEvent): void {
+    this.#checks.checkEvent(event, this.#snapshot());
+    const { plural } = event.kind;
+    if (plural === 'clusters' || plural === 'awsmanagedcontrolplanes') this.#scheduleOthers(REACTION);
   }
 
   /** Runs the simulated controllers of Cluster API once, after a delay. */

@@ -4,9 +4,12 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
+import type { FaultKind } from '../../aws/faults.ts';
 import type { ConfigPatch } from '../../aws/model/config.ts';
 import { MINUTE, SECOND } from './cluster.ts';
+import type { SimulatedManager } from './simulated-manager.ts';
 import { SimulatedWorld } from './simulated-world.ts';
+import { StatusWatch } from './status-watch.ts';
 import type { KubeWrite } from './trace.ts';
 
 /**
@@ -16,16 +19,24 @@ import type { KubeWrite } from './trace.ts';
  * - `lag`: right after the n-th event, the manager crashes. The new one gets lists that are `behind` events old, and its
  *   watches are {@link LATE} ms late.
  * - `unseen`: no watch sends the n-th event. They send the next state of the object, or after {@link LATE} ms this one.
+ * - `fault`: the n-th AWS call fails.
  *
- * Writes and events are counted from 1. Events are those of the kinds in {@link WATCHED}, whoever caused them.
+ * Writes, events and calls are counted from 1. Events are those of the kinds in {@link WATCHED}, whoever caused them.
  */
 export type Perturbation =
   | { readonly kind: 'crash' | 'unseen'; readonly nth: number }
-  | { readonly kind: 'lag'; readonly nth: number; readonly behind: number };
+  | { readonly kind: 'lag'; readonly nth: number; readonly behind: number }
+  | { readonly kind: 'fault'; readonly nth: number; readonly fault: FaultKind };
 
 /** How long the API server shows an old state. */
 const LATE: Ms = 10 * SECOND;
 const WATCHED = ['clusters', 'awsmanagedcontrolplanes', PLURAL];
+
+/**
+ * A failure without effect, one with effect, no answer, and a throttled call. A reset connection or the page of a load
+ * balancer is to the manager the same failure as a 500, which test/integration/aws/sessions.test.ts shows.
+ */
+const FAULTS: readonly FaultKind[] = ['500-before', '500-after', 'no-answer-after', 'throttle'];
 
 /** All durations are fixed, so that a perturbation does not change those of later calls. */
 const AWS: ConfigPatch = { eks: { createMs: 1.5 * SECOND, deleteMs: SECOND }, latencyMs: 200 };
@@ -43,22 +54,30 @@ export class PerturbedWorld extends SimulatedWorld {
   /** The effective writes of the managers so far, for messages. */
   readonly effects: string[] = [];
   readonly events: StoredEvent[] = [];
+  readonly statuses: StatusWatch;
   private readonly states: unknown[] = [];
   private changes: Readonly<Record<string, number>> = {};
   /** How long the history took; 0 until its end. */
   duration: Ms = 0;
   private readonly perturbations: readonly Perturbation[];
   private readonly firstVersion: number;
-  /** How many writes and events there were before the part of the history that is perturbed. */
-  private begun = { effects: 0, events: 0 };
+  /** How many writes, events and AWS calls there were before the part of the history that is perturbed. */
+  private begun = { effects: 0, events: 0, calls: 0 };
+  /** The AWS calls of the history, which has ended. */
+  private calls: readonly CallRecord[] = [];
   /** Unseen events, until a newer one of the same object. */
   private readonly unseen = new Map<string, StoredEvent>();
   private isOver = false;
+  /** The flags with which a new manager starts after a crash. */
+  private flags: readonly string[] = [];
 
   constructor(perturbations: readonly Perturbation[] = []) {
     super({ aws: AWS });
     this.perturbations = perturbations;
     this.firstVersion = this.api.storage.newest;
+    for (const one of perturbations)
+      if (one.kind === 'fault') this.aws.admin.addFault({ operation: '*', kind: one.fault, nth: one.nth });
+    this.statuses = new StatusWatch(this);
     this.onChange = (change) => this.afterWrite(change);
     const { notify } = this.api;
     this.api.notify = (event) => this.onEvent(event, notify);
@@ -96,7 +115,12 @@ export class PerturbedWorld extends SimulatedWorld {
   private restart(version?: number): void {
     this.managers.at(-1)?.kill();
     if (version !== undefined) this.showPast(version);
-    this.start();
+    super.start(...this.flags);
+  }
+
+  override start(...flags: readonly string[]): SimulatedManager {
+    this.flags = flags;
+    return super.start(...flags);
   }
 
   /** Answers the next list of each kind with its state at `version`, and delays all watch events for a while. */
@@ -146,12 +170,13 @@ export class PerturbedWorld extends SimulatedWorld {
 
   /** Ends the first part of a history, in which {@link moments} has no moment. */
   begin(): void {
-    this.begun = { effects: this.effects.length, events: this.events.length };
+    const { effects, events } = this;
+    this.begun = { effects: effects.length, events: events.length, calls: this.aws.admin.calls().length };
   }
 
   /** Each single perturbation of this history, which has ended; `behind` says how old lists are. */
   moments(behind: readonly number[]): readonly Perturbation[] {
-    const { begun, effects, events } = this;
+    const { begun, effects, events, calls } = this;
     const after = (first: number, last: number): readonly number[] =>
       Array.from({ length: last - first }, (_, index) => first + index + 1);
     return [
@@ -160,12 +185,16 @@ export class PerturbedWorld extends SimulatedWorld {
         { kind: 'unseen', nth } as const,
         ...behind.filter((count) => count <= nth).map((count) => ({ kind: 'lag', nth, behind: count }) as const),
       ]),
+      ...after(begun.calls, calls.length).flatMap((nth) =>
+        FAULTS.map((fault) => ({ kind: 'fault', nth, fault }) as const),
+      ),
     ];
   }
 
   describe(perturbation: Perturbation): string {
     const { kind, nth } = perturbation;
     if (kind === 'crash') return `crash after write ${nth}, ${this.effects[nth - 1]}`;
+    if (perturbation.kind === 'fault') return `${perturbation.fault} of call ${nth}, ${this.calls[nth - 1]?.operation}`;
     const { type, kind: { plural } = {}, object } = this.events[nth - 1] ?? {};
     const event = `event ${nth}, ${type} ${plural} ${object?.metadata.name}`;
     return perturbation.kind === 'lag' ? `lists ${perturbation.behind} events old after ${event}` : `unseen ${event}`;
@@ -180,6 +209,8 @@ export class PerturbedWorld extends SimulatedWorld {
     this.isOver = true;
     this.duration = this.elapsed;
     this.changes = changesIn(this);
+    this.calls = this.aws.admin.calls();
+    this.aws.admin.clearFaults();
     await this.deleteAndFinish(...this.objects(PLURAL).map(({ metadata }) => metadata.name));
   }
 }

@@ -1,3 +1,0 @@
-import { describeGrid } from './fault-grid-tests.ts';
-
-describeGrid('fault grid, all kills', ['kill']);

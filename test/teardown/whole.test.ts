@@ -1,4 +1,0 @@
-import { describeTeardownKills } from './kill-tests.ts';
-import { WORKERS } from './teardown-runner.ts';
-
-describeTeardownKills(WORKERS);
