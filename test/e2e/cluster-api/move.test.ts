@@ -1,13 +1,15 @@
 import { expect } from 'chai';
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { RawObject, RawWatchEvent } from '../../envtest/clients/api.ts';
+import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
 import type { HttpProxy } from '../../support/proxies/http-proxy.ts';
 import { type Calls, callsFromNow } from '../../world/aws/calls.ts';
 import { startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
-import { type MovableProvider, findProvider, simulatedMove } from '../../world/cluster-api/clusterctl/clusterctl.ts';
+import { type MovableProvider, findProvider } from '../../world/cluster-api/clusterctl/clusterctl.ts';
+import { startInstalledManager } from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import type { ManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { createManagedCluster, simulateCoreManager } from '../../world/cluster-api/managed-cluster.ts';
 import { pathOf } from '../../world/manifests.ts';
@@ -52,7 +54,6 @@ const OTHER_ACCOUNT = '210987654321';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const DELETION_REQUESTED = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
-const DELETE_FOR_MOVE = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 
 describe('clusterctl move between two management clusters', () => {
   let home: World;
@@ -64,14 +65,14 @@ describe('clusterctl move between two management clusters', () => {
 
   before(async function () {
     this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
-    provider = await findProvider('clusterctl init and clusterctl move');
+    provider = await findProvider().catch(skipIfBinariesMissing(this));
     home = await provider.startWorld();
     away = await provider.startWorld({ shareAwsWith: home });
     const way = await startApiHttpProxy(home.controlPlane);
     proxy = way.proxy;
     home.addCleanup(() => proxy.close());
-    await provider.startManager(home, { ...MANAGER, kubeconfigPath: way.kubeconfigPath });
-    await provider.startManager(away, MANAGER);
+    await startInstalledManager(home, { ...MANAGER, kubeconfigPath: way.kubeconfigPath });
+    await startInstalledManager(away, MANAGER);
     for (const world of [home, away]) {
       const capa = startCapaSimulatorIn(world);
       world.addCleanup(() => capa.stop());
@@ -98,12 +99,12 @@ describe('clusterctl move between two management clusters', () => {
    * Moves the workload cluster to another management cluster. Returns the AWS calls that both managers make from the
    * start of the move.
    */
-  async function move(from: World, to: World, how = provider.move): Promise<Calls> {
+  async function move(from: World, to: World): Promise<Calls> {
     // `clusterctl move` drops the status of the Cluster, and refuses to move a Cluster whose status does not say that
     // it is provisioned. So the test sets the status before each move.
     await simulateCoreManager(from, cluster);
     const calls = callsFromNow(from.aws);
-    await how(from.controlPlane, to.controlPlane);
+    await provider.move(from.controlPlane, to.controlPlane);
     return calls;
   }
 
@@ -214,16 +215,6 @@ describe('clusterctl move between two management clusters', () => {
       await away.gone('early');
     });
 
-    it('back by the substitute for clusterctl, used where Go is missing, has the same result', async () => {
-      await beginAt(away);
-      const untouched = inAws();
-      const calls = await move(away, home, simulatedMove);
-      expect(await away.profiles()).to.deep.equal([]);
-      expect(await restoredStates(home, names)).to.deep.equal(initial);
-      expect(operationsOf(calls)).to.deep.equal([]);
-      expect(inAws()).to.deep.equal(untouched);
-    });
-
     it('does not affect a later deletion', async () => {
       await beginAt(home);
       const calls = callsFromNow(home.aws);
@@ -242,7 +233,7 @@ describe('clusterctl move between two management clusters', () => {
       await home.ready('strayed');
       const { accessKeyId } = away.aws.admin.registerKey({ account: OTHER_ACCOUNT });
       await away.stopManager();
-      await provider.startManager(away, { ...MANAGER, accessKeyId });
+      await startInstalledManager(away, { ...MANAGER, accessKeyId });
       let calls: Calls;
       try {
         calls = await move(home, away);
@@ -256,7 +247,7 @@ describe('clusterctl move between two management clusters', () => {
         expect([...new Set(asked)], 'with the keys of the other account').to.deep.equal(['GetCallerIdentity']);
       } finally {
         await away.stopManager();
-        await provider.startManager(away, MANAGER);
+        await startInstalledManager(away, MANAGER);
       }
       await away.gone('strayed');
       expect(operationsOf(calls)).to.have.members([
@@ -417,71 +408,6 @@ describe('clusterctl move between two management clusters', () => {
         'DeleteRole',
       ]);
       expect(calls.failures()).to.deep.equal(['eks:DeleteFargateProfile 409 ResourceInUseException']);
-    });
-
-    it('takes a Ready profile, a profile that EKS creates and an object that is being deleted along in one move', async () => {
-      await beginAt(away);
-      await away.apply(fargateProfile('steady'), fargateProfile('leaving'));
-      await Promise.all([away.ready('steady'), away.ready('leaving')]);
-      const steady = home.awsView.profile('default_steady');
-      setConfig({ createMs: HELD_MS });
-      await away.apply(fargateProfile('coming'));
-      await eventually(() => statusInAws('coming') === 'CREATING');
-      await away.delete('leaving');
-      await away.condition('leaving', 'Deleting', { status: 'True', reason: 'WaitingForSibling' });
-
-      const calls = await move(away, home);
-      expect(await away.profiles()).to.deep.equal([]);
-      await home.condition('coming', 'Ready', { status: 'False', reason: 'Creating' });
-      home.aws.admin.setProfile({ ...inEks('coming'), status: 'ACTIVE' });
-      await Promise.all([home.ready('coming'), home.ready('steady'), home.gone('leaving')]);
-      expect(operationsOf(calls)).to.have.members([
-        'DeleteFargateProfile',
-        'DetachRolePolicy',
-        'DeleteAccessEntry',
-        'DeleteRole',
-      ]);
-      expect(home.awsView.profile('default_steady')).to.deep.equal(steady);
-      expect(statusInAws('leaving')).to.equal(undefined);
-      for (const name of ['steady', 'coming']) await home.delete(name);
-      for (const name of ['steady', 'coming']) await home.gone(name);
-      expect(calls.failures()).to.deep.equal([]);
-    });
-
-    it('leaves the profiles of partially deleted objects in AWS, even when nothing is paused', async () => {
-      await beginAt(home);
-      await home.apply(fargateProfile('taken'), fargateProfile('stays'));
-      await Promise.all([home.ready('taken'), home.ready('stays')]);
-      const { api } = home.controlPlane;
-      const calls = callsFromNow(home.aws);
-      const taken = `${INFRASTRUCTURE}/namespaces/default/awsfargateprofiles/taken`;
-      for (const path of [taken, cluster.controlPlanePath]) {
-        const annotations = { op: 'add', path: '/metadata/annotations', value: { [DELETE_FOR_MOVE]: '' } };
-        await api.patch(path, [annotations], 'json');
-        await api.delete(path);
-      }
-      // The manager gets the watch events of each kind in order. The test now creates the AWSFargateProfile `meanwhile`
-      // with a new control plane. When the manager has reconciled `meanwhile`, it has also seen the earlier deletions
-      // of the AWSFargateProfile `taken` and of the old control plane.
-      await home.createEksCluster('other');
-      await home.apply(fargateProfile('meanwhile', { clusterName: 'other' }));
-      await home.ready('meanwhile');
-      await home.delete('meanwhile');
-      await home.gone('meanwhile');
-
-      for (const name of ['taken', 'stays']) {
-        expect(calls.about(`default_${name}`).filter(({ mutates }) => mutates)).to.deep.equal([]);
-        expect(statusInAws(name)).to.equal('ACTIVE');
-        expect((await home.profile(name))?.metadata.finalizers).to.deep.equal([FINALIZER]);
-      }
-      expect((await home.profile('stays'))?.metadata.deletionTimestamp).to.equal(undefined);
-
-      await home.patch('taken', { metadata: { finalizers: null } });
-      await home.gone('taken');
-      removeProfile('taken');
-      home.aws.admin.removeRole({ name: 'prod-default_taken_fargate' });
-      await home.delete('stays');
-      await home.gone('stays');
     });
   });
 });

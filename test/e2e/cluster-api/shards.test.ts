@@ -1,17 +1,15 @@
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
-import { eventually } from '../../support/eventually.ts';
 import { ROOT, takeBlocks } from '../../docs/blocks.ts';
 import { type Terminal, openTerminal } from '../../docs/terminal.ts';
 import { callsFromNow, profileMutations } from '../../world/aws/calls.ts';
 import { QUICK_EKS } from '../../world/cluster-api/cluster-api.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { type World, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;
-const CAPA_FINALIZER = 'awsmanagedcontrolplane.controlplane.cluster.x-k8s.io';
 /**
  * Command line arguments of the manager's Deployments that the test leaves to `startManager`, for example because two
  * managers on one machine need different ports.
@@ -34,8 +32,8 @@ interface Deployment {
  * Returns the manifest of an AWSFargateProfile for one of the managers. The part of the name before the hyphen becomes
  * the watch-filter label, which selects the manager.
  */
-const profileOf = (name: string, spec: object = {}): object =>
-  fargateProfile(name, { clusterName: 'shared', ...spec }, { labels: { [FILTER]: name.split('-')[0] } });
+const profileOf = (name: string): object =>
+  fargateProfile(name, { clusterName: 'shared' }, { labels: { [FILTER]: name.split('-')[0] } });
 
 describe('the two managers of config/sharding', () => {
   let world: World;
@@ -96,18 +94,6 @@ describe('the two managers of config/sharding', () => {
       expect((await world.events(name)).filter((event) => event.startsWith('Warning'))).to.deep.equal([]);
   });
 
-  it('keep a role that an object of the other one uses', async () => {
-    const names = ['blue-sharing', 'green-sharing'];
-    await world.apply(...names.map((name) => profileOf(name, { roleName: 'shared-pods' })));
-    for (const name of names) await world.ready(name);
-    await world.delete('blue-sharing');
-    await world.gone('blue-sharing');
-    expect(world.awsView.role('shared-pods')?.attachedPolicies).to.have.length(1);
-    await world.delete('green-sharing');
-    await world.gone('green-sharing');
-    expect(world.awsView.role('shared-pods')).to.equal(undefined);
-  });
-
   it('leave older objects without a matching label alone, and kubectl lists them', async () => {
     await terminal.run(page.next('kubectl label'));
     expect(await terminal.run(page.next('notin (blue,green)'))).to.match(/^NAMESPACE .*\ndefault +orphan .*\n$/);
@@ -130,26 +116,5 @@ describe('the two managers of config/sharding', () => {
     const withoutLabel = world.patch('blue-web', { metadata: { labels: { [FILTER]: null } } });
     expect(await withoutLabel.then(() => 'accepted', String)).to.contain('Set the label to blue or green');
     await world.patch('blue-web', { metadata: { annotations: { note: 'changed' } } });
-  });
-
-  it('delete the profiles of a cluster together, and the control plane goes after the last one', async () => {
-    const { api } = world.controlPlane;
-    const path = controlPlanePath('shared');
-    const finalizersOf = async () => (await api.get(path)).metadata.finalizers ?? [];
-    // In a real cluster, Cluster API sets the finalizer of the Cluster, and Cluster API Provider AWS sets its finalizer
-    // on the control plane. Neither of them runs in this test, so the test sets both finalizers.
-    await api.patch(clusterPath('shared'), { metadata: { finalizers: ['cluster.cluster.x-k8s.io'] } });
-    await api.patch(path, { metadata: { finalizers: [...(await finalizersOf()), CAPA_FINALIZER] } });
-    await api.delete(clusterPath('shared'));
-    await api.delete(path);
-    await eventually(async () => (await finalizersOf()).join() === CAPA_FINALIZER, {
-      what: 'the removal of the control plane finalizer',
-    });
-    expect(await world.profiles()).to.deep.equal([]);
-    expect(world.aws.admin.profiles()).to.deep.equal([]);
-    expect((await world.events('shared-control-plane')).filter((event) => event.startsWith('Warning'))).to.deep.equal(
-      [],
-    );
-    for (const each of [path, clusterPath('shared')]) await api.patch(each, { metadata: { finalizers: null } });
   });
 });

@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type AuditEntry, createAuditLog } from '../audit.ts';
 
 /** A rule of a role of RBAC. */
 export interface Rule {
@@ -9,17 +7,6 @@ export interface Rule {
   readonly resources?: readonly string[];
   readonly verbs: readonly string[];
   readonly resourceNames?: readonly string[];
-}
-
-interface Entry {
-  readonly verb: string;
-  readonly objectRef?: {
-    readonly apiGroup?: string;
-    readonly resource: string;
-    readonly subresource?: string;
-    readonly name?: string;
-  };
-  readonly responseStatus?: { readonly code: number };
 }
 
 /** The permissions that one user of the API server has used or lacked. */
@@ -51,35 +38,20 @@ export const permissionsOf = (rules: readonly Rule[]): readonly string[] =>
     ),
   );
 
-/**
- * Creates the audit policy and the log path of an audit log with all requests of one user. To write the log, the API
- * server must be started with the flags in `apiServerArgs`.
- */
+/** Creates an audit log with all requests of one user. */
 export async function auditPermissions(user: string): Promise<PermissionAudit> {
-  const directory = await mkdtemp(join(tmpdir(), 'capaf-permissions-'));
-  const [policyPath, logPath] = [join(directory, 'policy.json'), join(directory, 'audit.log')];
-  const policy = {
-    apiVersion: 'audit.k8s.io/v1',
-    kind: 'Policy',
-    omitStages: ['RequestReceived'],
-    rules: [{ level: 'Metadata', users: [user] }, { level: 'None' }],
-  };
-  await writeFile(policyPath, JSON.stringify(policy));
-  const read = async (): Promise<readonly Entry[]> => {
-    // The API server may still be writing the last line of the log, so the test does not read this line.
-    const lines = (await readFile(logPath, 'utf8')).split('\n').slice(0, -1);
-    return lines.map((line) => JSON.parse(line) as Entry).filter(({ objectRef }) => objectRef !== undefined);
-  };
-  const permissionsIn = ({ verb, objectRef }: Entry): readonly string[] => {
-    const { apiGroup = '', resource = '', subresource, name } = objectRef ?? {};
+  const { apiServerArgs, read, close } = await createAuditLog({ level: 'Metadata', users: [user] });
+  const permissionsIn = ({ verb, objectRef }: AuditEntry): readonly string[] => {
+    if (objectRef === undefined) return [];
+    const { apiGroup = '', resource, subresource, name } = objectRef;
     const path = subresource === undefined ? resource : `${resource}/${subresource}`;
     return [permission(verb, apiGroup, path), ...(name === undefined ? [] : [permission(verb, apiGroup, path, name)])];
   };
-  const isForbidden = ({ responseStatus }: Entry): boolean => responseStatus?.code === 403;
+  const isForbidden = ({ responseStatus }: AuditEntry): boolean => responseStatus?.code === 403;
   return {
-    apiServerArgs: ['--audit-policy-file', policyPath, '--audit-log-path', logPath],
+    apiServerArgs,
     used: async () => new Set((await read()).filter((entry) => !isForbidden(entry)).flatMap(permissionsIn)),
-    forbidden: async () => (await read()).filter(isForbidden).map((entry) => permissionsIn(entry).at(-1) ?? ''),
-    close: () => rm(directory, { recursive: true, force: true }),
+    forbidden: async () => (await read()).filter(isForbidden).flatMap((entry) => permissionsIn(entry).at(-1) ?? []),
+    close,
   };
 }
