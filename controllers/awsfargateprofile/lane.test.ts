@@ -181,6 +181,7 @@ describe('Lanes', () => {
       expect(turnOf(b)).to.equal('go');
       world.stopped.add('b');
       expect(turnOf(c)).to.equal('go');
+      expect(turnOf(b), 'an older one that tries again').to.equal('go');
     });
 
     it('to an object that is at rest for the lane, as soon as the lane is free', () => {

@@ -43,6 +43,7 @@ import {
   anObject,
   desiredOf,
 } from './testing/builders.ts';
+import { FOREIGN_TAGS } from './testing/fixtures.ts';
 import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 import { type SimulatedSession, sessionOn } from './testing/simulated-session.ts';
@@ -224,6 +225,22 @@ describe('Reconciler', () => {
     expect(reasonOf('Ready')).to.equal('Creating');
   });
 
+  for (const [what, part, isRecorded] of [
+    ['its profile', aSimulatedProfile({ status: 'CREATING' }), true],
+    ['its role', aSimulatedRole(), true],
+    ['nothing', undefined, false],
+    ['a profile of others', aSimulatedProfile({ tags: FOREIGN_TAGS }), false],
+    ['a role of others', aSimulatedRole({ tags: FOREIGN_TAGS }), false],
+  ] as const)
+    it(`${isRecorded ? 'records' : 'does not record'} the location if AWS has ${what} and nothing may be created`, async () => {
+      finalizerResult = { kind: 'controlPlaneDeleting' };
+      aws = awsWith(...(part === undefined ? [] : [part]));
+      session = sessionOn(aws);
+      given();
+      await pass();
+      expect(requests.includes('PATCH provisioned-in')).to.equal(isRecorded);
+    });
+
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
     requests.length = 0;
     retryStore.update(anObject(), () => ({ confirmedCreate: 'x' }));
@@ -308,6 +325,7 @@ describe('Reconciler', () => {
       deleted({ metadata: nowhere });
       await pass();
       expect(session.calls).to.not.deep.equal([]);
+      expect(requests).to.not.include('PATCH provisioned-in');
       expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
     });
 

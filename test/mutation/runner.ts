@@ -22,7 +22,7 @@ export interface TestRun {
 }
 
 export interface RunResult {
-  /** The first failure. */
+  /** The title of the first test that fails, or the error of code outside of tests. */
   readonly failed?: string | undefined;
   readonly tests: readonly TestRun[];
   readonly heapMB: number;
@@ -97,8 +97,8 @@ async function run({ file, mutant: wanted, titles }: Run): Promise<RunResult> {
           tests.push({ title: test.fullTitle(), ms: processorMs() - began, seen: [...seen] });
           seen = outside;
         })
-        .on('fail', (test, error: unknown) => {
-          failed ??= `${test.fullTitle()}: ${String(error)}`;
+        .on('fail', (test) => {
+          failed ??= test.fullTitle();
         }),
     );
   const all = tests.map((test) => ({ ...test, seen: [...outside, ...test.seen] }));

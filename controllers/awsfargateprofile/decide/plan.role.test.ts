@@ -270,7 +270,7 @@ describe('plan, about the role', () => {
       ['a policy that only status records', recorded({ attachedPolicies: [LOGS] }), live(LOGGED)],
       [
         'a policy that status records of another role',
-        recorded({ ...SHARED, managed: false, attachedPolicies: [LOGS] }),
+        recorded({ ...SHARED, attachedPolicies: [LOGS] }),
         live(LOGGED_BY_US),
       ],
       [

@@ -66,6 +66,8 @@ const unproven = (isUnready: boolean): Desired =>
   desiredOfDeletion(aDeletedObject({ spec: { profileName: web }, metadata: { annotations: {} } }), {
     targetSource: isUnready ? 'unreadyControlPlane' : 'record',
   });
+const ofName = (name: ProfileName, tags: Readonly<Record<string, string>>): Observed =>
+  observed({ profile: aProfile({ name, tags }) });
 const NOT_OWNED = 'stop: ProfileNotOwned';
 
 describe('plan, about a profile or role whose tags were removed', () => {
@@ -100,6 +102,10 @@ describe('plan, about a profile or role whose tags were removed', () => {
         seen({}),
         'stop: RetainBlocksClusterDeletion',
       ],
+    ],
+    'for the profile of a deleted object whose control plane is not ready, if': [
+      ['CAPA may have created it', unproven(true), ofName(web, { [CAPA_TAG]: 'owned' }), MISSING],
+      ['another object has it', unproven(true), ofName(web, { [OWNER_TAG]: 'team-b/web' }), 'in order'],
     ],
     'for the role, if': [
       ['the one on record has no tags', of(stored), seen(PROFILE_TAGS, {}), MISSING],

@@ -174,6 +174,7 @@ describe('plan', () => {
         ['no owner', plain, withStatus('ACTIVE', {})],
         ['no owner, being created, with adoptionPolicy Always', always, withStatus('CREATING', {})],
         ['no owner, different, with adoptionPolicy Always', always, withProfile({ ...OTHER, tags: {} })],
+        ['no owner, in other subnets, with Always', always, withProfile({ subnets: ['subnet-0f'], tags: {} })],
         ['CAPA, with adoptionPolicy Never', never, withStatus('ACTIVE', CAPA_TAGS)],
       ),
       [

@@ -35,7 +35,7 @@ export function plan(desired: Desired, observed: Observed): Plan {
   const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
   const notices = [
     findLimitNotice(desired, observed),
-    isLeftover ? (wait ?? keptReason(desired, observed)) : undefined,
+    wait ?? keptReason(desired, observed),
   ];
   return {
     changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
