@@ -44,7 +44,7 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
  * the spec. But a role of this controller with another path than wanted is replaced, so the wanted ARN counts.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
-  const found = role.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
+  const found = findRole(observed.roles, role.name);
   if (found === undefined || role.kind !== 'managed') return role.arn;
   const isForeign = role.isNamedInSpec && roleOwnership(found, desired.identity).kind === 'foreign';
   return isForeign || !hasOtherPath(role, found) ? found.arn : role.arn;

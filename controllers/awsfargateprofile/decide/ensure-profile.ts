@@ -28,10 +28,6 @@ export function* ensureProfile(
     return creatingReason(desired, observed, name);
   }
   switch (found.status) {
-    case 'CREATING':
-      return creatingReason(desired, observed, found.name);
-    case 'DELETING':
-      return newReason('DeletingProfile', replacementFacts(desired, found));
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':
       yield change({ kind: 'deleteProfile', name: found.name, because: 'failed' });

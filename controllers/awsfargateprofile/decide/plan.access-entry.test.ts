@@ -109,6 +109,12 @@ describe('plan, about the access entry', () => {
         'in order',
       ],
       ['the entry is as old as the role', created, live(entry({ ...NEW, createdAt: ROLE_CREATED_AT })), 'in order'],
+      [
+        'the entry is of the same second as the role, whose id is not recorded yet',
+        desiredWith({}),
+        live(entry({ ...NEW, createdAt: ROLE_CREATED_AT + 999 })),
+        'in order',
+      ],
       ['the cluster has no access entries', created, observed({ profile: aProfile(), role: aRole() }), 'in order'],
       ['AWS denies the read', created, live(entry(undefined, DENIED)), 'in order'],
       ['the entry has another type', created, live(entry(STANDARD)), 'in order'],

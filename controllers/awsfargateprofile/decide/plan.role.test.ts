@@ -197,6 +197,7 @@ describe('plan, about the role', () => {
     ],
     'for a managed role that': [
       ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: Outdated'],
+      ['CAPA created, and that spec.roleARN names', desiredFrom({ roleARN: ROLE_ARN }), live(OF_CAPA), 'in order'],
       [
         'CAPA created, with a control plane that is not ready',
         notReady,
@@ -219,6 +220,12 @@ describe('plan, about the role', () => {
         'lacks a tag, while the profile is ACTIVE',
         desiredFrom({ additionalTags: { team: 'x' }, rolePermissionsBoundary: BOUND }),
         live(BY_US),
+        'tag role with added,team?; tag profile with added,team?; in order',
+      ],
+      [
+        'lacks a tag, while the profile is ACTIVE, and has a boundary of others',
+        desiredFrom({ additionalTags: { team: 'x' } }),
+        live(BY),
         'tag role with added,team?; tag profile with added,team?; in order',
       ],
       [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { statusAfter } from '../status/status.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
@@ -62,12 +62,22 @@ const web = ProfileName.of('web');
 const ofCapa = observed({
   role: aRole({ name: roleNameFor(ClusterName.of('prod'), web), tags: { [CAPA_TAG]: 'owned' } }),
 });
-const unproven = (isUnready: boolean): Desired =>
-  desiredOfDeletion(aDeletedObject({ spec: { profileName: web }, metadata: { annotations: {} } }), {
+const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {}): Desired =>
+  desiredOfDeletion(aDeletedObject({ spec: { ...spec, profileName: web }, metadata: { annotations: {} } }), {
     targetSource: isUnready ? 'unreadyControlPlane' : 'record',
   });
 const ofName = (name: ProfileName, tags: Readonly<Record<string, string>>): Observed =>
   observed({ profile: aProfile({ name, tags }) });
+const FORMER = aProfile({ name: ProfileName.of('former'), tags: {} });
+const replacing = of({
+  spec: { updateStrategy: { type: 'Replace' } },
+  status: { ...STATUS, predecessors: [{ name: FORMER.name, arn: FORMER.arn }] },
+});
+const seenBeside = (former: FargateProfile): Observed => {
+  const { profiles, ...rest } = seen(PROFILE_TAGS);
+  return { ...rest, profiles: [...profiles, { name: former.name, found: former }] };
+};
+const never = { adoptionPolicy: 'Never' } as const;
 const NOT_OWNED = 'stop: ProfileNotOwned';
 
 describe('plan, about a profile or role whose tags were removed', () => {
@@ -103,8 +113,13 @@ describe('plan, about a profile or role whose tags were removed', () => {
         'stop: RetainBlocksClusterDeletion',
       ],
     ],
+    'for a former profile that the object replaces, if': [
+      ['the record has its ARN', replacing, seenBeside(FORMER), 'in order: OwnershipTagMissing'],
+      ['the record has another ARN', replacing, seenBeside({ ...FORMER, arn: 'other' }), 'in order'],
+    ],
     'for the profile of a deleted object whose control plane is not ready, if': [
       ['CAPA may have created it', unproven(true), ofName(web, { [CAPA_TAG]: 'owned' }), MISSING],
+      ['CAPA did, and adoptionPolicy is Never', unproven(true, never), ofName(web, { [CAPA_TAG]: 'owned' }), 'in order'],
       ['another object has it', unproven(true), ofName(web, { [OWNER_TAG]: 'team-b/web' }), 'in order'],
     ],
     'for the role, if': [

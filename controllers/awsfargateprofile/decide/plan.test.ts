@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ProfileName } from '../../../api/names.ts';
+import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -7,10 +7,13 @@ import type { Location } from '../model/location.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
+  CONTROL_PLANE_FACTS,
+  NAMESPACE_TAG,
   PROFILE,
   PROFILE_TAGS,
   ROLE,
   ROLE_ARN,
+  ROLE_TAGS,
   TARGET,
   aDeletedObject,
   aProfile,
@@ -66,6 +69,7 @@ const created = desiredFrom({}, CREATE_REQUESTED);
 const oneSubnet = { subnetIDs: ['subnet-0a'] };
 const withTagKey = desiredFrom({}, { tagKeys: ['team'] });
 const TAGGED_BY_US = withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' } });
+const TAGGED_ROLE = { tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'x' } };
 const always = desiredFrom({ adoptionPolicy: 'Always' });
 const never = desiredFrom({ adoptionPolicy: 'Never' });
 const emptied: Desired = { ...plain, emptySelectorFields: ['spec.selectors[0].labels.app'] };
@@ -75,6 +79,7 @@ const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desired => ({
 });
 
 const FORMER = ProfileName.of('former');
+const FORMER_ROLE = aRole({ name: RoleName.of('former-role') });
 /** A spec with another profile name than status records. */
 const renamed = (status: AWSFargateProfileStatus): Desired =>
   desiredFrom({ profileName: PROFILE }, { ...status, profileName: FORMER });
@@ -87,12 +92,13 @@ const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargatePr
 });
 const replacing = { profileName: PROFILE, updateStrategy: { type: 'Replace' } } as const;
 const replaceable = desiredFrom(replacing, PROVISIONED);
-const LONG_ACTIVE = { name: PROFILE, time: '2026-11-20T11:00:00Z' };
+/** For the 30 s that the former profile stays at least. */
+const LONG_ACTIVE = { name: PROFILE, time: '2026-11-21T03:24:30Z' };
 const succeeded = desiredFrom(replacing, { ...PROVISIONED, activeSince: LONG_ACTIVE });
 const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
   const { profiles, ...rest } = withFormer({});
   const name = ProfileName.of('older');
-  return { ...rest, profiles: [...profiles, { name, found: aProfile({ name, ...older }) }] };
+  return { ...rest, profiles: [{ name, found: aProfile({ name, ...older }) }, ...profiles] };
 };
 const unanswered = { isCreateUnconfirmed: true };
 const unansweredUnder = (profileName: ProfileName): Desired =>
@@ -150,6 +156,8 @@ describe('plan', () => {
         ['CAPA created the profile', blocked(), withStatus('ACTIVE', CAPA_TAGS)],
         ['CAPA failed to create the profile', blocked(), withStatus('CREATE_FAILED', CAPA_TAGS)],
         ['the profile has no owner', blocked({ adoptionPolicy: 'Always' }), withStatus('ACTIVE', {})],
+        ['another object has the profile, which must not be told', blocked(), FOREIGN],
+        ['the role belongs to another namespace', blocked(), withRoleAlone({ tags: { [NAMESPACE_TAG]: 'team-b' } })],
       ),
       ['role and profile are as wanted', blocked(), asWanted(), 'in order'],
       ['the trust policy of the role has drifted', blocked(), withProfile({}, WIDE), 'set trust; in order'],
@@ -180,6 +188,14 @@ describe('plan', () => {
       [
         'no owner, as wanted, with adoptionPolicy Always',
         always,
+        withStatus('ACTIVE', {}),
+        'tag profile with prod,owner; stop: Outdated',
+      ],
+      [
+        'no owner, in the subnets that EKS chose, with adoptionPolicy Always',
+        desiredOf(anObject({ spec: { adoptionPolicy: 'Always' } }), {
+          controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: undefined },
+        }),
         withStatus('ACTIVE', {}),
         'tag profile with prod,owner; stop: Outdated',
       ],
@@ -231,8 +247,16 @@ describe('plan', () => {
       ['the create under the former name was not answered', unansweredUnder(FORMER), withFormer(), 'stop: Propagating'],
     ],
     'for an object with updateStrategy Replace, if': [
+      ['only the wanted profile exists', succeeded, asWanted(), 'in order'],
       ['the former profile serves pods', replaceable, withFormer({}), 'create profile; stop: Replacing'],
+      ['EKS creates the wanted profile', replaceable, withFormer({}, { status: 'CREATING' }), 'stop: Replacing'],
       ['the wanted profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
+      [
+        'the wanted profile has just become ACTIVE, and the former one failed',
+        replaceable,
+        withFormer({ status: 'CREATE_FAILED' }, {}),
+        'delete replaced profile former; in order: RemovingPredecessor',
+      ],
       [
         'the former profile was ACTIVE for long, and the wanted one has just become so',
         desiredFrom(replacing, { ...PROVISIONED, activeSince: { ...LONG_ACTIVE, name: FORMER } }),
@@ -251,10 +275,25 @@ describe('plan', () => {
         withTwoFormer({ status: 'CREATE_FAILED' }),
         'delete unwanted profile older; stop: DeletingProfile',
       ],
+      [
+        'an unused role has to go, and the last create was not answered',
+        { ...replaceable, recorded: { ...replaceable.recorded, isCreateUnconfirmed: true } },
+        { ...withFormer({}), roles: [...withRoleAlone().roles, { name: FORMER_ROLE.name, found: FORMER_ROLE }] },
+        'stop: Propagating',
+      ],
+      [
+        'the former profile uses another role, and the last create was not answered',
+        { ...replaceable, recorded: { ...replaceable.recorded, isCreateUnconfirmed: true } },
+        {
+          ...withFormer({ podExecutionRoleArn: FORMER_ROLE.arn }),
+          roles: [...withRoleAlone().roles, { name: FORMER_ROLE.name, found: FORMER_ROLE }],
+        },
+        'create profile; stop: Replacing',
+      ],
       ['two former profiles serve pods', replaceable, withTwoFormer({}), 'create profile; stop: Replacing'],
       [
         'two former profiles serve pods, and EKS has no room',
-        { ...replaceable, recorded: { ...replaceable.recorded, isQuotaExceeded: true } },
+        { ...replaceable, recorded: { ...replaceable.recorded, profileName: FORMER, isQuotaExceeded: true } },
         withTwoFormer({}),
         'delete unwanted profile older; stop: DeletingProfile',
       ],
@@ -322,6 +361,12 @@ describe('plan', () => {
         'stop: DeletingProfile',
       ],
       [
+        'EKS is deleting one of two foreign profiles that use our role',
+        deletion,
+        withFormer({ tags: FOREIGN_TAGS }, { tags: FOREIGN_TAGS, status: 'DELETING' }),
+        'in order',
+      ],
+      [
         'the EKS cluster is not found, and no location is recorded',
         deletionAt('unknown'),
         ROLE_OF_GONE,
@@ -356,6 +401,7 @@ describe('plan', () => {
       ['a role of another owner', shared, USING_SHARED, 'inOrder, inOrder'],
       ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
       ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
+      ['a role with a dropped tag, and no profile', withTagKey, withRoleAlone(TAGGED_ROLE), 'broken, works'],
       ['a role in use without the boundary of the operator', limited, asWanted(), 'inOrder, works'],
       ['a role without the boundary of the operator', limited, withRoleAlone(), 'broken, broken'],
       ['a role in use without the boundary of the spec', bounded, asWanted(), 'inOrder, broken'],
@@ -406,6 +452,18 @@ describe('plan', () => {
       const unrecorded: Desired = { ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } };
       for (const desired of [desiredOf(anObject(), over), unrecorded])
         expect(plan(desired, GONE)).to.have.nested.property('end.facts.isOfObject', isOfObject);
+    }
+  });
+
+  it('names the profile that new pods get while a former one stays', () => {
+    for (const [former, taker] of [
+      ['former', 'former'],
+      ['zone', PROFILE],
+    ] as const) {
+      const name = ProfileName.of(former);
+      const profiles = [...asWanted().profiles, { name, found: aProfile({ name }) }];
+      const [notice] = plan(replaceable, { ...asWanted(), profiles }).notices;
+      expect(notice?.facts).to.include({ name: PROFILE, predecessor: former, taker });
     }
   });
 

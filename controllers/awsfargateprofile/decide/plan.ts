@@ -35,7 +35,7 @@ export function plan(desired: Desired, observed: Observed): Plan {
   const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
   const notices = [
     findLimitNotice(desired, observed),
-    wait ?? keptReason(desired, observed),
+    isLeftover ? (wait ?? keptReason(desired, observed)) : undefined,
   ];
   return {
     changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
@@ -110,22 +110,22 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
   if (role.kind === 'existing' || (roleOwnership(found, desired.identity).kind !== 'ours' && !isStripped))
     return 'inOrder';
-  return healthAfter([...roleDrift(desired, observed, role, found)], isStripped);
+  return healthAfter([...roleDrift(desired, observed, role, found)]);
 }
 
 function profileHealth(desired: Desired, observed: Observed): Health {
   const wanted = desired.wanted?.profile;
   if (wanted === undefined) return 'notRead';
   const found = findProfile(observed.profiles, wanted.name);
-  if (observed.cluster === 'gone' || found?.status !== 'ACTIVE') return 'broken';
+  if (found?.status !== 'ACTIVE') return 'broken';
   const isStripped = strippedProfileReason(desired, found) !== undefined;
   if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
   if (describeDifferences(desired, observed, found).length > 0) return 'broken';
-  return healthAfter([...profileDrift(desired, wanted, found)], isStripped);
+  return healthAfter([...profileDrift(desired, wanted, found)]);
 }
 
-function healthAfter(drift: readonly Change[], isStripped: boolean): Health {
-  if (drift.length === 0 && !isStripped) return 'inOrder';
+function healthAfter(drift: readonly Change[]): Health {
+  if (drift.length === 0) return 'inOrder';
   return drift.every(isHarmless) ? 'works' : 'broken';
 }
 

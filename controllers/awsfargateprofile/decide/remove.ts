@@ -72,9 +72,9 @@ function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reaso
 function* removeUnwantedProfile(desired: Desired, observed: Observed, found: FargateProfile): PlanPart {
   const { name, status } = found;
   const isWanted = desired.wanted?.profile.name === name;
-  if (ownershipOf(desired, found).kind !== 'ours') return isWanted ? undefined : strippedProfileReason(desired, found);
+  if (ownershipOf(desired, found).kind !== 'ours') return strippedProfileReason(desired, found);
   if (isWanted && describeDifferences(desired, observed, found).length === 0) return undefined;
-  const isReplaced = !isWanted && isSucceeded(desired, observed);
+  const isReplaced = isSucceeded(desired, observed);
   const deleting = isReplaced
     ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
     : newReason('DeletingProfile', replacementFacts(desired, found));
@@ -140,7 +140,7 @@ const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole):
 export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
   const role = desired.wanted?.role;
   const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isWanted && found.arn !== desired.broughtRole && roleOwnership(found, desired.identity).kind === 'ours';
+  return !isWanted && roleOwnership(found, desired.identity).kind === 'ours';
 }
 
 /**

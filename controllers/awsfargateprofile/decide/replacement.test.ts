@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
-import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfileStatus, REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { MOVED, PROFILE, RECORDED, aProfile, anObject, desiredOf } from '../testing/builders.ts';
 import { FOREIGN_TAGS, PROVISIONED } from '../testing/fixtures.ts';
 import { isOfReplacement, searchFor } from './replacement.ts';
@@ -14,12 +14,16 @@ describe('searchFor', () => {
   const there = [{ name: PROFILE, found: aProfile() }];
   const absent = [{ name: PROFILE, found: undefined }];
   const underOtherName = [...absent, { name: DERIVED, found: aProfile({ name: DERIVED }) }];
+  const annotations = { ...MOVED.metadata.annotations, [REPLACEMENT_ANNOTATION]: 'former/' };
+  const movedReplacement = desiredOf(anObject({ metadata: { annotations } }));
   for (const [situation, desired, profiles, searched] of [
     ['an object with its profile', of(PROVISIONED), there, 'nothing'],
     ['an object whose profile may be replaced', replaceable, there, 'nothing'],
     ['an object whose profile may be replaced, before the first one', replaceable, absent, 'nothing'],
     ['a replacement', replaceable, underOtherName, 'derived names'],
     ['an object that records a predecessor', of({ ...RECORDED, ...PROVISIONED, predecessors }), there, 'derived names'],
+    ['an object whose profile has another name', of(PROVISIONED), underOtherName, 'nothing'],
+    ['a moved object that records a predecessor', movedReplacement, there, 'all names'],
     ['a moved object', desiredOf(anObject(MOVED)), absent, 'derived names'],
     ['a moved object with its profile', desiredOf(anObject(MOVED)), there, 'nothing'],
     [
@@ -38,5 +42,6 @@ describe('searchFor', () => {
   it('finds foreign profiles only under derived names', () => {
     const foreign = (name: ProfileName) => aProfile({ name, tags: FOREIGN_TAGS });
     expect([DERIVED, STRANGE].map((name) => isOfReplacement(replaceable, foreign(name)))).to.deep.equal([true, false]);
+    expect(isOfReplacement(replaceable, aProfile({ name: STRANGE })), 'an own one').to.equal(true);
   });
 });

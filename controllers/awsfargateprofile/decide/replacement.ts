@@ -73,10 +73,11 @@ export function creatingReason(desired: Desired, observed: Pick<Observed, 'profi
     : newReason('Replacing', { name, predecessor: serving.name });
 }
 
+/** Of an object whose wanted profile serves pods, if none of its predecessors has to be deleted yet. */
 export function keptReason(desired: Desired, observed: Pick<Observed, 'profiles'>): Reason | undefined {
-  const kept = predecessorsOf(desired, observed).filter((each) => isKept(desired, observed, each));
+  const kept = predecessorsOf(desired, observed);
   const { wanted, now } = desired;
-  if (wanted === undefined || kept[0] === undefined || !isSucceeded(desired, observed)) return undefined;
+  if (wanted === undefined || kept[0] === undefined) return undefined;
   const { name } = wanted.profile;
   const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
   const until = keptUntil(desired);
