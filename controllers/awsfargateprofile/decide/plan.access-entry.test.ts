@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RoleName } from '../../../api/names.ts';
+import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -64,6 +64,7 @@ const deletion = desiredOfDeletion();
 const leaving = desiredOfDeletion(aDeletedObject(), { abandonment: 'removeFinalizer' });
 const blocked = { ...plain, creationBlocker: newReason('WaitingForEKSControlPlane', { detail: 'not ready' }) };
 
+const OF_OTHERS = entry(undefined, { principal: RoleArn.of('arn:aws:iam::111122223333:role/other') });
 const CREATE = 'create profile; stop: Creating';
 const REPLACE = 'delete entry for roleRecreated; create entry; in order';
 const DELETE_ROLE = 'strip pod policy; delete role; in order';
@@ -142,7 +143,7 @@ describe('plan, about the access entry', () => {
     ],
     'before a role is deleted, and': [
       ['there is no entry', deletion, alone(entry()), DELETE_ROLE],
-      ['the entry is newer than the role', deletion, alone(entry(NEW)), DELETE_BOTH],
+      ['the entry is newer than the role', deletion, alone(OF_OTHERS, entry(NEW)), DELETE_BOTH],
       ['the entry is older than the role', deletion, alone(entry(OLD)), DELETE_BOTH],
       ['the entry has another type', deletion, alone(entry(STANDARD)), DELETE_ROLE],
       ['AWS denies the read', deletion, alone(entry(undefined, DENIED)), DELETE_ROLE],

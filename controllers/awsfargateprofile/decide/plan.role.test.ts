@@ -193,6 +193,7 @@ describe('plan, about the role', () => {
       ],
       ['has no permissions boundary', limited({}), alone({}), `set boundary bound; ${CREATE_PROFILE}`],
       ['names a policy and a foreign role, and the profile exists', limitedNameAndPolicy, liveShared(), 'in order'],
+      ['names no role, and another namespace has it', limited({}), alone(OF_NAMESPACE), 'stop: RoleNotOwned'],
       ['names a role, which is ours', limitedName, alone({ ...SHARED, ...BY }), USE_SHARED],
     ],
     'for a managed role that': [
@@ -274,6 +275,11 @@ describe('plan, about the role', () => {
       ['a boundary that the spec lost once provisioned, by a foreign CRD', recorded(BY, PROVISIONED), live(BY_US)],
       ['a policy that the limits do not allow any more', limitedBefore, live(EXCLUDED_BY_US)],
       ['a policy that another client attached', plain, live({ attached: [POD_EXECUTION_POLICY, THEIRS] })],
+      [
+        'the policy of each role, which the spec once named too',
+        recorded({ attachedPolicies: [POD_EXECUTION_POLICY] }),
+        live({ tags: recording(`policy ${POD_EXECUTION_POLICY}`) }),
+      ],
       ['a policy that only status records', recorded({ attachedPolicies: [LOGS] }), live(LOGGED)],
       [
         'a policy that status records of another role',
@@ -341,7 +347,6 @@ describe('plan, about the role', () => {
         ['has another path than the ARN in spec.roleARN', brought, alone({ ...SHARED, path: '/x/', tags: {} })],
       ),
       ['has the ARN in spec.roleARN', brought, sharedRole(), USE_SHARED],
-      ['has the ARN in spec.roleARN, and CAPA created it', brought, liveShared(OF_CAPA), 'in order'],
       ['has the ARN in spec.roleARN, and drifted', brought, liveShared({ tags: ROLE_TAGS, attached: [] }), 'in order'],
     ],
   });
@@ -389,7 +394,7 @@ describe('plan, about the role', () => {
         'CONFIG_MAP',
         NOT_MAPPED,
       ],
-      ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, UNREAD, CREATE_ROLE],
+      ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, 'CONFIG_MAP', CREATE_ROLE],
       ['an ACTIVE profile', byPath, using('ACTIVE'), 'readiness', 'CONFIG_MAP', 'in order'],
       ['a profile that is being created', byPath, using('CREATING'), undefined, UNREAD, 'stop: Creating'],
       ['a profile whose creation failed', byPath, using('CREATE_FAILED'), undefined, UNREAD, RETRY],

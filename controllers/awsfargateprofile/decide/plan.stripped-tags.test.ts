@@ -119,8 +119,13 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ],
     'for the profile of a deleted object whose control plane is not ready, if': [
       ['CAPA may have created it', unproven(true), ofName(web, { [CAPA_TAG]: 'owned' }), MISSING],
-      ['CAPA did, and adoptionPolicy is Never', unproven(true, never), ofName(web, { [CAPA_TAG]: 'owned' }), 'in order'],
-      ['another object has it', unproven(true), ofName(web, { [OWNER_TAG]: 'team-b/web' }), 'in order'],
+      [
+        'CAPA did, and adoptionPolicy is Never',
+        unproven(true, never),
+        ofName(web, { [CAPA_TAG]: 'owned' }),
+        'in order',
+      ],
+      ['it has no tags', unproven(true), ofName(web, {}), 'in order'],
     ],
     'for the role, if': [
       ['the one on record has no tags', of(stored), seen(PROFILE_TAGS, {}), MISSING],

@@ -103,6 +103,10 @@ const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
 const unanswered = { isCreateUnconfirmed: true };
 const unansweredUnder = (profileName: ProfileName): Desired =>
   desiredOf(anObject({ spec: { profileName: PROFILE }, status: { ...CREATE_REQUESTED, profileName } }), unanswered);
+const unansweredWithRole = desiredOf(
+  anObject({ spec: { profileName: PROFILE, roleARN: ROLE_ARN }, status: CREATE_REQUESTED }),
+  unanswered,
+);
 
 const deletion = desiredOnDeletion();
 const deletionAt = (location: Location['kind']): Desired => ({
@@ -144,6 +148,7 @@ describe('plan', () => {
       ['the profile has an unknown status', plain, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
       ['another client has deleted the profile', desiredFrom({}, PROVISIONED), withRoleAlone(), CREATE_PROFILE],
       ['its own create was not answered', unansweredUnder(PROFILE), withRoleAlone(), CREATE_PROFILE],
+      ['its own create with the role of spec.roleARN was not answered', unansweredWithRole, asWanted(), 'in order'],
       ['a selector has no value in the manifest', emptied, observed(), 'stop: InvalidSpec'],
       ['a selector has no value in the manifest, and the profile is as wanted', emptied, asWanted(), 'in order'],
     ],
@@ -262,6 +267,12 @@ describe('plan', () => {
         desiredFrom(replacing, { ...PROVISIONED, activeSince: { ...LONG_ACTIVE, name: FORMER } }),
         withFormer({}, {}),
         'in order: PredecessorKept',
+      ],
+      [
+        'EKS creates another profile, which is not wanted any more',
+        succeeded,
+        withFormer({ status: 'CREATING' }, {}),
+        'in order: WaitingForCreate',
       ],
       [
         'EKS deletes the former profile',
@@ -452,6 +463,17 @@ describe('plan', () => {
       const unrecorded: Desired = { ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } };
       for (const desired of [desiredOf(anObject(), over), unrecorded])
         expect(plan(desired, GONE)).to.have.nested.property('end.facts.isOfObject', isOfObject);
+    }
+  });
+
+  it('names the role to look for in an unknown account, unless the spec brings it', () => {
+    for (const [spec, role] of [
+      [{}, ROLE],
+      [{ roleARN: ROLE_ARN }, undefined],
+    ] as const) {
+      const leaving = desiredOnDeletion(spec);
+      const { end } = plan({ ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } }, GONE);
+      expect(end).to.have.nested.property('facts.role', role);
     }
   });
 

@@ -88,9 +88,9 @@ function* adopt(desired: Desired, observed: Observed): PlanPart {
     return newReason('Outdated', { because: 'the profile was adopted' });
   }
   const role = findRole(observed.roles, wanted.role.name);
-  const ownership = role && roleOwnership(role, identity);
-  if (role === undefined || wanted.role.kind !== 'managed' || ownership?.kind !== 'ours' || ownership.stamped)
-    return undefined;
+  if (role === undefined || wanted.role.kind !== 'managed') return undefined;
+  const ownership = roleOwnership(role, identity);
+  if (ownership.kind !== 'ours' || ownership.stamped) return undefined;
   const [tag] = roleDrift(desired, observed, wanted.role, role);
   if (tag !== undefined) yield change(tag.mutation);
   return newReason('Outdated', { because: 'the role was adopted' });
