@@ -44,7 +44,6 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
  * before.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
-  if (desired.creationBlocker === undefined) return undefined;
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
   const isAdopted = observed.profiles.some(({ name, found }) => {
     if (found === undefined) return false;

@@ -46,7 +46,7 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = findRole(observed.roles, role.name);
   if (found === undefined || role.kind !== 'managed') return role.arn;
-  const isForeign = role.isNamedInSpec && roleOwnership(found, desired.identity).kind === 'foreign';
+  const isForeign = roleOwnership(found, desired.identity).kind === 'foreign';
   return isForeign || !hasOtherPath(role, found) ? found.arn : role.arn;
 }
 

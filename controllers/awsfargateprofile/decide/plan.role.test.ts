@@ -420,7 +420,7 @@ describe('plan, about the role', () => {
         { ...byPath, creationBlocker: notReady.creationBlocker },
         {},
         undefined,
-        UNREAD,
+        'CONFIG_MAP',
         'stop: WaitingForEKSControlPlane',
       ],
     ];

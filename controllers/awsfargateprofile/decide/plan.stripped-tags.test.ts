@@ -59,9 +59,9 @@ const withStatus = (over: AWSFargateProfileStatus): Parameters<typeof anObject>[
 const withRole = (over: AWSFargateProfileStatus['role']) => withStatus({ role: { ...STATUS.role, ...over } });
 const ofRoleARN = of({ spec: { roleARN: ROLE_ARN }, ...stored });
 const web = ProfileName.of('web');
-const ofCapa = observed({
-  role: aRole({ name: roleNameFor(ClusterName.of('prod'), web), tags: { [CAPA_TAG]: 'owned' } }),
-});
+const computed = (tags: Readonly<Record<string, string>>): Observed =>
+  observed({ role: aRole({ name: roleNameFor(ClusterName.of('prod'), web), tags }) });
+const ofCapa = computed({ [CAPA_TAG]: 'owned' });
 const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {}): Desired =>
   desiredOfDeletion(aDeletedObject({ spec: { ...spec, profileName: web }, metadata: { annotations: {} } }), {
     targetSource: isUnready ? 'unreadyControlPlane' : 'record',
@@ -77,6 +77,7 @@ const seenBeside = (former: FargateProfile): Observed => {
   const { profiles, ...rest } = seen(PROFILE_TAGS);
   return { ...rest, profiles: [...profiles, { name: former.name, found: former }] };
 };
+const OF_ALL = RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io');
 const never = { adoptionPolicy: 'Never' } as const;
 const NOT_OWNED = 'stop: ProfileNotOwned';
 
@@ -140,10 +141,17 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ],
       ['it has another id than the one on record', ofDeletion(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
       ['it is not managed', ofDeletion(withRole({ managed: false })), onlyRole({}), 'in order'],
+      [
+        'it is the shared one of CAPA, whatever status says',
+        ofDeletion(withRole({ name: OF_ALL })),
+        observed({ role: aRole({ name: OF_ALL, tags: {} }) }),
+        'in order',
+      ],
       ['the object was moved', ofDeletion(MOVED), onlyRole({}), MISSING],
       ['the object was moved, and another cluster has the role', ofDeletion(MOVED), onlyRole(staging), 'in order'],
       ['spec.roleARN names it, and the profile has its tags', ofRoleARN, seen(PROFILE_TAGS, {}), 'in order'],
       ['CAPA may have created it, and the control plane is not ready', unproven(true), ofCapa, MISSING],
+      ['it has no tags, and the control plane is not ready', unproven(true), computed({}), 'in order'],
       ['CAPA may have created it, but the record names another cluster', unproven(false), ofCapa, 'in order'],
       [
         'the object was moved, and the spec names the role',

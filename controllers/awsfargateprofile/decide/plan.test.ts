@@ -217,6 +217,7 @@ describe('plan', () => {
       ...withPlan(
         'stop: SpecDiffers',
         ['without records in status', plain, withProfile(OTHER)],
+        ['without a record of its create', desiredFrom({}, { profileName: PROFILE }), withProfile(OTHER)],
         ['once provisioned', desiredFrom(oneSubnet, PROVISIONED), withProfile(OTHER)],
         ['after a create under another name', renamed(CREATE_REQUESTED), withProfile(OTHER)],
         ['in its selectors', plain, withProfile({ selectors: [] })],
@@ -421,6 +422,7 @@ describe('plan', () => {
       ['a missing role', plain, observed({ profile: aProfile() }), 'inOrder, broken'],
       ['a role that was created again', recreated, asWanted(), 'inOrder, broken'],
       ['a profile that differs', plain, withProfile(OTHER), 'broken, inOrder'],
+      ['a profile that differs and is made anew', created, withProfile(OTHER), 'broken, inOrder'],
       ['a profile of another object', plain, FOREIGN, 'broken, inOrder'],
       ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
       [
