@@ -19,6 +19,7 @@ import {
   PROFILE,
   ROLE,
   ROLE_ARN,
+  ROLE_TAGS,
   aDeletedObject,
   aFailure,
   aProfile,
@@ -96,6 +97,18 @@ describe('execute', () => {
       end: 'NotNow: another object changes the same resource',
       did: [],
     });
+  });
+
+  it('claims a role that it removes before it asks who uses the role', async () => {
+    const other = passStateFor(awsWith(aSimulatedRole()));
+    const claimed: boolean[] = [];
+    const readRoleUsers = async () => {
+      claimed.push(services.claims.tryClaim(CREATE_PROFILE, other));
+      return roleUsers();
+    };
+    const live = { findBlocker: async () => undefined, readRoleUsers };
+    await run(passStateFor(awsWith(aSimulatedRole()), aDeletedObject()), { live });
+    expect(claimed).to.deep.equal([false]);
   });
 
   for (const [what, vanish, first, end] of [
@@ -288,6 +301,19 @@ describe('execute', () => {
     expect(await again(2), 'with another spec').to.equal('Propagating');
   });
 
+  for (const [whose, spec, tags, ours] of [
+    ['of the controller', {}, ROLE_TAGS, true],
+    ['of another owner', { roleName: ROLE }, {}, false],
+    ['that the spec brings', { roleARN: ROLE_ARN }, ROLE_TAGS, false],
+  ] as const)
+    it(`tells whether a wrong trust policy is one that the controller sets: a role ${whose}`, async () => {
+      const message = 'Misconfigured PodExecutionRole Trust Policy';
+      const pass = passStateFor(awsWith(aSimulatedRole({ tags })), anObject({ spec }));
+      pass.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
+      pass.retry.update(() => ({ trustRejected: { generation: 1, since: -120_000 } }));
+      expect((await execution(pass)).end).to.have.nested.property('facts.ours', ours);
+    });
+
   describe('a failed change', () => {
     const failing = (failure: Partial<AwsFailure>): PassState => {
       const pass = passStateFor(awsWith(aSimulatedRole()));
@@ -406,9 +432,10 @@ describe('execute', () => {
     });
 
     it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
-      const pass = passStateFor(awsAsWanted());
-      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
       const settled = { ...planned, changes: [...planned.changes, settling({ ...untag, keys: ['record'] })] };
+      const pass = passStateFor(awsAsWanted());
+      expect((await run(pass, {}, settled)).did).to.have.length(4);
+      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
       expect((await run(pass, {}, settled)).did).to.deep.equal(WHOLE);
     });
 

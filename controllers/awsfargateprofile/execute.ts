@@ -101,7 +101,7 @@ async function makeChange(
     if (isQueuedMutation(mutation)) tellLane(lanes, pass, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
   } finally {
-    if (isQueuedMutation(mutation)) lanes.release(pass.lane, pass.object);
+    lanes.release(pass.lane, pass.object);
   }
 }
 

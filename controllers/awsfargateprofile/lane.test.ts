@@ -137,9 +137,11 @@ describe('Lanes', () => {
       expect(order([profile('a'), profile('b')])).to.equal('b');
     });
 
-    it('without one that cannot be decoded any more', () => {
+    it('without one that cannot be decoded, before and after the order is known', () => {
+      const odd = { clusterName: 'prod', selectors: 7 };
+      world.store.upsert({ ...profile('odd'), spec: odd });
       const first = world.put(profile('a'));
-      world.store.upsert({ ...first, metadata: { ...first.metadata, resourceVersion: '900' }, spec: { selectors: 7 } });
+      world.store.upsert({ ...first, metadata: { ...first.metadata, resourceVersion: '900' }, spec: odd });
       lanes.refresh(first);
       expect(order([])).to.equal('');
     });
@@ -188,6 +190,8 @@ describe('Lanes', () => {
       const [a] = putThree();
       const atRest = world.put(profile('y', provisioned('ACTIVE')));
       expect(turnOf(atRest)).to.equal('go');
+      const ofNoCluster = world.put({ ...profile('x'), spec: { selectors: [] } });
+      expect(turnOf(ofNoCluster)).to.equal('go');
       take(a);
       expect(turnOf(atRest)).to.equal('team-a_a is about to be changed');
     });
@@ -421,6 +425,11 @@ describe('Lanes', () => {
       for (const name of ['a', 'b', 'c']) other.store.upsert(profile(name));
       other.put(profile('a'));
       expect(other.woken).to.deep.equal(['a first']);
+      const asked = newLanes(clock);
+      for (const name of ['a', 'b', 'c']) asked.store.upsert(profile(name));
+      asked.lanes.findAhead(LANE, profile('c'));
+      asked.put(profile('a'));
+      expect(asked.woken, 'after a question').to.deep.equal([]);
     });
 
     it('the first when EKS has ended a change, but not the object whose pass sees it', () => {

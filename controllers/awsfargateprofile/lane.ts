@@ -108,7 +108,7 @@ export class Lanes {
   /** Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. */
   take(lane: string, object: AWSFargateProfile, profile: string): LaneWait | undefined {
     const [first] = this.orderOf(object) ?? [];
-    const isBehind = first !== undefined && wantsTurn(object) && !isSame(first, object) && isBefore(first, object);
+    const isBehind = first !== undefined && wantsTurn(object) && isBefore(first, object);
     const wait = this.findBusy(lane, object, profile) ?? (isBehind ? waitFor(first) : undefined);
     if (wait !== undefined) return this.joined(lane, object, wait);
     this.update(lane, { turn: { profile, by: idOf(object) } });

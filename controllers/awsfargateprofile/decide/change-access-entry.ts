@@ -36,9 +36,8 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
 }
 
 /** Each role is checked once, because status records the id of the checked role. */
-export function* ensureAccessEntry(desired: Desired, observed: Observed): PlanPart {
-  const role = desired.wanted && findRole(observed.roles, desired.wanted.role.name);
-  if (role === undefined || !isCheckDue(desired, role)) return undefined;
+export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
+  if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);
   const entry = findEntry(observed, role.arn);
   if (entry === undefined || entry.mode === 'CONFIG_MAP') return undefined;

@@ -217,6 +217,7 @@ describe('plan', () => {
       ...withPlan(
         'stop: SpecDiffers',
         ['without records in status', plain, withProfile(OTHER)],
+        ['and may be replaced', desiredFrom(replacing, CREATE_REQUESTED), withProfile(OTHER)],
         ['without a record of its create', desiredFrom({}, { profileName: PROFILE }), withProfile(OTHER)],
         ['once provisioned', desiredFrom(oneSubnet, PROVISIONED), withProfile(OTHER)],
         ['after a create under another name', renamed(CREATE_REQUESTED), withProfile(OTHER)],

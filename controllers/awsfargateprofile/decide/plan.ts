@@ -72,9 +72,9 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   const profile = yield* ensureProfile(desired, observed, wanted.profile, roleArn);
   if (profile !== undefined) return profile;
   // The access entry of a live profile depends on the id of a role that this plan creates.
-  return findRole(observed.roles, wanted.role.name) === undefined
-    ? newReason('Outdated', { because: 'the role of a live profile was made anew' })
-    : yield* ensureAccessEntry(desired, observed);
+  const found = findRole(observed.roles, wanted.role.name);
+  if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was made anew' });
+  return yield* ensureAccessEntry(desired, observed, found);
 }
 
 /** An adoption tag is the only change of its plan: AWS is read again before anything else is changed. */

@@ -222,12 +222,14 @@ describe('withReadyOnlyIfActive', () => {
     reason: 'Ready',
     lastTransitionTime: '2026-11-20T10:00:00Z',
   });
-  const ready: AWSFargateProfileStatus = { ready: true, conditions: [condition('True')] };
+  const theirs = { ...condition('True'), type: 'Theirs' };
+  const ready: AWSFargateProfileStatus = { ready: true, conditions: [condition('True'), theirs] };
   const vanished = observed({ role: aRole() });
 
   const conditionsBefore = (object: AWSFargateProfile, desired: Desired, observation: Observed, mutation: Mutation) => {
     const written = withReadyOnlyIfActive(ready, object, { desired, observed: observation, mutation }, NOW);
     expect(written).to.include({ ready: false, observedGeneration: object.metadata.generation });
+    expect(written.conditions).to.deep.include(theirs);
     return written.conditions?.map(({ type, status, reason, lastTransitionTime }) =>
       [type, status, reason, ...(type === 'Ready' ? [lastTransitionTime] : [])].join(' '),
     );
@@ -255,15 +257,17 @@ describe('withReadyOnlyIfActive', () => {
     ]);
   });
 
-  const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed])[] = [
+  const ofFormerRole = { ...DELETE_ACCESS_ENTRY, name: RoleName.of('former') };
+  const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed, Mutation?])[] = [
     ['has an ACTIVE profile', ready, asWanted()],
+    ['has an ACTIVE profile and a former role', ready, asWanted(), ofFormerRole],
     ['never was Ready', { conditions: [condition('False')] }, vanished],
     ['has no conditions yet', {}, vanished],
   ];
-  for (const [situation, status, observation] of unchanged) {
+  for (const [situation, status, observation, mutation = SET_TRUST] of unchanged) {
     it(`changes nothing for an object that ${situation}`, () => {
       const object = anObject({ status });
-      const change = { desired: desiredOf(object), observed: observation, mutation: SET_TRUST };
+      const change = { desired: desiredOf(object), observed: observation, mutation };
       expect(withReadyOnlyIfActive(status, object, change, NOW)).to.equal(status);
     });
   }

@@ -3,7 +3,6 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { isDeleting } from '../../shared/object-state.ts';
 import { conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
 import { plan } from '../decide/plan.ts';
@@ -73,7 +72,7 @@ export function withReadyOnlyIfActive(
   now: Ms,
 ): AWSFargateProfileStatus {
   if (conditionOf(record.conditions, 'Ready')?.status !== 'True') return record;
-  const reason = endOfReady(object, desired, observed, mutation);
+  const reason = endOfReady(desired, observed, mutation);
   if (reason === undefined) return record;
   const facts = { desired, observed, plan: plan(desired, observed) };
   const updates = conditionsAfter({ object, end: reason, facts, now, waited: 0, attempts: 0 });
@@ -85,16 +84,11 @@ export function withReadyOnlyIfActive(
   };
 }
 
-function endOfReady(
-  object: AWSFargateProfile,
-  desired: Desired,
-  observed: Observed,
-  mutation: Mutation,
-): Reason | undefined {
+function endOfReady(desired: Desired, observed: Observed, mutation: Mutation): Reason | undefined {
   if (mutation.kind === 'deleteProfile')
     return mutation.because === 'replaced' ? undefined : newReason('DeletingProfile', { name: mutation.name });
   const { wanted, identity } = desired;
-  if (wanted === undefined || isDeleting(object)) return undefined;
+  if (wanted === undefined) return undefined;
   const { name } = wanted.profile;
   if (findProfile(observed.profiles, name)?.status !== 'ACTIVE') return creatingReason(desired, observed, name);
   return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
