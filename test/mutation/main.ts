@@ -11,7 +11,7 @@ import type { Run, RunResult, TestRun } from './runner.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    /** A regular expression for file:line. */
+    /** A regular expression for `file:line text`. */
     files: { type: 'string', default: '' },
     /** Tests one of so many mutants; the seed tells which. */
     sample: { type: 'string', default: '1' },
@@ -134,8 +134,9 @@ async function examine(id: number, { file }: Mutant): Promise<readonly [column: 
 const mutants = mutateProduct();
 /** A run that is ended early has tested mutants of all files. */
 const shuffled = (id: number): number => (id * 7_919) % mutants.length;
+const only = new RegExp(flags.files);
 const chosen = [...mutants.entries()]
-  .filter(([id, { file, line }]) => id % sample === seed % sample && new RegExp(flags.files).test(`${file}:${line}`))
+  .filter(([id, { file, line, text }]) => id % sample === seed % sample && only.test(`${file}:${line} ${text}`))
   .toSorted(([a], [b]) => shuffled(a) - shuffled(b));
 console.log(`${mutants.length} mutants, of which ${chosen.length} are tested`);
 const listed = readFileSync('test/mutation/survivors.md', 'utf8');
