@@ -25,7 +25,7 @@ import {
   aProfile,
   anObject,
 } from './testing/builders.ts';
-import { CREATE_PROFILE, DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
+import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
 import type { ServiceOverrides, TestServices } from './testing/pass-state.ts';
 import {
   LANE,
@@ -91,13 +91,22 @@ describe('execute', () => {
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
     });
 
-  it('creates no role that another pass of this process removes', async () => {
-    services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
-    expect(await run(passStateFor(awsWith()))).to.deep.equal({
-      end: 'NotNow: another object changes the same resource',
-      did: [],
+  for (const when of ['before', 'while status is written'])
+    it(`creates no role that another pass of this process removes: ${when}`, async () => {
+      const remove = () => services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
+      if (when === 'before') remove();
+      let isWritten = false;
+      const profileWriter = writerThat(async (object, status) => {
+        remove();
+        isWritten = true;
+        return storedObject(object, status);
+      });
+      expect(await run(passStateFor(awsWith()), { profileWriter })).to.deep.equal({
+        end: 'NotNow: another object changes the same resource',
+        did: [],
+      });
+      expect(isWritten).to.equal(when !== 'before');
     });
-  });
 
   it('claims a role that it removes before it asks who uses the role', async () => {
     const other = passStateFor(awsWith(aSimulatedRole()));
@@ -392,6 +401,7 @@ describe('execute', () => {
     it('counts as a retry of a failed profile once AWS has accepted it', async () => {
       const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
       expect(await run(pass)).to.deep.equal({ end: 'CreateFailed', did: [] });
+      expect(pass.retry.state.recovery).to.include({ generation: 1 });
       await services.clock.advance(10_000);
       expect(await run(pass)).to.deep.equal({ end: 'DeletingProfile', did: ['deleteProfile done'] });
       expect(pass.retry.state.recovery).to.deep.equal({ generation: 1, attempts: 1 });
@@ -418,17 +428,12 @@ describe('execute', () => {
     };
 
     it('that AWS refuses is a notice, and the changes after it are made', async () => {
-      expect(await after('UntagResource', DENIED)).to.deep.equal({
-        end: 'in order',
-        notices: ['AccessDenied'],
-        did: WHOLE,
-      });
-      const invalid = { code: 'InvalidParameterException', statusCode: 400 };
-      expect(await after('UntagResource', invalid)).to.deep.equal({
-        end: 'in order',
-        notices: ['Refused'],
-        did: WHOLE,
-      });
+      for (const [failure, notice] of [
+        [DENIED, 'AccessDenied'],
+        [{ code: 'InvalidParameterException', statusCode: 400 }, 'Refused'],
+        [{ service: 'iam', code: 'LimitExceeded', statusCode: 409 }, 'AWSQuotaExceeded'],
+      ] as const)
+        expect(await after('UntagResource', failure)).to.deep.equal({ end: 'in order', notices: [notice], did: WHOLE });
     });
 
     it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
@@ -475,6 +480,19 @@ describe('execute', () => {
       expect(again.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['setBoundary', 'setTrust']);
     });
   });
+
+  for (const [situation, failure, end, notices] of [
+    ['AWS denies', DENIED, 'in order', ['AccessDenied']],
+    ['was not sent', { code: 'NotDispatched', message: 'the lease has run out' }, 'NotNow: the lease has run out', []],
+  ] as const)
+    it(`the removal of a predecessor that ${situation} ends with "${end}"`, async () => {
+      const pass = passStateFor(awsAsWanted());
+      pass.session.onCall = () => aFailure(failure);
+      const changes = [{ ...change({ ...DELETE_PROFILE, because: 'replaced' }), trailing: true }] as const;
+      const result = await execution(pass, {}, { changes, end: 'inOrder', profile: 'works', role: 'works', notices: [] });
+      expect(describeEnd(result)).to.equal(end);
+      expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
+    });
 
   describe('a create of the profile', () => {
     const REQUESTED_AT = '2026-11-21T03:25:00Z';

@@ -124,10 +124,9 @@ function keep(pass: PassState, mutation: Mutation, by: string, execution: Execut
   return newReason('RoleSettingsConflict', facts);
 }
 
-function recordProfileFailure({ object, observed, retry }: PassState, mutation: Mutation, clock: Clock): void {
-  if (!isRetryOfFailedProfile(mutation, observed)) return;
-  const generation = object.metadata.generation ?? 0;
-  retry.update((state) => withProfileFailure(state, generation, clock.monotonic()));
+function recordProfileFailure(pass: PassState, mutation: Mutation, clock: Clock): void {
+  if (!isRetryOfFailedProfile(mutation, pass.observed)) return;
+  pass.retry.update((state) => withProfileFailure(state, generationOf(pass), clock.monotonic()));
 }
 
 function tellLane(

@@ -274,6 +274,9 @@ describe('Lanes', () => {
     it('of each object after the second', () => {
       const [a, b, c] = putThree();
       expect([a, b, c].map(aheadOf)).to.deep.equal(['go', 'go', 'team-a_a is next in turn']);
+      lanes.saw(LANE, 'theirs', 'being created');
+      expect(aheadOf(c), 'the first asks EKS about a stranger').to.equal('theirs is being created');
+      lanes.settle(LANE, 'theirs', a);
       take(a);
       expect(aheadOf(c)).to.equal('team-a_a is about to be changed');
       lanes.close(LANE, 1_000, 'busy');

@@ -17,9 +17,9 @@ const TESTS = ['===', '!==', '<', '<=', '>', '>=', '&&', '||'];
 const EFFECTS = [SyntaxKind.CallExpression, SyntaxKind.AwaitExpression, SyntaxKind.YieldExpression];
 
 /**
- * Returns the source with all its mutants, of which runner.ts switches one on. In the text, `$is` tells whether a mutant
- * is on, `$at` also records that a test came by, and `$saw` records which constant would have changed a condition. `add`
- * returns the number of a mutant.
+ * Returns the source with all its mutants, of which runner.ts switches one on. In the text, `$at` tells whether a mutant
+ * is on and records that a test came by, and `$saw` replaces a condition and records which constant would have changed
+ * it. `add` returns the number of a mutant.
  */
 export function mutate(
   source: ast.SourceFile,
@@ -54,7 +54,7 @@ export function mutate(
     const code = withAlternative(node);
     return whenTrue === -1 && whenFalse === -1
       ? code
-      : `($is(${whenTrue}) ? true : $is(${whenFalse}) ? false : $saw(${whenTrue}, ${whenFalse}, ${code}))`;
+      : `$saw(${whenTrue}, ${whenFalse}, ${code})`;
   }
 
   function withAlternative(node: Node): string {

@@ -44,11 +44,10 @@ const note = (id: number): number => {
   return id;
 };
 Object.assign(globalThis, {
-  $is: (id: number) => id === mutant,
   $at: (id: number) => note(id) === mutant,
   $saw: (whenTrue: number, whenFalse: number, value: unknown) => {
     note(value ? whenFalse : whenTrue);
-    return value;
+    return mutant === whenTrue ? true : mutant === whenFalse ? false : value;
   },
 });
 

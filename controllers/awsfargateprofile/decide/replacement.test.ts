@@ -10,6 +10,8 @@ describe('searchFor', () => {
   const replace = { updateStrategy: { type: 'Replace' } } as const;
   const of = (status: AWSFargateProfileStatus, spec = {}) => desiredOf(anObject({ spec, status }));
   const replaceable = of(PROVISIONED, replace);
+  const { wanted } = replaceable;
+  const renamed = { ...replaceable, wanted: wanted && { ...wanted, profile: { ...wanted.profile, name: DERIVED } } };
   const predecessors = [{ name: DERIVED }];
   const there = [{ name: PROFILE, found: aProfile() }];
   const absent = [{ name: PROFILE, found: undefined }];
@@ -22,6 +24,7 @@ describe('searchFor', () => {
     ['an object whose profile may be replaced, before the first one', replaceable, absent, 'nothing'],
     ['a replacement', replaceable, underOtherName, 'derived names'],
     ['an object that records a predecessor', of({ ...RECORDED, ...PROVISIONED, predecessors }), there, 'derived names'],
+    ['an object whose profile has a derived name', renamed, underOtherName, 'nothing'],
     ['an object whose profile has another name', of(PROVISIONED), underOtherName, 'nothing'],
     ['a moved object that records a predecessor', movedReplacement, there, 'all names'],
     ['a moved object', desiredOf(anObject(MOVED)), absent, 'derived names'],

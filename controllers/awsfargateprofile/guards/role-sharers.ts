@@ -80,7 +80,7 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
       const other = `AWSFargateProfile ${possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
-    const reason = sharers.length === 0 ? undefined : pass.roleConflictWith(sharers);
+    const reason = pass.roleConflictWith(sharers);
     return reason && stop(reason);
   };
 }

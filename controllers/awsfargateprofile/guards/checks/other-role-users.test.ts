@@ -173,6 +173,7 @@ describe('newReadRoleUsers', () => {
         expect(await userOf(object)).to.equal('team-b/odd');
         odd('team-a');
         expect(await userOf(object)).to.equal('team-a/odd');
+        expect(await userOf(object, 'another')).to.equal(undefined);
       });
 
       describe('names the profiles that use another role', () => {

@@ -60,12 +60,11 @@ const USERS_PER_TURN = 200;
 export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
   const readings = new SingleFlight<readonly RoleUser[]>();
   const readFromCache = newCacheReader(sources);
-  const readFromApiServer = newApiServerReader(sources);
   return async (object, role, signal) => {
     const all = await readings.runFresh(
       'role users',
       signal,
-      async (shared) => (await readFromCache(shared)) ?? readFromApiServer(shared),
+      async (shared) => (await readFromCache(shared)) ?? listRoleUsers(sources.client, shared),
     );
     const others = all.filter(({ uid }) => uid !== object.metadata.uid);
     const leaving = others.filter(({ mayUse }) => mayUse(role, object) === 'whileItHasProfile');
@@ -119,18 +118,6 @@ function newCacheReader({
   };
 }
 
-function newApiServerReader({
-  client,
-  schema,
-}: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[]> {
-  // By uid and resourceVersion, so that an unchanged object is not decoded again.
-  let known: ReadonlyMap<string, RoleUser> = new Map();
-  return async (signal) => {
-    known = await listRoleUsers(client, schema.isSettled() ? known : new Map(), signal);
-    return [...known.values()];
-  };
-}
-
 type MayUse = 'yes' | 'no' | 'whileItHasProfile';
 
 /** Only what a comparison of roles needs is kept, because the list may be long. */
@@ -145,18 +132,10 @@ interface RoleUser {
   readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
 
-async function listRoleUsers(
-  client: KubeClient,
-  known: ReadonlyMap<string, RoleUser>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, RoleUser>> {
-  const users = new Map<string, RoleUser>();
-  for await (const item of listLiveProfiles(client, {}, signal)) {
-    const { uid, resourceVersion } = item.metadata;
-    const version = `${uid} ${resourceVersion}`;
-    if (!hasFinalizer(item)) continue;
-    users.set(version, known.get(version) ?? toRoleUser(item, decodeAWSFargateProfile(item)));
-  }
+async function listRoleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
+  const users: RoleUser[] = [];
+  for await (const item of listLiveProfiles(client, {}, signal))
+    if (hasFinalizer(item)) users.push(toRoleUser(item, decodeAWSFargateProfile(item)));
   return users;
 }
 
