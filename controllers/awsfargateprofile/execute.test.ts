@@ -190,13 +190,16 @@ describe('execute', () => {
       await run(creating());
       const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isOfStranger: false };
       expect(turnOfSibling()).to.deep.equal(expected);
+      await run(passStateFor(awsAsWanted(), aDeletedObject()));
+      expect(turnOfSibling()).to.deep.equal({ ...expected, doing: 'being deleted' });
     });
 
     it('goes to the profile that EKS names in its refusal', async () => {
       const aws = awsWith(aSimulatedRole());
       const pass = passStateFor(aws);
       aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status: 'DELETING' }));
-      expect(await run(pass)).to.deep.equal({ end: 'WaitingForSibling', did: ['createProfile siblingBusy'] });
+      const result = await execution(pass);
+      expect(result.end).to.deep.nested.include({ name: 'WaitingForSibling', 'facts.doing': 'being deleted' });
       const expected = { kind: 'wait', ahead: 'theirs', doing: 'being deleted', isOfStranger: true };
       expect(turnOfSibling()).to.deep.equal(expected);
     });
@@ -489,7 +492,11 @@ describe('execute', () => {
       const pass = passStateFor(awsAsWanted());
       pass.session.onCall = () => aFailure(failure);
       const changes = [{ ...change({ ...DELETE_PROFILE, because: 'replaced' }), trailing: true }] as const;
-      const result = await execution(pass, {}, { changes, end: 'inOrder', profile: 'works', role: 'works', notices: [] });
+      const result = await execution(
+        pass,
+        {},
+        { changes, end: 'inOrder', profile: 'works', role: 'works', notices: [] },
+      );
       expect(describeEnd(result)).to.equal(end);
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
     });
@@ -510,6 +517,13 @@ describe('execute', () => {
       await run(pass, recording);
       return isCreateUnconfirmed(withUnconfirmedCreate(pass.retry.state, { createRequestedAt: REQUESTED_AT }, 0), 0);
     };
+
+    it('stays unconfirmed when another change is made', async () => {
+      const object = anObject({ status: { profileName: PROFILE, createRequestedAt: REQUESTED_AT } });
+      const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })), object);
+      expect((await run(pass)).did).to.deep.equal(['attachPolicy done']);
+      expect(pass.retry.state.confirmedCreate).to.equal(undefined);
+    });
 
     it('is confirmed when EKS accepts it, and unconfirmed when its answer never comes', async () => {
       expect(await isUnconfirmedAfter(undefined)).to.equal(false);
@@ -574,5 +588,11 @@ describe('execute', () => {
         expect(end).to.have.property('name', 'RoleRecreated');
         expect(end, 'what is left').to.have.nested.property('facts.entry', left);
       });
+
+    it('does not stop such an object for another reason than that AWS does not answer', async () => {
+      const pass = passStateFor(withEntry(awsAsWanted()));
+      pass.session.onCall = (operation) => (operation === 'CreateAccessEntry' ? aFailure() : undefined);
+      expect((await run(pass)).end).to.equal('AWSUnavailable');
+    });
   });
 });

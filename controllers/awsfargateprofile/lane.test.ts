@@ -19,13 +19,13 @@ const CREATED = { status: { createRequestedAt: '2026-11-20T10:00:00Z' } };
 const deleted = (name: string, hour = 10): AWSFargateProfile =>
   profile(name, { metadata: { ...createdAt(hour), ...DELETED }, ...CREATED });
 /** Returns an object that names its EKS cluster instead of a Cluster. */
-const joined = (name: string, region: string, identity?: string): AWSFargateProfile => ({
+const joined = (name: string, region: string, identity?: string, kind = 'Role'): AWSFargateProfile => ({
   ...profile(name),
   spec: {
     eksCluster: {
       name: EksClusterName.of('prod'),
       region,
-      ...(identity !== undefined && { identityRef: { kind: 'AWSClusterStaticIdentity', name: identity } }),
+      ...(identity !== undefined && { identityRef: { kind: `AWSCluster${kind}Identity`, name: identity } }),
     },
     selectors: [{ namespace: 'web' }],
   },
@@ -95,6 +95,16 @@ describe('Lanes', () => {
       ['deletions before older creates', [profile('a', { metadata: createdAt(9) }), deleted('b')], 'b a'],
       ['the deletion of an older one first', [deleted('a', 12), deleted('b', 11)], 'b a'],
       ['with one whose profile is gone', [profile('a', provisioned()), profile('b')], 'a b'],
+      [
+        'with one whose profile is replaced',
+        [profile('a', { status: { ...provisioned('ACTIVE').status, successor: {} } }), profile('b')],
+        'a b',
+      ],
+      [
+        'with one that never was in order',
+        [profile('a', { status: { profileStatus: 'ACTIVE' } }), profile('b')],
+        'a b',
+      ],
       ['with one whose profile has failed', [profile('a', provisioned('CREATE_FAILED')), profile('b')], 'a b'],
       ['without one that has its profile', [profile('a', provisioned('ACTIVE')), profile('b')], 'b'],
       ['without a deletion that has nothing in EKS', [profile('a', { metadata: DELETED }), profile('b')], 'b'],
@@ -126,7 +136,11 @@ describe('Lanes', () => {
       ],
       [
         'without those of an EKS cluster of the same name that another identity reaches, perhaps in another account',
-        [joined('a', 'eu-west-1', 'theirs'), joined('b', 'eu-west-1', 'ours')],
+        [
+          joined('a', 'eu-west-1', 'theirs'),
+          joined('aa', 'eu-west-1', 'ours', 'Static'),
+          joined('b', 'eu-west-1', 'ours'),
+        ],
         'b',
       ],
     ];
@@ -193,7 +207,7 @@ describe('Lanes', () => {
       const ofNoCluster = world.put({ ...profile('x'), spec: { selectors: [] } });
       expect(turnOf(ofNoCluster)).to.equal('go');
       take(a);
-      expect(turnOf(atRest)).to.equal('team-a_a is about to be changed');
+      for (const each of [atRest, ofNoCluster]) expect(turnOf(each)).to.equal('team-a_a is about to be changed');
     });
   });
 
@@ -374,6 +388,15 @@ describe('Lanes', () => {
         },
       ],
       [
+        'the third as first, if the second has stopped without a word',
+        ['c first'],
+        ([a]) => {
+          lanes.saw(LANE, 'team-a_a', 'being created', a);
+          for (const name of ['a', 'b']) world.stopped.add(name);
+          world.put({ ...a, status: { profileStatus: 'CREATING' } });
+        },
+      ],
+      [
         'first and second when EKS has ended the change of the first, which status still shows',
         ['b first', 'c second'],
         ([a]) => {
@@ -443,6 +466,14 @@ describe('Lanes', () => {
       expect(wokenBy(() => lanes.settle(LANE, 'team-a_c', c))).to.deep.equal(['a first']);
       lanes.saw(LANE, 'team-a_a', 'being deleted', a);
       expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal([]);
+    });
+
+    it('nobody when EKS has ended a change while a pass has the turn', () => {
+      const [a, b] = putThree();
+      take(a);
+      turnOf(b);
+      lanes.saw(LANE, 'theirs', 'being deleted');
+      expect(wokenBy(() => lanes.settle(LANE, 'theirs', b))).to.deep.equal([]);
     });
 
     it('the first when a turn ends without a change, and nobody while EKS makes the change', () => {

@@ -60,14 +60,14 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(
-  { surplus, recorded, identity, place, names, broughtRole }: Desired,
+  { surplus, recorded, identity, place, names }: Desired,
   { cluster }: Observed,
 ): Reason | undefined {
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The first name is the one that the spec asks for. The others depend on status, which is lost.
-  const role = broughtRole === undefined ? names.roles[0] : undefined;
+  const [role] = names.roles;
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 

@@ -148,7 +148,12 @@ describe('plan', () => {
       ['the profile has an unknown status', plain, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
       ['another client has deleted the profile', desiredFrom({}, PROVISIONED), withRoleAlone(), CREATE_PROFILE],
       ['its own create was not answered', unansweredUnder(PROFILE), withRoleAlone(), CREATE_PROFILE],
-      ['its own create with the role of spec.roleARN was not answered', unansweredWithRole, asWanted(), 'in order'],
+      [
+        'its own create with the role of spec.roleARN was not answered',
+        unansweredWithRole,
+        withRoleAlone(),
+        CREATE_PROFILE,
+      ],
       ['a selector has no value in the manifest', emptied, observed(), 'stop: InvalidSpec'],
       ['a selector has no value in the manifest, and the profile is as wanted', emptied, asWanted(), 'in order'],
     ],

@@ -15,8 +15,8 @@ import {
   DESTRUCTIVE,
   describeObstacle,
 } from '../testing/mutations.ts';
-import { passStateFor, awsAsWanted, newServices, writerThat } from '../testing/pass-state.ts';
-import { markDeletion, recordEntryDeletion, writeAhead } from './preparations.ts';
+import { passStateFor, awsAsWanted, newServices, storedObject, writerThat } from '../testing/pass-state.ts';
+import { type PreparationServices, markDeletion, recordEntryDeletion, writeAhead } from './preparations.ts';
 
 describe('markDeletion', () => {
   const newMarkDeletion = (written: 'written' | 'refused') => {
@@ -64,7 +64,9 @@ describe('recordEntryDeletion', () => {
       };
       const profileWriter = { ...writerThat(async () => undefined), patchMetadata };
       const mutation = { ...DELETE_ACCESS_ENTRY, because };
-      await recordEntryDeletion({ profileWriter })(mutation, passStateFor(awsAsWanted()));
+      for (const each of [mutation, ...CONSTRUCTIVE])
+        await recordEntryDeletion({ profileWriter })(each, passStateFor(awsAsWanted()));
+      expect(patches, because).to.have.length(isRecorded ? 1 : 0);
       expect(patches.join().includes(ACCESS_ENTRY_DELETED_ANNOTATION), because).to.equal(isRecorded);
     }
   });
@@ -83,6 +85,24 @@ describe('writeAhead', () => {
       expect(await writeAhead({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
       expect(pass.object.metadata.resourceVersion).to.equal('101');
     }
+  });
+
+  it('asks the API server once, even if the record is there already, unless the deletion checks have asked', async () => {
+    const asked: (boolean | undefined)[] = [];
+    const profileWriter: PreparationServices['profileWriter'] = {
+      ...writerThat(async (object) => object),
+      patchStatus: async (object, status, _signal, options) => {
+        asked.push(options?.evenIfEqual);
+        return storedObject(object, status);
+      },
+    };
+    const pass = passStateFor(awsAsWanted());
+    for (const mutation of [DELETE_PROFILE, CREATE_PROFILE, CREATE_PROFILE])
+      await writeAhead({ profileWriter, clock })(
+        mutation,
+        mutation === DELETE_PROFILE ? passStateFor(awsAsWanted()) : pass,
+      );
+    expect(asked).to.deep.equal([false, true, false]);
   });
 
   it('sends no change whose record the API server drops, as it does under the CRD of another provider', async () => {

@@ -35,6 +35,7 @@ describe('newReadRoleSharers', () => {
   const inOtherCluster = { spec: { ...shared, clusterName: ClusterName.of('another') } };
   const another = { spec: { roleName: RoleName.of('another') } };
   const leavingRole = { ...RECORDED, role: { name: NAME, managed: true } };
+  const replacing = { ...RECORDED, predecessors: [{ role: NAME }] };
   const brought = {
     spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${NAME}`) },
     status: { ...RECORDED, role: { name: NAME, managed: false } },
@@ -61,6 +62,7 @@ describe('newReadRoleSharers', () => {
     ['a deleted object', { spec: shared }, deleted, deleter],
     ['a deleted object with a location', { spec: shared, status: RECORDED }, deleted, deleter],
     ['an object that gets another role', { ...another, status: leavingRole }, {}, deleter],
+    ['an object whose replaced profile has the role', { ...another, status: replacing }, {}, deleter],
     [
       'a deleted object in another account',
       { spec: shared, status: { ...RECORDED, account: AccountId.of('999999999999') } },

@@ -2,12 +2,7 @@ import type { ProfileName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
-import {
-  derivedProfileName,
-  isDerivedProfileName,
-  isSameRoleName,
-  roleNameFor,
-} from '../../../../pkg/fargate/names.ts';
+import { derivedProfileName, isDerivedProfileName, isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { profileOwnership } from '../../../../pkg/fargate/ownership.ts';
 import { areSelectorsEqual, canonicalSelectors } from '../../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../../pkg/fargate/subnets.ts';
@@ -77,7 +72,7 @@ const rank = ({ name, status }: FargateProfile, base: ProfileName): number =>
 /** Of the role only the name is compared, because IAM was not read yet. */
 function fits(
   { spec }: AWSFargateProfile,
-  { clusterName, eksCluster, profileName, capaRoleNames }: ObjectIdentity,
+  { capaRoleNames }: ObjectIdentity,
   { selectors, subnets, podExecutionRoleArn }: FargateProfile,
 ): boolean {
   const { subnetIDs = [] } = spec;
@@ -85,10 +80,7 @@ function fits(
   if (!areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
   if (spec.roleARN !== undefined) return podExecutionRoleArn === spec.roleARN;
   const role = parseRoleArn(podExecutionRoleArn)?.name;
-  const names =
-    spec.roleName === undefined
-      ? [roleNameFor(clusterName ?? eksCluster, profileName), ...capaRoleNames]
-      : [spec.roleName];
+  const names = spec.roleName === undefined ? capaRoleNames : [spec.roleName];
   return role !== undefined && names.some((name) => isSameRoleName(name, role));
 }
 

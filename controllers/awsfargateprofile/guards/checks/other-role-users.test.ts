@@ -165,7 +165,7 @@ describe('newReadRoleUsers', () => {
         const odd = (namespace: string): KubeObject =>
           api.server.storage.create(PROFILE_KIND, namespace, {
             metadata: { name: 'odd', finalizers: object.metadata.finalizers },
-            spec: { clusterName: 7, roleName: shared },
+            spec: { clusterName: 7, subnetIDs: null, roleName: shared },
           });
         const inOtherNamespace = odd('team-b');
         expect(await userOf(object)).to.equal(undefined);
@@ -219,6 +219,14 @@ describe('newReadRoleUsers', () => {
       object = api.put({ spec: { roleName: shared } });
       await fillCache();
       other();
+    });
+
+    it('if they fit on one page', async () => {
+      for (let index = 0; index < 50; index++)
+        api.server.storage.delete(PROFILE_KIND, { namespace: 'team-c', name: `unbegun-${index}` });
+      await fillCache();
+      expect(await userFor(object)).to.equal('team-a/other');
+      expect(lists()).to.equal(1);
     });
 
     it('if the watch does not show the newest change within 200 ms', async () => {

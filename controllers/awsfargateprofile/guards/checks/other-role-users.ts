@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleName } from '../../../../api/names.ts';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import { DeadlineExceeded, withDeadline, nextTurn } from '../../../../pkg/async/deadline.ts';
+import { withDeadline, nextTurn } from '../../../../pkg/async/deadline.ts';
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
 import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
@@ -101,7 +101,7 @@ function newCacheReader({
         profiles.whenIncludes(resourceVersion, waiting),
       );
     } catch (error) {
-      if (error instanceof DeadlineExceeded && !signal.aborted) return undefined;
+      if (!signal.aborted) return undefined;
       throw error;
     }
     const listing = profiles.list();
