@@ -107,6 +107,14 @@ describe('Lanes', () => {
       ],
       ['with one whose profile has failed', [profile('a', provisioned('CREATE_FAILED')), profile('b')], 'a b'],
       ['without one that has its profile', [profile('a', provisioned('ACTIVE')), profile('b')], 'b'],
+      ...[{ profileStatus: 'ACTIVE' }, { profileARN: 'arn' }].map(
+        (status) =>
+          [
+            `with a deletion that records ${Object.keys(status).join()}`,
+            [profile('a', { metadata: DELETED, status }), profile('b')],
+            'a b',
+          ] as const,
+      ),
       ['without a deletion that has nothing in EKS', [profile('a', { metadata: DELETED }), profile('b')], 'b'],
       [
         'without a deletion that is not ours to end',
@@ -198,6 +206,8 @@ describe('Lanes', () => {
       world.stopped.add('b');
       expect(turnOf(c)).to.equal('go');
       expect(turnOf(b), 'an older one that tries again').to.equal('go');
+      world.store.upsert({ ...c, metadata: { ...c.metadata, uid: 'of another', resourceVersion: '900' } });
+      expect(turnOf(profile('d')), 'after one that was recreated under its name').to.equal('go');
     });
 
     it('to an object that is at rest for the lane, as soon as the lane is free', () => {
@@ -444,7 +454,7 @@ describe('Lanes', () => {
 
     it('of an order that was not known, the object that waits, and the first two when any other object has changed', () => {
       const { store, put, woken } = newLanes(clock);
-      for (const name of ['a', 'b', 'c']) store.upsert(profile(name));
+      for (const name of ['c', 'b', 'a']) store.upsert(profile(name));
       put(profile('a', provisioned('ACTIVE')));
       expect(woken).to.deep.equal(['b first', 'c second']);
       const other = newLanes(clock);

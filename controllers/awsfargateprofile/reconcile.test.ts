@@ -1,4 +1,4 @@
-import { isLeft } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
 import { ProfileName, RoleArn } from '../../api/names.ts';
@@ -239,6 +239,8 @@ describe('Reconciler', () => {
       given();
       await pass();
       expect(requests.includes('PATCH provisioned-in')).to.equal(isRecorded);
+      const after = decodeAWSFargateProfile(now());
+      expect(E.isRight(after) && retryStore.isCreateUnconfirmed(after.right), 'nothing was sent').to.equal(false);
     });
 
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
@@ -255,7 +257,7 @@ describe('Reconciler', () => {
   it('knows the result of a create request once EKS shows the profile', async () => {
     given({ status: { ...RECORDED, profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' } });
     const before = decodeAWSFargateProfile(now());
-    if (isLeft(before)) throw new Error('the object cannot be decoded');
+    if (E.isLeft(before)) throw new Error('the object cannot be decoded');
     expect(retryStore.isCreateUnconfirmed(before.right)).to.equal(true);
     aws.profiles.set(PROFILE, aSimulatedProfile({ status: 'CREATING' }));
     await pass();

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
 import { ROLE, ROLE_ARN, aDeletedObject, anObject } from '../testing/builders.ts';
 import { CREATE_PROFILE, CREATE_ROLE, DELETE_ROLE, STRIP_ROLE } from '../testing/mutations.ts';
-import { aSimulatedRole, awsAsWanted, awsWith, passStateFor } from '../testing/pass-state.ts';
+import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith, passStateFor } from '../testing/pass-state.ts';
 import { Claims } from './claims.ts';
 
 describe('Claims', () => {
@@ -20,6 +21,15 @@ describe('Claims', () => {
   it('do not let an object that uses a role delay the removal of the role', () => {
     const claims = new Claims();
     expect(claims.tryClaim(CREATE_PROFILE, user)).to.equal(true);
+    expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(true);
+  });
+
+  it('tell a profile and a role of the same name apart', () => {
+    const claims = new Claims();
+    const tags = { 'kubernetes.io/cluster/prod': 'owned' };
+    const name = ProfileName.of(ROLE);
+    const adopter = passStateFor(awsWith(aSimulatedProfile({ name, tags })), anObject({ spec: { profileName: name } }));
+    expect(claims.tryClaim({ kind: 'tagProfile', name, arn: '', tags: {} }, adopter)).to.equal(true);
     expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(true);
   });
 

@@ -4,7 +4,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
-import { aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONTROL_PLANE_FACTS, aDeletedObject, anObject } from '../testing/builders.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -30,6 +30,7 @@ import {
 } from '../testing/pass-state.ts';
 import type { PassState } from './pass-state.ts';
 import { findObstacle } from './guards.ts';
+import { holdControlPlane } from './hold-control-plane.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
 const leaving = () => passStateFor(awsAsWanted(), aDeletedObject());
@@ -144,6 +145,14 @@ describe('newChecks and newPreparations', () => {
       expect(await obstacleTo(mutation, passStateFor(aws, object), services)).to.equal(expected ?? 'go');
       expect(confirmed).to.deep.equal(expected === undefined ? [] : ['prod-control-plane']);
     });
+
+  it('hold and confirm no control plane of an EKS cluster that Cluster API does not manage', async () => {
+    const controlPlaneFinalizer = { add: () => expect.fail('added'), confirm: () => expect.fail('confirmed') };
+    const pass = { ...passStateFor(awsWith()), controlPlane: undefined };
+    expect(await obstacleTo(CREATE_ROLE, pass, newServices({ controlPlaneFinalizer }))).to.equal('go');
+    const facts = { ...CONTROL_PLANE_FACTS, controlPlane: undefined };
+    expect(await holdControlPlane(controlPlaneFinalizer, facts, pass.signal)).to.equal(facts);
+  });
 
   it('write nothing for an object that waits for its turn', async () => {
     const services = newServices({ profileWriter: writerThat(async () => expect.fail('the object is written')) });

@@ -3,7 +3,16 @@ import { AccountId, ClusterName, RoleArn, RoleName } from '../../../api/names.ts
 import { WATCH_FILTER_LABEL } from '../../../api/v1beta2/index.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { PROFILE_KIND, newApi } from '../testing/api.ts';
-import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE, anObject } from '../testing/builders.ts';
+import {
+  type ObjectParts,
+  ACCOUNT,
+  EKS_CLUSTER,
+  MOVED,
+  RECORDED,
+  ROLE,
+  ROLE_ARN,
+  anObject,
+} from '../testing/builders.ts';
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
 import { CONSTRUCTIVE, DESTRUCTIVE } from '../testing/mutations.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
@@ -90,7 +99,8 @@ describe('roleShareable', () => {
     found: RoleSharers,
     aws = awsWith(),
     mutation: Parameters<ReturnType<typeof roleShareable>>[0] = CREATE_ROLE,
-  ) => roleShareable({ ...newServices(), readRoleSharers: async () => found })(mutation, passStateFor(aws));
+    object = anObject(),
+  ) => roleShareable({ ...newServices(), readRoleSharers: async () => found })(mutation, passStateFor(aws, object));
 
   it('lets an object go on that shares its role with nobody', async () => {
     expect(await check(NOBODY)).to.equal(undefined);
@@ -102,6 +112,12 @@ describe('roleShareable', () => {
         kind: 'stop',
         reason: { name: 'WaitingForRoleDeletion', facts: { name: ROLE, other: 'AWSFargateProfile team-a/api' } },
       });
+    const brought = anObject({ spec: { roleARN: ROLE_ARN } });
+    const foreign = awsWith(aSimulatedRole({ tags: {} }));
+    expect(await check({ ...NOBODY, possibleDeleter: 'x' }, foreign, CREATE_ROLE, brought)).to.have.property(
+      'kind',
+      'stop',
+    );
   });
 
   it('lets an object mend its role whose profile exists, because the profile keeps the role', async () => {

@@ -71,15 +71,16 @@ describe('writeAheadStatus', () => {
     ['a role that has to be deleted', RoleArn.of('arn:aws:iam::111122223333:role/old'), { role: 'old' }],
   ] as const)
     it(`records a predecessor, and ${what}`, () => {
-      const object = anObject({ spec: { updateStrategy: { type: 'Replace' } }, status: { profileName: PROFILE } });
+      const record = { profileName: PROFILE, profileARN: aProfile().arn };
+      const object = anObject({ spec: { updateStrategy: { type: 'Replace' } }, status: record });
       const { wanted, ...desired } = desiredOf(object);
       if (wanted === undefined) throw new Error('nothing is wanted');
       const next = { ...wanted, profile: { ...wanted.profile, name: ProfileName.of('next') } };
       const former = aProfile({ podExecutionRoleArn });
       const facts = { desired: { ...desired, wanted: next }, observed: observed({ profile: former, role: aRole() }) };
-      expect(writeAheadStatus(object, TARGET, facts, CREATE_PROFILE, NOW).predecessors).to.deep.equal([
-        { name: PROFILE, arn: former.arn, status: 'ACTIVE', ...role },
-      ]);
+      const written = writeAheadStatus(object, TARGET, facts, CREATE_PROFILE, NOW);
+      expect(written.predecessors).to.deep.equal([{ name: PROFILE, arn: former.arn, status: 'ACTIVE', ...role }]);
+      expect(written, 'until its successor is ACTIVE').to.include(record);
     });
 
   it('records only the location before a deletion', () => {
@@ -260,6 +261,7 @@ describe('withReadyOnlyIfActive', () => {
   const ofFormerRole = { ...DELETE_ACCESS_ENTRY, name: RoleName.of('former') };
   const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed, Mutation?])[] = [
     ['has an ACTIVE profile', ready, asWanted()],
+    ['has an ACTIVE profile that has replaced another', ready, asWanted(), { ...DELETE_PROFILE, because: 'replaced' }],
     ['has an ACTIVE profile and a former role', ready, asWanted(), ofFormerRole],
     ['never was Ready', { conditions: [condition('False')] }, vanished],
     ['has no conditions yet', {}, vanished],

@@ -242,6 +242,8 @@ describe('desiredFor', () => {
       expect(onDeletion(web, before)).to.equal('web,former and prod-web_fargate,former-role');
       expect(onDeletion(capitals, small), 'IAM ignores the case of names').to.equal(`${PROFILE} and Pods`);
       expect(onDeletion({})).to.equal(`${PROFILE} and ${ROLE},${FORMER_ROLE}`);
+      const invalid = { profileName: ProfileName.of('no name'), role: { name: RoleName.of('no name') } };
+      expect(onDeletion({}, invalid), 'names that AWS would reject').to.equal(`${PROFILE} and ${ROLE}`);
       expect(onDeletion({}, before), 'spec.profileName was removed').to.equal(
         `${PROFILE},former and prod-former_fargate,${ROLE},former-role`,
       );
@@ -368,10 +370,26 @@ describe('desiredFor', () => {
       profiles: [],
       roles: [],
     });
+    for (const status of [{ account: ACCOUNT }, { profileName: PROFILE }, { profileARN: 'arn' }])
+      expect(lostAfter({ ...MOVED, status }).profiles, JSON.stringify(status)).to.deep.equal([]);
+    for (const spec of [{ roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/pods`) }, { roleName: ROLE }])
+      expect(lostAfter({ ...MOVED, spec }).roles, JSON.stringify(spec)).to.deep.equal([]);
     // A role that spec.roleName names may belong to another owner. So after status was dropped, this role is not in
     // `lostNames`, which lists the names that the profile and roles of the object may have.
     const named = { roleName: RoleName.of('shared') };
     expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
+  });
+
+  it('knows from the condition Ready that EKS has no room for another profile', () => {
+    const lastTransitionTime = '2026-11-21T03:24:00Z';
+    const conditions = ['Other', 'Ready', 'Stalled'].map(
+      (type) => ({ type, status: 'False', lastTransitionTime }) as const,
+    );
+    for (const type of ['Other', 'Ready', 'Stalled']) {
+      const withReason = conditions.map((each) => (each.type === type ? { ...each, reason: 'QuotaExceeded' } : each));
+      const { recorded } = desiredOf(anObject({ status: { conditions: withReason } }));
+      expect(recorded.isQuotaExceeded, type).to.equal(type === 'Ready');
+    }
   });
 
   it('contains the reason for which nothing may be created', () => {
@@ -421,6 +439,11 @@ describe('desiredFor, once EKS has answered', () => {
     name: DERIVED,
     found: aProfile({ name: DERIVED, ...over }),
   });
+  const twoWith = (over: Partial<FargateProfile>) => [derived(), { name: PROFILE, found: aProfile(over) }];
+  const OTHER_ROLE = { podExecutionRoleArn: arnOf('theirs') };
+  const status = { profileName: DERIVED };
+  const inSubnets = anObject({ status, spec: { subnetIDs: aProfile().subnets } });
+  const brought = anObject({ status, spec: { roleARN: arnOf(ROLE) } });
   type Row = readonly [string, AWSFargateProfile, readonly ObservedProfile[], names: readonly string[]];
   const rows: readonly Row[] = [
     ['a recorded profile, and spec.profileName was removed', kept(), tagged(), KEPT_NAMES],
@@ -433,6 +456,13 @@ describe('desiredFor, once EKS has answered', () => {
     ['a recorded replacement that is foreign', replaced, [derived({ tags: {} })], COMPUTED],
     ['a recorded replacement that differs', replaced, [derived({ selectors: [] })], [DERIVED, ROLE]],
     ['two profiles as wanted', anObject(), [derived(), { name: PROFILE, found: aProfile() }], COMPUTED],
+    ['one that failed and one as wanted', replaced, twoWith({ status: 'CREATE_FAILED' }), [DERIVED, ROLE]],
+    ['one that EKS creates and one as wanted', replaced, twoWith({ status: 'CREATING' }), [DERIVED, ROLE]],
+    ['one that EKS deletes and one as wanted', replaced, twoWith({ status: 'DELETING' }), [DERIVED, ROLE]],
+    ['one with other selectors and one as wanted', replaced, twoWith({ selectors: [] }), [DERIVED, ROLE]],
+    ['one with another role and one as wanted', replaced, twoWith(OTHER_ROLE), [DERIVED, ROLE]],
+    ['one in other subnets and one as wanted', inSubnets, twoWith({ subnets: ['subnet-0f'] }), [DERIVED, ROLE]],
+    ['one with another role and one with that of spec.roleARN', brought, twoWith(OTHER_ROLE), [DERIVED, ROLE]],
     ['a recorded name that is invalid', badRecord, NOTHING, COMPUTED],
     ['an invalid computed name', ofInvalidName, NOTHING, ['InvalidSpec']],
     ['an invalid computed name, and a recorded profile', ofInvalidName, tagged(OF_EKS_TEAM), KEPT_NAMES],
@@ -446,6 +476,31 @@ describe('desiredFor, once EKS has answered', () => {
   for (const [situation, object, profiles, names] of rows)
     it(`wants the names ${names.join()} with ${situation}`, () =>
       expect(namesFor(object, profiles)).to.deep.equal(names));
+
+  it('wants a replacement under a name that follows from the spec and is free', () => {
+    const updateStrategy = { type: 'Replace' } as const;
+    const nameFor = (spec: Partial<AWSFargateProfileSpec>, ...others: readonly ObservedProfile[]) => {
+      const object = anObject({ spec: { selectors: [{ namespace: 'x' }], updateStrategy, ...spec } });
+      const desired = desiredFor(object, desiredInputs(), [{ name: PROFILE, found: aProfile() }, ...others]);
+      return E.isLeft(desired) ? desired.left.name : wanted(desired.right).profile.name;
+    };
+    const name = ProfileName.of(nameFor({}));
+    const beside = (over: Partial<FargateProfile>) => nameFor({}, { name, found: aProfile({ name, ...over }) });
+    expect(name).to.match(new RegExp(`^${PROFILE}-[0-9a-f]{8}$`));
+    expect(nameFor({}, { name, found: undefined }), 'looked for').to.equal(name);
+    expect(beside({ status: 'CREATE_FAILED' }), 'failed').to.equal(name);
+    const others = [
+      beside({}),
+      beside({ tags: {}, status: 'CREATE_FAILED' }),
+      nameFor({ selectors: [{ namespace: 'y' }] }),
+      nameFor({ subnetIDs: ['subnet-0f'] }),
+      nameFor({ roleName: RoleName.of('pods') }),
+    ];
+    for (const other of others)
+      expect(other)
+        .to.match(new RegExp(`^${PROFILE}-[0-9a-f]{8}$`))
+        .and.not.equal(name);
+  });
 
   it('has all other values of the names in use', () => {
     const desired = desiredFor(kept(), desiredInputs(), tagged());

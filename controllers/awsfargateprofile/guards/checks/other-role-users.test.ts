@@ -187,6 +187,7 @@ describe('newReadRoleUsers', () => {
         const { podExecutionRoleARN: _role, ...withoutRole } = status;
         const rows: readonly (readonly [string, ObjectParts, readonly string[]])[] = [
           ['of the EKS cluster', { status }, ['team-a_other']],
+          ['but none that uses the role', { status: { ...status, ...profileUsing } }, []],
           ['but none of another region', { status: { ...status, region: 'eu-north-1' } }, []],
           ['but none of another account', { status: { ...status, account: AccountId.of('444455556666') } }, []],
           ['but none that another namespace names', { ...inTeamB, status }, []],

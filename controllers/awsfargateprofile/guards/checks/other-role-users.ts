@@ -167,7 +167,7 @@ const isRecordedIn = (
 ): boolean => account === location.account && region === location.region && eksClusterName === location.eksCluster;
 
 const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
-  typeof status === 'object' && status !== null ? { ...status } : {};
+  typeof status === 'object' ? { ...status } : {};
 
 /**
  * An object that leaves may have decided to keep the role for this one before this one was deleted, so nobody may rely on
