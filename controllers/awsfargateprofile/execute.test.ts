@@ -317,13 +317,15 @@ describe('execute', () => {
 
   for (const [whose, spec, tags, ours] of [
     ['of the controller', {}, ROLE_TAGS, true],
+    ['that this pass has made', {}, undefined, true],
     ['of another owner', { roleName: ROLE }, {}, false],
     ['that the spec brings', { roleARN: ROLE_ARN }, ROLE_TAGS, false],
   ] as const)
     it(`tells whether a wrong trust policy is one that the controller sets: a role ${whose}`, async () => {
       const message = 'Misconfigured PodExecutionRole Trust Policy';
-      const pass = passStateFor(awsWith(aSimulatedRole({ tags })), anObject({ spec }));
-      pass.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
+      const pass = passStateFor(awsWith(...(tags === undefined ? [] : [aSimulatedRole({ tags })])), anObject({ spec }));
+      const failure = aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
+      pass.session.onCall = (operation) => (operation === 'CreateFargateProfile' ? failure : undefined);
       pass.retry.update(() => ({ trustRejected: { generation: 1, since: -120_000 } }));
       expect((await execution(pass)).end).to.deep.nested.include({ 'facts.name': ROLE, 'facts.ours': ours });
     });

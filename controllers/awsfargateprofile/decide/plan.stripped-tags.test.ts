@@ -66,6 +66,9 @@ const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {})
   desiredOfDeletion(aDeletedObject({ spec: { ...spec, profileName: web }, metadata: { annotations: {} } }), {
     targetSource: isUnready ? 'unreadyControlPlane' : 'record',
   });
+const unbegun = desiredOfDeletion(aDeletedObject({ spec: { profileName: web } }), {
+  targetSource: 'unreadyControlPlane',
+});
 const ofName = (name: ProfileName, tags: Readonly<Record<string, string>>): Observed =>
   observed({ profile: aProfile({ name, tags }) });
 const FORMER = aProfile({ name: ProfileName.of('former'), tags: {} });
@@ -152,6 +155,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['spec.roleARN names it, and the profile has its tags', ofRoleARN, seen(PROFILE_TAGS, {}), 'in order'],
       ['CAPA may have created it, and the control plane is not ready', unproven(true), ofCapa, MISSING],
       ['it has no tags, and the control plane is not ready', unproven(true), computed({}), 'in order'],
+      ['CAPA may have, but the object is marked to have created nothing', unbegun, ofCapa, 'in order'],
       ['CAPA may have created it, but the record names another cluster', unproven(false), ofCapa, 'in order'],
       [
         'the object was moved, and the spec names the role',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
-import { type AWSFargateProfileStatus, REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { MOVED, PROFILE, RECORDED, aProfile, anObject, desiredOf } from '../testing/builders.ts';
 import { FOREIGN_TAGS, PROVISIONED } from '../testing/fixtures.ts';
 import { isOfReplacement, searchFor } from './replacement.ts';
@@ -16,8 +16,6 @@ describe('searchFor', () => {
   const there = [{ name: PROFILE, found: aProfile() }];
   const absent = [{ name: PROFILE, found: undefined }];
   const underOtherName = [...absent, { name: DERIVED, found: aProfile({ name: DERIVED }) }];
-  const annotations = { ...MOVED.metadata.annotations, [REPLACEMENT_ANNOTATION]: 'former/' };
-  const movedReplacement = desiredOf(anObject({ metadata: { annotations } }));
   for (const [situation, desired, profiles, searched] of [
     ['an object with its profile', of(PROVISIONED), there, 'nothing'],
     ['an object whose profile may be replaced', replaceable, there, 'nothing'],
@@ -26,7 +24,6 @@ describe('searchFor', () => {
     ['an object that records a predecessor', of({ ...RECORDED, ...PROVISIONED, predecessors }), there, 'derived names'],
     ['an object whose profile has a derived name', renamed, underOtherName, 'nothing'],
     ['an object whose profile has another name', of(PROVISIONED), underOtherName, 'nothing'],
-    ['a moved object that records a predecessor', movedReplacement, there, 'all names'],
     ['a moved object', desiredOf(anObject(MOVED)), absent, 'derived names'],
     ['a moved object with its profile', desiredOf(anObject(MOVED)), there, 'nothing'],
     [

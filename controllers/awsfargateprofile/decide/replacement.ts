@@ -20,8 +20,7 @@ export function searchFor(
   const isDerived = (name: ProfileName): boolean => isDerivedProfileName(name, base);
   const isRecorded = recorded.replacement.length > 0;
   const isFound = findProfile(profiles, wanted?.profile.name ?? base) !== undefined;
-  if (recorded.lostNames.profiles.length > 0)
-    return isReplaceable || isRecorded ? () => true : isFound ? undefined : isDerived;
+  if (recorded.lostNames.profiles.length > 0) return isReplaceable ? () => true : isFound ? undefined : isDerived;
   const isToBeReplaced = isReplaceable && !isFound && profiles.some(({ found }) => found !== undefined);
   return isRecorded || isToBeReplaced ? isDerived : undefined;
 }

@@ -4,7 +4,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
-import { CONTROL_PLANE_FACTS, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONTROL_PLANE_FACTS, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -88,6 +88,14 @@ describe('newChecks and newPreparations', () => {
       it(`by ${rule} alone`, async () =>
         expect(await obstacleTo(DELETE_ROLE, leaving(), newServices(over))).to.equal(expected));
 
+    it('by tagsUnchanged alone', async () => {
+      const aws = awsWith(aSimulatedRole({ tags: {} }));
+      const pass = passStateFor(aws);
+      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+      const adoption = { kind: 'tagRole', name: ROLE, tags: {} } as const;
+      expect(await obstacleTo(adoption, pass, newServices())).to.equal('stop: Outdated');
+    });
+
     it('by accessEntryUnused alone', async () => {
       const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })));
       const deletion = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
@@ -126,6 +134,12 @@ describe('newChecks and newPreparations', () => {
           expect(await obstacleTo(mutation, pass, services)).to.equal(expected);
         }
       });
+  });
+
+  it('hold a creation back by roleShareable alone', async () => {
+    const readRoleSharers = async () => ({ possibleDeleter: 'team-a/api', sharers: [] });
+    const obstacle = await obstacleTo(CREATE_ROLE, passStateFor(awsWith()), newServices({ readRoleSharers }));
+    expect(obstacle).to.equal('stop: WaitingForRoleDeletion');
   });
 
   for (const [result, mutation, object, expected] of [

@@ -98,7 +98,7 @@ export function writeAhead({
     // checks have asked for a destructive change.
     const isAsked = pass.isConfirmed === true || isDestructive(mutation);
     const written = await profileWriter.patchStatus(object, status, signal, { evenIfEqual: !isAsked });
-    pass.isConfirmed = written !== undefined;
+    pass.isConfirmed = true;
     const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });
     if (dropped.length === 0) return continueWith(pass, written);
     return stop(newReason('NotNow', { because: `the API server drops fields of status: ${dropped.join(', ')}` }));

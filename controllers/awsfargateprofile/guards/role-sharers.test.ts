@@ -36,6 +36,8 @@ describe('newReadRoleSharers', () => {
     const object = api.put({ metadata: { labels: label('blue') }, spec: shared });
     const beside = api.put({ ...other, metadata: { name: 'api', labels: label('green'), ...other.metadata } });
     if (isDeleted) api.server.storage.delete(PROFILE_KIND, keyOf(beside));
+    const odd = { metadata: { name: 'cannot-be-decoded', labels: label('green') }, spec: { clusterName: 7 } };
+    api.server.storage.create(PROFILE_KIND, 'team-a', odd);
     const readSharers = newReadRoleSharers(api.client, filter === '' ? undefined : filter);
     const { possibleDeleter, sharers } = await readSharers(object, { name: NAME, location: LOCATION }, signal);
     return [possibleDeleter, ...sharers.map(({ metadata }) => metadata.name)];

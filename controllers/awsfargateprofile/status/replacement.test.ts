@@ -151,6 +151,8 @@ describe('replacementAfter', () => {
         replacementAfter({}, { desired, observed: seen(profiles) }, { activeSince }).activeSince;
       expect(after(next())).to.deep.equal({ name: NEXT, time });
       expect(after(), 'without the profile').to.deep.equal(activeSince);
+      const deleted = replacementAfter({}, { desired: leaving, observed: seen([]) }, { activeSince });
+      expect(deleted.activeSince, 'in a deletion').to.deep.equal(activeSince);
     }
   });
 

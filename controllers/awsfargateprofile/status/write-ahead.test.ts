@@ -144,6 +144,11 @@ describe('writeAheadStatus', () => {
     });
   });
 
+  it('keeps the record of a profile while its role is made anew', () => {
+    const status = { profileName: PROFILE, profileARN: aProfile().arn };
+    expect(statusBefore(CREATE_ROLE, status)).to.include(status);
+  });
+
   it('drops the record of a role with another name', () => {
     const status = { role: { name: RoleName.of('former'), managed: true, id: 'AROAFORMER', attachedPolicies: ['x'] } };
     expect(statusBefore(CREATE_ROLE, status).role).to.deep.equal(NEW_ROLE);

@@ -380,6 +380,14 @@ describe('desiredFor', () => {
     expect(lostAfter({ ...MOVED, spec: named })).to.deep.equal({ profiles: [PROFILE], roles: [] });
   });
 
+  it('records as requested the successor of a profile, if there is one', () => {
+    const successor = { name: ProfileName.of('next') };
+    expect(desiredOf(anObject({ status: { profileName: PROFILE } })).recorded.requestedName).to.equal(PROFILE);
+    expect(desiredOf(anObject({ status: { profileName: PROFILE, successor } })).recorded.requestedName).to.equal(
+      'next',
+    );
+  });
+
   it('knows from the condition Ready that EKS has no room for another profile', () => {
     const lastTransitionTime = '2026-11-21T03:24:00Z';
     const conditions = ['Other', 'Ready', 'Stalled'].map(

@@ -100,9 +100,8 @@ function newCacheReader({
       await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
         profiles.whenIncludes(resourceVersion, waiting),
       );
-    } catch (error) {
-      if (!signal.aborted) return undefined;
-      throw error;
+    } catch {
+      return undefined;
     }
     const listing = profiles.list();
     if (listing.kind === 'unknown') return undefined;
