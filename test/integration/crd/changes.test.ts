@@ -51,18 +51,8 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
   status?: Fields,
 ])[] = [
   ['changing the profileName', { profileName: 'a' }, { profileName: 'b' }, immutable('profileName', 'a', 'b')],
-  [
-    'removing a profileName that is not the computed one',
-    { profileName: 'a' },
-    { profileName: null },
-    immutable('profileName', 'a', ''),
-  ],
-  [
-    'adding a profileName that is not the computed one',
-    {},
-    { profileName: 'default_bar' },
-    immutable('profileName', '', 'default_bar'),
-  ],
+  ['removing a wanted profileName', { profileName: 'a' }, { profileName: null }, immutable('profileName', 'a', '')],
+  ['adding another profileName', {}, { profileName: 'default_bar' }, immutable('profileName', '', 'default_bar')],
   [
     'adding a profileName that differs from status.profileName',
     {},
@@ -77,13 +67,10 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
     immutable('profileName', 'a', 'default_foo'),
     { profileName: 'default_foo' },
   ],
-  ['changing a selector', { selectors: [A] }, { selectors: [B] }, SELECTORS],
   ['adding a selector', { selectors: [A] }, { selectors: [A, B] }, SELECTORS],
   ['removing a selector', { selectors: [A, B] }, { selectors: [A] }, SELECTORS],
   ['changing a label', { selectors: [LABELLED] }, { selectors: [{ ...A, labels: { x: 'z' } }] }, SELECTORS],
   ['adding a label to a selector without labels', { selectors: [A] }, { selectors: [LABELLED] }, SELECTORS],
-  ['removing the labels of a selector', { selectors: [LABELLED] }, { selectors: [A] }, SELECTORS],
-  ['changing a subnet', { subnetIDs: ['subnet-1', 'subnet-2'] }, { subnetIDs: ['subnet-1', 'subnet-3'] }, SUBNETS],
   ['adding subnets', {}, { subnetIDs: ['subnet-1'] }, SUBNETS],
   [
     'adding some of the subnets in use',
@@ -94,18 +81,7 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
   ],
   ['removing subnets', { subnetIDs: ['subnet-1'] }, { subnetIDs: null }, SUBNETS],
   ['changing the rolePath', { rolePath: '/a/' }, { rolePath: '/b/' }, immutable('rolePath', '/a/', '/b/')],
-  [
-    'adding a rolePath that is not the default',
-    { rolePath: '/' },
-    { rolePath: '/b/' },
-    immutable('rolePath', '/', '/b/'),
-  ],
-  [
-    'removing a rolePath that is not the default',
-    { rolePath: '/a/' },
-    { rolePath: null },
-    immutable('rolePath', '/a/', ''),
-  ],
+  ['removing the rolePath', { rolePath: '/a/' }, { rolePath: null }, immutable('rolePath', '/a/', '')],
   ['changing the roleARN', { roleARN: ROLE }, { roleARN: OTHER_ROLE }, immutable('roleARN', ROLE, OTHER_ROLE)],
   ['adding a roleARN', {}, { roleARN: ROLE }, immutable('roleARN', '', ROLE)],
   ['removing the roleARN', { roleARN: ROLE }, { roleARN: null }, immutable('roleARN', ROLE, '')],
@@ -118,12 +94,7 @@ const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
     immutable('roleName', '', 'prod-default_foo_fargate'),
     { role: { name: 'prod-default_bar_fargate' } },
   ],
-  [
-    'removing a roleName that is not a computed one',
-    { roleName: 'pods' },
-    { roleName: '' },
-    immutable('roleName', 'pods', ''),
-  ],
+  ['removing a wanted roleName', { roleName: 'pods' }, { roleName: '' }, immutable('roleName', 'pods', '')],
   [
     'replacing a roleName by a computed one',
     { roleName: 'pods' },
@@ -156,12 +127,6 @@ const MUTABLE: readonly (readonly [what: string, before: Fields, change: Fields,
   ['adding the profileName of the status', {}, { profileName: 'any' }, { profileName: 'any' }],
   ['adding the computed profileName', {}, { profileName: 'default_foo_bar' }, {}, 'foo.bar'],
   ['adding the hashed profileName', { profileName: '' }, { profileName: 'capa_lw9gghk6oj4nkdbmthd0mplrnqe' }],
-  [
-    'removing the computed profileName',
-    { profileName: 'default_foo' },
-    { profileName: null },
-    { profileName: 'default_foo' },
-  ],
   ['adding the roleName of the status', {}, { roleName: 'any' }, { role: { name: 'any' } }],
   ...ROLE_NAMES.flatMap((roleName) => [
     [`adding the roleName ${roleName}`, {}, { roleName }] as const,
@@ -393,17 +358,6 @@ describe('validation of a change of an AWSFargateProfile', () => {
     });
   });
 
-  it('reports all refused changes at once', async () => {
-    await withObject({ before: { profileName: 'a', rolePath: '/a/' } }, true, async (name) => {
-      const causes = causesOf(await change(name, { profileName: 'b', rolePath: '/b/', clusterName: 'c' }));
-      expect(causes).to.have.members([
-        ...immutable('profileName', 'a', 'b'),
-        ...immutable('rolePath', '/a/', '/b/'),
-        `spec.clusterName: Forbidden: clusterName is immutable: "prod" cannot become "c"; ${CREATE_ANOTHER}`,
-      ]);
-    });
-  });
-
   it('allows any change of the status of a provisioned object and ignores the spec in it', async () => {
     await withObject({ before: {} }, true, async (name) => {
       const path = `${PROFILES}/${name}`;
@@ -416,42 +370,34 @@ describe('validation of a change of an AWSFargateProfile', () => {
     });
   });
 
-  it('selects objects by the field spec.clusterName', async () => {
-    const { api } = controlPlane;
-    await withObject({ name: 'one', before: { clusterName: 'one' } }, false, () =>
-      withObject({ name: 'two', before: { clusterName: 'two' } }, false, async () => {
-        const { items } = await api.list(PROFILES, { fieldSelector: 'spec.clusterName=two' });
-        expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['two']);
-      }),
+  const withBoth = (act: () => Promise<void>): Promise<void> =>
+    withObject({ name: 'named', before: {} }, false, () =>
+      withObject({ name: 'in-eks', before: { clusterName: undefined, eksCluster: { name: 'tools' } } }, false, act),
     );
-  });
 
-  const IN_EKS = { name: 'in-eks', before: { clusterName: undefined, eksCluster: { name: 'tools' } } };
+  // The oldest supported API server knows no selectable fields (Makefile, test-compatibility).
+  it('selects objects by the field spec.clusterName or spec.eksCluster.name', () =>
+    withBoth(async () => {
+      for (const [fieldSelector, name] of [
+        ['spec.clusterName=prod', 'named'],
+        ['spec.eksCluster.name=tools', 'in-eks'],
+      ] as const) {
+        const { items } = await controlPlane.api.list(PROFILES, { fieldSelector });
+        expect(items.map(({ metadata }) => metadata.name)).to.deep.equal([name]);
+      }
+    }));
 
-  it('selects objects by the field spec.eksCluster.name', async () => {
-    const { api } = controlPlane;
-    await withObject({ name: 'named', before: { clusterName: 'prod' } }, false, () =>
-      withObject(IN_EKS, false, async () => {
-        const { items } = await api.list(PROFILES, { fieldSelector: 'spec.eksCluster.name=tools' });
-        expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['in-eks']);
-      }),
-    );
-  });
-
-  it('shows the EKS cluster of an object without a Cluster in the column of the Cluster', async () => {
-    await withObject({ name: 'named', before: { clusterName: 'prod' } }, false, () =>
-      withObject(IN_EKS, false, async () => {
-        const { stdout } = await kubectl(controlPlane, ['get', 'awsfargateprofiles']);
-        const [header, ...rows] = stdout
-          .trim()
-          .split('\n')
-          .map((line) => line.split(/ +/).slice(0, 2));
-        expect(header).to.deep.equal(['NAME', 'CLUSTER']);
-        expect(rows).to.have.deep.members([
-          ['named', 'prod'],
-          ['in-eks', 'tools'],
-        ]);
-      }),
-    );
-  });
+  it('shows the EKS cluster of an object without a Cluster in the column of the Cluster', () =>
+    withBoth(async () => {
+      const { stdout } = await kubectl(controlPlane, ['get', 'awsfargateprofiles']);
+      const [header, ...rows] = stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/ +/).slice(0, 2));
+      expect(header).to.deep.equal(['NAME', 'CLUSTER']);
+      expect(rows).to.have.deep.members([
+        ['named', 'prod'],
+        ['in-eks', 'tools'],
+      ]);
+    }));
 });

@@ -17,7 +17,7 @@ describe('validation of a new AWSFargateProfile', () => {
   const create = (body: object, query: Query = {}): Promise<ApiResponse> =>
     controlPlane.api.request('POST', PROFILES, { body, query: { dryRun: 'All', ...query } });
 
-  for (const { what, spec, causes = [] } of CREATIONS) {
+  for (const { what, spec, causes } of CREATIONS) {
     it(`${causes.length === 0 ? 'accepts' : 'refuses'} ${what}`, async () => {
       // The API server validates the fields of an object in a random order, so the test ignores the order of the
       // causes.
@@ -31,7 +31,7 @@ describe('validation of a new AWSFargateProfile', () => {
     });
   }
 
-  for (const { what, spec, causes = [] } of MALFORMED) {
+  for (const { what, spec, causes } of MALFORMED) {
     it(`refuses ${what}`, async () => {
       expect(causesOf(await create(profile('new', spec)))).to.deep.equal([...causes, UNCHECKED]);
     });

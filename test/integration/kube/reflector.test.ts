@@ -10,7 +10,6 @@ import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { applyCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
-import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import { WITH_CRDS } from '../../world/world.ts';
 import { connectThroughProxy, type Connected } from './connect.ts';
 
@@ -39,6 +38,7 @@ function crdOf(
 
 const onlyV1 = { v1: { served: true, storage: true } };
 
+// pkg/kube/cache has the tests with a fake API server.
 describe('a Reflector with a real API server', () => {
   let controlPlane: ControlPlane;
   let connected: Connected;
@@ -105,44 +105,6 @@ describe('a Reflector with a real API server', () => {
     return gate;
   }
 
-  it('resumes its watch after a connection reset, without a new list and without losing a change', async () => {
-    await clear('widgets');
-    await create('widgets', 'a');
-    const { store, shows, changes } = startReflector('widgets');
-    await store.whenSynced(AbortSignal.timeout(HANG_LIMIT_MS));
-    await shows('a');
-    // When the reflector's store contains an object that was created after the first list, the watch of the reflector
-    // is open.
-    await create('widgets', 'seen');
-    await shows('a', 'seen');
-    const watch = holdWatch();
-    connected.proxy.cut();
-    await watch.waitForArrival();
-    await create('widgets', 'b');
-    await controlPlane.api.delete(`${pathOf('widgets')}/a`);
-    watch.open();
-    await shows('b', 'seen');
-    expect(changes).to.deep.equal(['added a', 'added seen', 'added b', 'deleted a']);
-    expect(connected.requests.filter(isList)).to.have.length(1);
-  });
-
-  it('lists again when the API server could not be reached, since etcd may have been restored meanwhile', async () => {
-    await clear('widgets');
-    await create('widgets', 'a');
-    const { shows, changes, reflector } = startReflector('widgets');
-    await shows('a');
-    await create('widgets', 'seen');
-    await shows('a', 'seen');
-    connected.proxy.refuse();
-    await controlPlane.api.delete(`${pathOf('widgets')}/a`);
-    await create('widgets', 'b');
-    await eventually(() => reflector.state.kind === 'backingOff');
-    connected.proxy.restore();
-    await shows('b', 'seen');
-    expect(changes).to.have.members(['added a', 'added seen', 'deleted a', 'added b']);
-    expect(connected.requests.filter(isList)).to.have.length.above(1);
-  });
-
   it('lists again after the history was compacted, and reports objects that have vanished', async () => {
     await clear('widgets');
     await create('widgets', 'kept');
@@ -181,30 +143,6 @@ describe('a Reflector with a real API server', () => {
     expect(connected.requests.filter(isList), 'two pages of each of two lists').to.have.length(4);
     expect(changes.filter((change) => change === 'added w000')).to.deep.equal([]);
     await clear('widgets');
-  });
-
-  it('keeps its objects while the API server is down, and sees later changes', async () => {
-    await clear('widgets');
-    await create('widgets', 'a');
-    const { store, shows, reflector } = startReflector('widgets');
-    await shows('a');
-    await controlPlane.stopApiServer('SIGKILL');
-    await eventually(() => reflector.state.kind === 'backingOff');
-    expect(store.lookup({ namespace: 'default', name: 'a' }).kind).to.equal('found');
-    await controlPlane.startApiServer();
-    await create('widgets', 'b');
-    await shows('a', 'b');
-  });
-
-  it('can start before the API server', async () => {
-    connected.proxy.refuse();
-    await clear('widgets');
-    const { store, shows, reflector } = startReflector('widgets');
-    await eventually(() => reflector.state.kind === 'backingOff');
-    expect(store.lookup({ namespace: 'default', name: 'a' }).kind).to.equal('unknown');
-    connected.proxy.restore();
-    await create('widgets', 'a');
-    await shows('a');
   });
 
   it('finds a kind that is installed later, follows it to another version, and empties when the kind is removed', async () => {
