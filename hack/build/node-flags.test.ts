@@ -28,34 +28,8 @@ const CHURN = `
   console.log(JSON.stringify([young, heap].map((bytes) => bytes / 2 ** 20)));
 `;
 
-/**
- * A script that runs a JavaScript function for at most three minutes, until V8's optimizing compiler TurboFan has compiled it.
- * The script prints 1 if TurboFan has compiled the function, otherwise 0.
- */
-const HEAT = `
-  const TURBOFANNED = 1 << 6; // the bit of V8's OptimizationStatus (src/runtime/runtime.h)
-  const sum = (upTo) => { let all = 0; for (let i = 0; i < upTo; i++) all += i % 7; return all; };
-  const until = performance.now() + 180_000;
-  while (performance.now() < until && (%GetOptimizationStatus(sum) & TURBOFANNED) === 0) sum(10_000);
-  console.log(JSON.stringify([Math.sign(%GetOptimizationStatus(sum) & TURBOFANNED)]));
-`;
-
-/**
- * Returns a script that runs a WebAssembly loop until V8's optimizing compiler TurboFan has compiled it, for at most
- * `limitMs` milliseconds. The script prints two numbers: 1 if the loop then runs the code of V8's baseline compiler
- * Liftoff, and 1 if it runs the code of TurboFan, otherwise 0.
- */
-const heatWasm = (limitMs: number): string => `
-  const head = '0061736d01000000' + '01060160017f017f' + '03020100' + '07050101660000';
-  const body = '0a1b011901017f' + '0340200120006a2101200041016b22000d000b20010b';
-  const { f } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(head + body, 'hex'))).exports;
-  const until = performance.now() + ${limitMs};
-  while (performance.now() < until && !%IsTurboFanFunction(f)) f(1_000_000);
-  console.log(JSON.stringify([%IsLiftoffFunction(f), %IsTurboFanFunction(f)].map(Number)));
-`;
-
 async function numbersOf(flags: readonly string[], code: string): Promise<readonly number[]> {
-  const args = [...flags, '--allow-natives-syntax', '--input-type=module', '-e', code];
+  const args = [...flags, '--input-type=module', '-e', code];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   return JSON.parse(stdout) as readonly number[];
 }
@@ -68,15 +42,6 @@ describe('the flags of Node.js', () => {
     expect(young).to.be.at.most(3 * 4);
     expect(youngByDefault).to.be.above(young);
     expect(heap).to.be.below(heapByDefault);
-  });
-
-  it('leave the compilers of JavaScript on', async () => {
-    expect(await numbersOf(NODE_FLAGS, HEAT)).to.deep.equal([1]);
-  });
-
-  it('turn off TurboFan for WebAssembly', async () => {
-    expect(await numbersOf(NODE_FLAGS, heatWasm(2_000))).to.deep.equal([1, 0]);
-    expect(await numbersOf([], heatWasm(180_000)), 'without flags').to.deep.equal([0, 1]);
   });
 
   it('and the environment variables are those of the Containerfile', async () => {

@@ -7,34 +7,19 @@ import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Source files that oxlint must refuse. `code` is a rule that must report the file. */
+/**
+ * Source files that oxlint must refuse: one for each of its overrides and for each kind of code that our own rules read.
+ * `code` is a rule that must report the file.
+ */
 const refused: readonly { readonly file: string; readonly source: string; readonly code: string }[] = [
   { file: 'pkg/kube/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
   { file: 'api/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
   { file: 'controllers/a/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/timeout.ts', source: 'setTimeout(() => {}, 1);', code: 'no-restricted-globals' },
   { file: 'pkg/kube/interval.ts', source: 'globalThis.setInterval(() => {}, 1);', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/immediate.ts', source: 'setImmediate(() => {});', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/performance.ts', source: 'export const t = performance.now();', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/uuid.ts', source: 'export const id = crypto.randomUUID();', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/fetch.ts', source: 'export const a = await fetch("http://a");', code: 'no-restricted-globals' },
   { file: 'pkg/kube/random.ts', source: 'export const r = Math.random();', code: 'no-restricted-properties' },
-  { file: 'pkg/kube/taken.ts', source: 'export const { random } = Math;', code: 'no-restricted-properties' },
-  { file: 'pkg/kube/hrtime.ts', source: 'export const t = process.hrtime.bigint();', code: 'no-restricted-properties' },
-  { file: 'pkg/kube/signal.ts', source: 'export const s = AbortSignal.timeout(1);', code: 'no-restricted-properties' },
   {
     file: 'pkg/kube/import-uuid.ts',
     source: `import { randomUUID } from 'node:crypto';\nexport const id = randomUUID();`,
-    code: 'no-restricted-imports',
-  },
-  {
-    file: 'pkg/kube/import-all.ts',
-    source: `import * as random from 'node:crypto';\nexport const id = random.randomUUID();`,
-    code: 'no-restricted-imports',
-  },
-  {
-    file: 'pkg/kube/import-default.ts',
-    source: `import random from 'node:crypto';\nexport const id = random.randomUUID();`,
     code: 'no-restricted-imports',
   },
   {
@@ -47,16 +32,6 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     source: `import { setTimeout as delay } from 'node:timers/promises';\nexport const d = delay(1);`,
     code: 'no-restricted-imports',
   },
-  {
-    file: 'pkg/kube/import-hooks.ts',
-    source: `import { performance as p } from 'node:perf_hooks';\nexport const t = p.now();`,
-    code: 'no-restricted-imports',
-  },
-  {
-    file: 'pkg/kube/import-process.ts',
-    source: `import { hrtime } from 'node:process';\nexport const t = hrtime();`,
-    code: 'no-restricted-imports',
-  },
   { file: 'pkg/kube/up.ts', source: `export { c } from '../../controllers/a/c.ts';`, code: 'arrows' },
   { file: 'pkg/kube/up-all.ts', source: `export * from '../../controllers/a/c.ts';`, code: 'arrows' },
   {
@@ -65,12 +40,6 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'arrows',
   },
   { file: 'pkg/kube/up-type.ts', source: `export type C = typeof import('../../controllers/a/c.ts');`, code: 'arrows' },
-  { file: 'api/up.ts', source: `import type { C } from '../pkg/kube/c.ts';\nexport type D = C;`, code: 'arrows' },
-  {
-    file: 'test/aws/model/peek.ts',
-    source: `import type { C } from '../../../pkg/kube/c.ts';\nexport type D = C;`,
-    code: 'arrows',
-  },
   {
     file: 'pkg/kube/backtracking.ts',
     source: 'export const isList = (text: string): boolean => /^(?:a*,?)*b/.test(text);',
@@ -91,32 +60,15 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     source: 'export const has = (glob: string): RegExp => RegExp(glob);',
     code: 'regexp-literals',
   },
-  { file: 'pkg/kube/any.ts', source: 'export const a = (x: any): unknown => x;', code: 'no-explicit-any' },
   {
     file: 'pkg/kube/cast.ts',
     source: `export const a = (x: unknown): string => x as string;`,
     code: 'no-unsafe-type-assertion',
   },
-  { file: 'pkg/kube/bang.ts', source: 'export const a = (x?: string): string => x!;', code: 'no-non-null-assertion' },
-  {
-    file: 'pkg/kube/parsed.ts',
-    source: 'export const a = (text: string): string => JSON.parse(text).name;',
-    code: 'no-unsafe-return',
-  },
   {
     file: 'pkg/kube/floating.ts',
     source: 'export function a(p: () => Promise<void>): void { p(); }',
     code: 'no-floating-promises',
-  },
-  {
-    file: 'pkg/kube/misused.ts',
-    source: 'export const a = (p: () => Promise<boolean>): number => (p() ? 1 : 2);',
-    code: 'no-misused-promises',
-  },
-  {
-    file: 'pkg/kube/switch.ts',
-    source: `export function a(x: 'b' | 'c'): void { switch (x) { case 'b': break; } }`,
-    code: 'switch-exhaustiveness-check',
   },
 ];
 
