@@ -119,24 +119,11 @@ describe('Sessions', () => {
     return opened.left;
   }
 
-  it('have an account, a region and a partition', async () => {
-    expect(await open()).to.include({ account: '111122223333', region: 'eu-west-1' });
-    expect(await open({ region: 'cn-north-1' })).to.include({ region: 'cn-north-1' });
-  });
-
   it('look up the account of the same credentials once, even from two regions at the same time', async () => {
     await Promise.all([open(), open(), open({ region: 'us-east-1' })]);
     await open();
     expect(transport.requests.filter(isSts)).to.have.length(1);
     expect(source.fetched).to.equal(1);
-  });
-
-  it('look up the account again when the credentials change', async () => {
-    await open();
-    transport.respond = (sent) => (isSts(sent) ? caller('999988887777') : jsonResponse({}));
-    await clock.advance(60 * 60_000);
-    expect((await open()).account).to.equal('999988887777');
-    expect(transport.requests.map(keyOf)).to.deep.equal(['KEY1', 'KEY2']);
   });
 
   const eksClientsIn = (region: string): number => madeClients.filter((each) => each === `eks ${region}`).length;

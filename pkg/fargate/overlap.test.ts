@@ -65,25 +65,13 @@ describe('two selectors', () => {
     );
   });
 
-  const rows: readonly (readonly [FargateSelector, FargateSelector, meet: boolean, covers: boolean])[] = [
-    [selector('web'), selector('web'), true, true],
-    [selector('web'), selector('api'), false, false],
-    [selector('*'), selector('web', { app: 'x' }), true, true],
-    [selector('web', { app: 'x' }), selector('web'), true, false],
-    [selector('team-*'), selector('*-prod'), true, false],
-    [selector('team-*'), selector('team-?-*'), true, true],
-    [selector('a*c'), selector('b*c'), false, false],
-    [selector('a?c'), selector('*b*'), true, false],
-    [selector('w', { app: 'x' }), selector('w', { app: 'y' }), false, false],
-    [selector('w', { 'app*': 'x' }), selector('w', { app: 'y' }), true, false],
-    [selector('w', { 'app*': '*' }), selector('w', { app: 'y' }), true, false],
-    [selector('w', { 'app*': '*' }), selector('w', { 'app*': 'y' }), true, true],
-  ];
-  for (const [one, other, meet, covers] of rows)
-    it(`${JSON.stringify(one)} and ${JSON.stringify(other)} ${meet ? 'meet' : 'do not meet'}`, () => {
-      expect(doSelectorsMeet(one, other)).to.equal(meet);
-      expect(doesSelectorCover(one, other)).to.equal(covers);
-    });
+  for (const [general, special] of [
+    [selector('*'), selector('web', { app: 'x' })],
+    [selector('team-*'), selector('team-?-*')],
+    [selector('w', { 'app*': '*' }), selector('w', { 'app*': 'y' })],
+  ] as const)
+    it(`cover: ${JSON.stringify(general)} covers ${JSON.stringify(special)}`, () =>
+      expect(doesSelectorCover(general, special)).to.equal(true));
 });
 
 describe('two profiles', () => {

@@ -17,15 +17,6 @@ describe('Selectors', () => {
       else expect(found).to.contain(problem);
     });
 
-  it('are equal in any order of selectors and labels', () => {
-    expect(
-      areSelectorsEqual(
-        [{ namespace: 'a', labels: { x: '1', y: '2' } }, { namespace: 'b' }],
-        [{ namespace: 'b' }, { namespace: 'a', labels: { y: '2', x: '1' } }],
-      ),
-    ).to.equal(true);
-  });
-
   it('are equal with absent and with empty labels', () => {
     expect(areSelectorsEqual([{ namespace: 'a' }], [{ namespace: 'a', labels: {} }])).to.equal(true);
   });

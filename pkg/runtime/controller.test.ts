@@ -122,17 +122,6 @@ describe('The controller', () => {
     });
   });
 
-  it('forgets a key that is done', async () => {
-    const { at, reconcile } = scripted(new Error('first'), done, new Error('third'));
-    const environment = new World(reconcile);
-    environment.queue.add(key('a'));
-    await environment.clock.advance(10);
-    environment.queue.add(key('a'));
-    await environment.clock.advance(5);
-    expect(at).to.deep.equal([0, 5, 10, 15]);
-    expect(await environment.result('success')).to.equal(2);
-  });
-
   it('adds the key again after the requested delay and resets its backoff', async () => {
     const { at, reconcile } = scripted(
       new Error('first'),
@@ -204,15 +193,6 @@ describe('The controller', () => {
     expect(await environment.count('reconcile_panics_total')).to.equal(2);
     expect(await environment.count('reconcile_errors_total')).to.equal(2);
     expect(environment.logger.linesWith('Observed a panic')).to.have.length(2);
-  });
-
-  it('handles a reconciler that throws synchronously', async () => {
-    const environment = new World(() => () => {
-      throw new Error('at once');
-    });
-    environment.queue.add(key('a'));
-    await environment.clock.advance(20);
-    expect(await environment.count('reconcile_errors_total')).to.equal(3);
   });
 
   it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {

@@ -105,30 +105,6 @@ describe('The credentials of an assumed role', () => {
     expect(asked()).to.deep.equal({ RoleArn: ARN, RoleSessionName: 'capaf-x', DurationSeconds: '3600' });
   });
 
-  it('are requested with all parameters of the identity', async () => {
-    await pool.get(source({ externalId: 'id', inlinePolicy: '{}', policyArns: ['arn:a', 'arn:b'] }));
-    expect(asked()).to.include({
-      ExternalId: 'id',
-      Policy: '{}',
-      'PolicyArns.member.1.arn': 'arn:a',
-      'PolicyArns.member.2.arn': 'arn:b',
-    });
-  });
-
-  it('are renewed five minutes before they expire, with the current credentials of the base', async () => {
-    await pool.get(source());
-    await clock.advance(55 * MINUTE - 1);
-    await pool.get(source());
-    expect(transport.requests).to.have.length(1);
-    await clock.advance(1);
-    base.credentials = { accessKeyId: 'AKIA-NEXT', secretAccessKey: 'next' };
-    transport.respond = () => granted('2');
-    await pool.get(source());
-    await clock.settle();
-    expect((await pool.get(source())).accessKeyId).to.equal('ASIA-2');
-    expect(transport.requests[1]?.headers['authorization']).to.contain('Credential=AKIA-NEXT/');
-  });
-
   for (const { of, sessionToken, wanted, given } of [
     { of: 'a user', sessionToken: undefined, wanted: 43_200, given: '43200' },
     { of: 'a session', sessionToken: 'token', wanted: 43_200, given: '3600' },

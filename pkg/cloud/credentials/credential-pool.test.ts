@@ -71,14 +71,6 @@ describe('Cached credentials', () => {
     expect(await wordsOf(credentials)).to.equal('got key-1');
   });
 
-  it('are fetched once for concurrent callers', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    const credentials = cached(source);
-    const got = await Promise.all([credentials.get(), credentials.get(), credentials.get()]);
-    expect(got.map(({ accessKeyId }) => accessKeyId)).to.deep.equal(['key-1', 'key-1', 'key-1']);
-    expect(source.fetched).to.equal(1);
-  });
-
   it('are renewed in the background five minutes before they expire', async () => {
     const { source, credentials } = await fetched();
     await clock.advance(55 * MINUTE - 1);
@@ -170,13 +162,6 @@ describe('Cached credentials', () => {
     expect(source.fetched).to.equal(2);
   });
 
-  it('that AWS rejects are fetched again', async () => {
-    const credentials = cached(new Source(clock, 60 * MINUTE));
-    const { accessKeyId } = await credentials.get();
-    credentials.reject(accessKeyId);
-    expect(await wordsOf(credentials)).to.equal('got key-2');
-  });
-
   it('that replaced rejected ones stay when the rejection is reported again', async () => {
     const source = new Source(clock, 60 * MINUTE);
     const credentials = cached(source);
@@ -186,17 +171,6 @@ describe('Cached credentials', () => {
       await credentials.get();
     }
     expect(source.fetched).to.equal(2);
-  });
-
-  it('fail after ten seconds when the source does not respond', async () => {
-    const source = new Source(clock);
-    source.fetch = () => new Promise(() => {});
-    const words = wordsOf(cached(source));
-    await clock.advance(10_000);
-    expect(await words).to.equal(
-      'NoCredentials: the controller has no AWS credentials: the source of credentials: no result within 10 s',
-    );
-    expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
   it('fail when the manager stops', async () => {

@@ -215,18 +215,6 @@ describe('Fargate profiles', () => {
         expect(transport.requests).to.have.length(1);
       }
     });
-
-    it('is not sent when the time as leader has run out', async () => {
-      const transport = new FakeTransport();
-      const failure = await expectFailure(profiles(transport, { mutationBudget: () => 0 }).create(wanted));
-      expect(failure.code).to.equal('NotDispatched');
-      expect(transport.requests).to.deep.equal([]);
-    });
-
-    it('needs no leadership to describe', async () => {
-      const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
-      await expectResponse(profiles(transport, { mutationBudget: () => 0 }).describe(cluster, name));
-    });
   });
 
   it('are deleted with DELETE, and a missing profile is a failure', async () => {

@@ -32,26 +32,6 @@ describe('Reflector for a kind that is installed, removed or served in another v
     expect(environment.server.requests.length - atFirst).to.be.within(20, 40);
   });
 
-  it('reports no deletions for a kind that is removed, and only the difference when it is served again', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.make('a');
-    running.make('b');
-    await running.clock.settle();
-    running.changes.length = 0;
-
-    running.server.unserve('widgets');
-    await running.clock.advance(60_000);
-    expect(running.changes).to.deep.equal([]);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('unknown');
-    expect(running.store.list().kind).to.equal('unknown');
-
-    running.server.serve(widgetKind);
-    running.server.storage.delete(running.server.kind('widgets'), keyFor('b'));
-    await running.clock.advance(60_000);
-    expect(running.changes).to.deep.equal(['-b']);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-  });
-
   it('switches to another version of the kind within seconds, without reporting deletions', async () => {
     const running = await startSyncedReflector(newFakeApiEnvironment());
     running.make('a');

@@ -33,72 +33,6 @@ describe('Reflector', () => {
     expect(listsOf(environment)).to.equal(3);
   });
 
-  it('leaves the store unknown until the last page', async () => {
-    const environment = newFakeApiEnvironment();
-    environment.make('a');
-    environment.server.latency = 1_000;
-    const running = startReflector(environment);
-    await running.clock.advance(2_500);
-    expect(running.store.lookup(keyFor('a'))).to.deep.equal({
-      kind: 'unknown',
-      reason: 'widgets.example.org are not listed yet',
-    });
-    await running.clock.advance(500);
-    expect(running.store.lookup(keyFor('a')).kind).to.equal('found');
-    expect(running.store.lookup(keyFor('b'))).to.deep.equal({ kind: 'absent' });
-  });
-
-  it('resumes the watch from its last version when the server ends it or the connection breaks', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.make('a');
-    await running.clock.settle();
-    await running.clock.advance(2_000);
-    running.server.endWatches();
-    running.make('b');
-    await running.clock.settle();
-    running.server.endWatches(new Error('read ECONNRESET'));
-    running.make('c');
-    await running.clock.advance(800);
-    expect(running.changes).to.deep.equal(['+a', '+b', '+c']);
-    expect(listsOf(running)).to.equal(1);
-  });
-
-  it('lists again after 410, and reports deleted objects in their last known state', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.make('kept', { spec: { size: 1 } });
-    running.make('lost', { spec: { size: 7 } });
-    await running.clock.settle();
-    running.changes.length = 0;
-    const deleted: unknown[] = [];
-    running.store.onChange((change) => change.type === 'deleted' && deleted.push(change.object['spec']));
-
-    running.server.endWatches(new Error('read ECONNRESET'));
-    running.server.storage.delete(running.server.kind('widgets'), keyFor('lost'));
-    running.make('new');
-    running.server.compact();
-    await running.clock.advance(3_000);
-    expect(running.changes).to.deep.equal(['-lost', '+new']);
-    expect(deleted).to.deep.equal([{ size: 7 }]);
-    expect(listsOf(running)).to.equal(2);
-  });
-
-  it('restarts the list when a page token expires', async () => {
-    const environment = newFakeApiEnvironment();
-    for (let i = 0; i < 600; i++) environment.make(`w${i}`);
-    let isFirst = true;
-    environment.server.intercept = ({ path }) => {
-      if (!path.includes('continue=') || !isFirst) return undefined;
-      isFirst = false;
-      environment.server.storage.delete(environment.server.kind('widgets'), keyFor('w0'));
-      environment.server.compact();
-      return undefined;
-    };
-    const running = startReflector(environment);
-    await running.clock.runUntil(() => running.store.synced, { limitMs: 5_000 });
-    expect(running.changes).to.have.length(599).and.not.include('+w0!');
-    expect(listsOf(environment)).to.equal(4);
-  });
-
   it('resumes the watch without a list after quiet hours, by bookmarks', async () => {
     const running = await startSyncedReflector(newFakeApiEnvironment());
     // The test changes only Secrets, which the reflector does not watch. Without bookmarks the resourceVersion of the
@@ -161,20 +95,6 @@ describe('Reflector', () => {
     expect(second - first).to.be.within(400, 800);
   });
 
-  it('resumes at once behind a load balancer that cuts connections quiet for 35 s', async () => {
-    const environment = await startSyncedReflector(newFakeApiEnvironment());
-    const { clock, server, store, logger } = environment;
-    for (let times = 0; times < 10; times++) {
-      await clock.advance(35_000);
-      server.endWatches(new Error('other side closed'));
-      environment.make(`w${times}`);
-      await clock.settle();
-      expect(store.lookup(keyFor(`w${times}`)).kind, `after ${times + 1} times`).to.equal('found');
-    }
-    expect(listsOf(environment)).to.equal(1);
-    expect(logger.linesWith('The reflector failed and will try again')).to.deep.equal([]);
-  });
-
   it('shows the restored objects when etcd was restored while the API server was down, and has newer versions already', async () => {
     const environment = newFakeApiEnvironment();
     const restored = newFakeApiEnvironment();
@@ -230,15 +150,6 @@ describe('Reflector', () => {
     await running.clock.advance(20_000);
     expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
     expect(running.store.synced).to.equal(true);
-  });
-
-  it('backs off behind a proxy that closes every watch at once', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.server.intercept = ({ path }) => (path.includes('watch=true') ? json(200, {}) : undefined);
-    running.server.endWatches();
-    const before = running.server.requests.length;
-    await running.clock.advance(60_000);
-    expect(running.server.requests.length - before).to.be.at.most(12);
   });
 
   for (const [what, prepare, isStarted] of [

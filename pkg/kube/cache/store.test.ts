@@ -35,16 +35,6 @@ function newSynced(version = '100') {
 }
 
 describe('Store', () => {
-  it('answers unknown before the first list', () => {
-    const { store } = newStore();
-    const unknown = { kind: 'unknown', reason: 'widgets.example.org are not listed yet' };
-    store.upsert(widget('a', '1'));
-    expect(store.lookup(keyFor('a'))).to.deep.equal(unknown);
-    expect(store.list()).to.deep.equal(unknown);
-    expect(store.byIndex('colour', 'red')).to.deep.equal(unknown);
-    expect(store.synced).to.equal(false);
-  });
-
   describe('includes', () => {
     it('all versions up to that of the latest list or watch event', () => {
       const { store } = newSynced('100');
@@ -214,26 +204,6 @@ describe('Store', () => {
     store.replaceAll([widget('a', '101')], '110');
     expect(changes.map(({ type, object }) => `${type} ${object.metadata.name}`)).to.deep.equal(['deleted b']);
     expect(synced).to.deep.equal([false, true]);
-  });
-
-  it('resolves whenSynced after the first list', async () => {
-    const { store } = newStore();
-    let isSynced = false;
-    const waiting = store.whenSynced(new AbortController().signal).then(() => (isSynced = true));
-    await Promise.resolve();
-    expect(isSynced).to.equal(false);
-    store.replaceAll([], '1');
-    await waiting;
-    await store.whenSynced(new AbortController().signal);
-
-    const controller = new AbortController();
-    const rejected = newStore()
-      .store.whenSynced(controller.signal)
-      .catch((error: unknown) => error);
-    controller.abort(new Error('stopped'));
-    expect(await rejected)
-      .to.be.an('error')
-      .with.property('message', 'stopped');
   });
 
   describe('replaceWith', () => {

@@ -39,17 +39,6 @@ const found = (view: TypedStore<Widget>, name: string) => {
 };
 
 describe('TypedStore', () => {
-  it('returns each object raw and decoded', () => {
-    const { store, view } = newTypedStore();
-    store.replaceAll([sized('a', '1', 7)], '1');
-    expect(view.lookup(keyFor('a'))).to.deep.equal({
-      kind: 'found',
-      object: sized('a', '1', 7),
-      decoded: E.right({ name: 'a', size: { width: 7 } }),
-    });
-    expect(view.lookup(keyFor('b'))).to.deep.equal({ kind: 'absent' });
-  });
-
   it('decodes nothing before a reader asks for it', () => {
     const { store, decodedVersions } = newTypedStore();
     store.replaceAll([sized('a', '1')], '1');
@@ -76,35 +65,6 @@ describe('TypedStore', () => {
     view.list();
     expect(found(view, 'a').decoded).to.deep.equal(E.right({ name: 'a', size: { width: 5 } }));
     expect(decodedVersions).to.deep.equal(['a@1', 'b@2', 'a@3']);
-  });
-
-  it('decodes the state that a Change reports before and after the change', () => {
-    const { store, view, decodedVersions } = newTypedStore();
-    const widths: unknown[] = [];
-    store.onChange((change) => {
-      if (change.type === 'updated')
-        widths.push(...[change.previous, change.object].map((state) => view.decode(state)));
-    });
-    store.replaceAll([sized('a', '1', 1)], '1');
-    view.list();
-    store.upsert(sized('a', '2', 2));
-    view.list();
-    expect(widths).to.deep.equal([
-      E.right({ name: 'a', size: { width: 1 } }),
-      E.right({ name: 'a', size: { width: 2 } }),
-    ]);
-    expect(decodedVersions).to.deep.equal(['a@1', 'a@2']);
-  });
-
-  it('remembers the problems of an object that cannot be decoded', () => {
-    const { store, view, decodedVersions } = newTypedStore();
-    store.replaceAll([sized('a', '1', 'wide')], '1');
-    const problems = E.left([{ path: 'width', expected: 'number', got: '"wide"' }]);
-    expect(found(view, 'a').decoded).to.deep.equal(problems);
-    expect(view.list()).to.have.nested.property('entries[0].decoded').that.deep.equals(problems);
-    expect(decodedVersions).to.deep.equal(['a@1']);
-    store.upsert(sized('a', '2', 2));
-    expect(found(view, 'a').decoded).to.satisfy(E.isRight);
   });
 
   it('lists an object whose decoder throws as undecodable, and decodes the others', () => {

@@ -61,26 +61,6 @@ describe('EventWriter', () => {
     });
   });
 
-  it('counts repeated events on one Event', async () => {
-    const { writer, clock, stored, shown } = startWriter();
-    for (let i = 0; i < 3; i++) {
-      writer.record(object, 'Normal', 'Tested', 'same');
-      await clock.advance(60_000);
-    }
-    expect(shown()).to.deep.equal(['3× same']);
-    expect(stored()[0]).to.include({
-      firstTimestamp: '2026-11-21T03:25:00Z',
-      lastTimestamp: '2026-11-21T03:27:00Z',
-    });
-  });
-
-  it('stops at the limit of the object', async () => {
-    const { writer, clock, shown } = startWriter();
-    for (let i = 0; i < 40; i++) writer.record(object, 'Normal', 'Tested', `request ${i}`);
-    await clock.settle();
-    expect(shown()).to.have.length(25);
-  });
-
   it('creates an Event again that has expired', async () => {
     const { writer, clock, server, stored, shown } = startWriter();
     writer.record(object, 'Normal', 'Tested', 'same');

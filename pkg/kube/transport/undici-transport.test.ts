@@ -182,26 +182,6 @@ describe('connect', () => {
     expect(seen[0]?.headers['impersonate-user']).to.equal('bob');
   });
 
-  it('reads the token file again once when the server refuses the token', async () => {
-    const tokenFile = join(dir, 'token');
-    writeFileSync(tokenFile, 'old\n');
-    open({ tokenFile });
-    let accepted = 'Bearer old';
-    handle = (request, response) =>
-      response.writeHead(request.headers.authorization === accepted ? 200 : 401).end('{}');
-    expect(await ask()).to.equal(200);
-    writeFileSync(tokenFile, 'new\n');
-    // The transport caches the old token. The server refuses that token now, so the transport reads the file again.
-    accepted = 'Bearer new';
-    expect(await ask()).to.equal(200);
-    expect(authorizations()).to.deep.equal(['Bearer old', 'Bearer old', 'Bearer new']);
-    // The transport caches the new token for ten seconds, and reads the file earlier only if the server refuses this
-    // token.
-    writeFileSync(tokenFile, 'newer\n');
-    expect(await ask()).to.equal(200);
-    expect(authorizations().at(-1)).to.equal('Bearer new');
-  });
-
   it('sends the request again with new credentials after 401, and returns the second 401', async () => {
     const clock = new VirtualClock();
     const runs = plugin(`if [ -e "${dir}/second" ]; then ${credential('second')}; else ${credential('first')}; fi`);
@@ -289,19 +269,6 @@ describe('connect', () => {
       await clock.runUntil(() => clock.pendingTimers().length > 0, { limitMs: 0 });
       await clock.advance(20_000);
       expect(errorMessage(await failed)).to.match(/^credentials of kubeconfig .*: no result within 20 s$/);
-    });
-
-    it('rejects at once when the caller aborts', async () => {
-      const clock = new VirtualClock();
-      open(plugin('exec sleep 3'), { clock });
-      const controller = new AbortController();
-      const failed = send({ signal: controller.signal }).catch((error: unknown) => error);
-      await clock.settle();
-      controller.abort(new Error('enough'));
-      expect(await failed)
-        .to.be.an('error')
-        .with.property('message', 'enough');
-      await clock.advance(20_000);
     });
   });
 

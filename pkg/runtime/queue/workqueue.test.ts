@@ -37,19 +37,6 @@ describe('The workqueue', () => {
     expect(await takeAll()).to.deep.equal(['c', 'a', 'b']);
   });
 
-  it('hands out a key once that was added several times', async () => {
-    for (let times = 0; times < 5; times++) queue.add(a);
-    expect(queue.length).to.equal(1);
-    expect(await takeAll()).to.deep.equal(['a']);
-  });
-
-  it('compares keys by namespace and name', async () => {
-    queue.add({ namespace: 'x', name: 'a' });
-    queue.add({ namespace: 'x', name: 'a' });
-    queue.add({ namespace: 'y', name: 'a' });
-    expect(queue.length).to.equal(2);
-  });
-
   it('holds back a key that is added while it is processed, and hands it out once after done', async () => {
     queue.add(a);
     const first = await queue.get();
@@ -76,12 +63,6 @@ describe('The workqueue', () => {
     expect(got).to.deep.equal(['first a', 'second b']);
   });
 
-  it('ignores done for a key that is not being processed', () => {
-    queue.add(a);
-    queue.done(a);
-    expect(queue.length).to.equal(1);
-  });
-
   it('reads the group of a ready key again when the key is added again, and hands it out if that has a free slot', async () => {
     const groups = new Map<string, string>();
     queue = new Workqueue({
@@ -100,59 +81,13 @@ describe('The workqueue', () => {
     expect(got).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('hands out once a key that one event adds twice, also when a worker is idle', async () => {
-    const got = queue.get();
-    queue.add(a);
-    queue.add(a, 'urgent');
-    expect(await got).to.deep.equal(a);
-    queue.done(a);
-    await clock.settle();
-    expect(queue.length).to.equal(0);
-  });
-
   describe('addAfter', () => {
-    it('makes a key ready at once without a delay', () => {
-      queue.addAfter(a, 0);
-      queue.addAfter(b, -5);
-      expect(queue.length).to.equal(2);
-      expect(clock.pendingTimers()).to.deep.equal([]);
-    });
-
-    it('keeps the earliest of several times in any order', async () => {
-      for (const delays of [
-        [1000, 50],
-        [50, 1000],
-      ]) {
-        start();
-        for (const delay of delays) queue.addAfter(a, delay);
-        await clock.advance(50);
-        expect(await takeAll(), String(delays)).to.deep.equal(['a']);
-        await clock.advance(10_000);
-        expect(queue.length).to.equal(0);
-        expect(clock.pendingTimers()).to.deep.equal([]);
-      }
-    });
-
     it('hands out keys in the order of their times', async () => {
       queue.addAfter(a, 1000);
       queue.addAfter(b, 500);
       queue.addAfter(c, 750);
       await clock.advance(1000);
       expect(await takeAll()).to.deep.equal(['b', 'c', 'a']);
-    });
-
-    it('sets no second wake-up for a key that is added earlier', async () => {
-      queue.addAfter(a, 1000);
-      queue.add(a);
-      expect(await takeAll()).to.deep.equal(['a']);
-      expect(clock.pendingTimers()).to.deep.equal([]);
-    });
-
-    it('changes nothing for a key that is ready', async () => {
-      queue.add(a);
-      queue.addAfter(a, 1000);
-      expect(await takeAll()).to.deep.equal(['a']);
-      expect(clock.pendingTimers()).to.deep.equal([]);
     });
   });
 
@@ -176,19 +111,6 @@ describe('The workqueue', () => {
       await takeAll();
       queue.addRateLimited(a);
       expect(clock.pendingTimers()).to.deep.equal([1_000_000]);
-    });
-
-    it('is counted per key and reset by forget', async () => {
-      queue.addRateLimited(a);
-      queue.addRateLimited(a);
-      queue.addRateLimited(b);
-      queue.forget(a);
-      await clock.advance(5);
-      expect(queue.length, 'forget takes nothing off the queue').to.equal(2);
-      await takeAll();
-      queue.addRateLimited(a);
-      queue.addRateLimited(b);
-      expect(clock.pendingTimers()).to.deep.equal([5, 10]);
     });
   });
 
