@@ -47,91 +47,61 @@ const OLD_CONDITION = {
   lastTransitionTime: '2024-01-02T03:04:05Z',
 };
 
-interface OldObject {
-  readonly what: string;
-  readonly name: string;
-  readonly spec?: Fields;
-  /** The fields of the spec with which a user corrects the invalid object. */
-  readonly fix: Fields;
-  /** Fields of the spec that a user changes without correcting the object. Default: the user adds a tag. */
-  readonly other?: Fields;
-}
+const SELECTED = { selectors: [{ namespace: 'a' }] };
+const MANY = Array.from({ length: 300 }, (_, index) => `tag-${index}`);
+const LONG_KEY = 'k'.repeat(200);
 
-/** AWSFargateProfiles that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. */
-const OLD_OBJECTS: readonly OldObject[] = [
-  {
-    what: 'without selectors',
-    name: 'no-selectors',
-    spec: { selectors: undefined },
-    fix: { selectors: [{ namespace: 'a' }] },
-  },
-  {
-    what: 'with an empty list of selectors',
-    name: 'empty-selectors',
-    spec: { selectors: [] },
-    fix: { selectors: [{ namespace: 'a' }] },
-  },
-  {
-    what: 'with six labels, two of them invalid',
-    name: 'six-labels',
-    spec: { selectors: [{ namespace: 'a', labels: { a: '', b: '', c: '', d: '', '-': '', 'f g': '' } }] },
-    fix: { selectors: [{ namespace: 'a', labels: { a: '' } }] },
-  },
-  {
-    what: 'with selectors that have a missing, empty or invalid namespace',
-    name: 'odd-namespaces',
-    spec: { selectors: [{}, { namespace: '' }, { namespace: 'A b' }] },
-    fix: { selectors: [{ namespace: 'a' }] },
-  },
-  {
-    what: 'with invalid tags',
-    name: 'odd-tags',
-    spec: {
-      additionalTags: {
-        'aws:a': 'b',
-        'kubernetes.io/cluster/prod': 'owned',
-        ['k'.repeat(200)]: 'v'.repeat(300),
-        'ü;': '',
-      },
-    },
-    fix: {
-      additionalTags: { 'aws:a': null, 'kubernetes.io/cluster/prod': null, ['k'.repeat(200)]: null, 'ü;': null },
-    },
-    other: { profileName: 'default_odd-tags' },
-  },
-  {
-    what: 'with more tags than AWS allows',
-    name: 'many-tags',
-    spec: { additionalTags: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`tag-${i}`, 'v'])) },
-    fix: {
-      additionalTags: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`tag-${i}`, i < 47 ? 'v' : null])),
-    },
-    other: { profileName: 'default_many-tags' },
-  },
-  {
-    what: 'with invalid names, subnets and boundary',
-    name: 'bad-names',
-    spec: {
+/**
+ * AWSFargateProfiles that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses, with the
+ * change that corrects the object, and with another change (default: a new tag).
+ */
+const OLD_OBJECTS: readonly (readonly [what: string, name: string, spec: Fields, fix: Fields, other?: Fields])[] = [
+  ['without selectors', 'no-selectors', { selectors: undefined }, SELECTED],
+  ['with an empty list of selectors', 'empty-selectors', { selectors: [] }, SELECTED],
+  [
+    'with six labels, two of them invalid',
+    'six-labels',
+    { selectors: [{ namespace: 'a', labels: { a: '', b: '', c: '', d: '', '-': '', 'f g': '' } }] },
+    SELECTED,
+  ],
+  [
+    'with selectors that have a missing, empty or invalid namespace',
+    'odd-namespaces',
+    { selectors: [{}, { namespace: '' }, { namespace: 'A b' }] },
+    SELECTED,
+  ],
+  [
+    'with invalid tags',
+    'odd-tags',
+    { additionalTags: { 'aws:a': 'b', 'kubernetes.io/cluster/x': 'owned', [LONG_KEY]: 'v'.repeat(300), 'ü;': '' } },
+    { additionalTags: { 'aws:a': null, 'kubernetes.io/cluster/x': null, [LONG_KEY]: null, 'ü;': null } },
+    { profileName: 'default_odd-tags' },
+  ],
+  [
+    'with more tags than AWS allows',
+    'many-tags',
+    { additionalTags: Object.fromEntries(MANY.map((key) => [key, 'v'])) },
+    { additionalTags: Object.fromEntries(MANY.map((key, index) => [key, index < 47 ? 'v' : null])) },
+    { profileName: 'default_many-tags' },
+  ],
+  [
+    'with invalid names, subnets and boundary',
+    'bad-names',
+    {
       profileName: `eks-${'ä.'.repeat(60)}`,
       roleName: `a/${'b'.repeat(70)}`,
       rolePath: 'p',
       rolePermissionsBoundary: 'boundary',
       subnetIDs: ['', 'vpc-1'],
     },
-    fix: {
-      profileName: 'a',
-      roleName: 'b',
-      rolePath: '/p/',
-      rolePermissionsBoundary: null,
-      subnetIDs: ['subnet-1'],
-    },
-  },
-  {
-    what: 'with an additional tag of over 1024 characters',
-    name: 'long-tag',
-    spec: { additionalTags: { a: 'v'.repeat(2000) } },
-    fix: { additionalTags: { a: 'v' } },
-  },
+    { profileName: 'a', roleName: 'b', rolePath: '/p/', rolePermissionsBoundary: null, subnetIDs: ['subnet-1'] },
+  ],
+  [
+    'with an additional tag of over 1024 characters',
+    'long-tag',
+    { additionalTags: { a: 'v'.repeat(2000) } },
+    { additionalTags: { a: 'v' } },
+  ],
 ];
 
 describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', () => {
@@ -156,7 +126,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     const { api } = controlPlane;
     const crds = await loadCrds(CAPA_CRD);
     await applyCrds(api, ...crds.map((crd) => storedAs('v1beta1', crd)));
-    for (const { name, spec } of OLD_OBJECTS) {
+    for (const [, name, spec] of OLD_OBJECTS) {
       await api.post(PROFILES, profile(name, spec));
       await api.post(PROFILES, withFinalizer(profile(`${name}-as-it-is`, spec)));
     }
@@ -187,7 +157,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     'docs/migration-from-capa.md': takeBlocks('docs/migration-from-capa.md', import.meta.url),
   };
 
-  for (const { what, name, fix, other = { additionalTags: { new: 'tag' } } } of OLD_OBJECTS)
+  for (const [what, name, , fix, other = { additionalTags: { new: 'tag' } }] of OLD_OBJECTS)
     it(`can be labelled, changed and corrected, or deleted unchanged: ${what}`, async () => {
       const { api } = controlPlane;
       const old = await get(name);
@@ -277,29 +247,32 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
         ],
       },
     });
-    const lines = async (...args: readonly string[]): Promise<readonly string[]> => {
-      const { stdout } = await kubectl(controlPlane, ['get', 'awsfp', 'shown', ...args]);
-      return stdout.trim().split('\n');
-    };
-    expect((await lines()).map((line) => line.split(/ {2,}/).slice(0, -1))).to.deep.equal([
-      ['NAME', 'CLUSTER', 'PROFILE', 'STATUS', 'READY', 'REASON'],
-      ['shown', 'prod', 'default_shown', 'CREATING', 'False', 'Creating'],
+    const { stdout } = await kubectl(controlPlane, ['get', 'awsfp', 'shown', '-o', 'wide']);
+    const [header, row] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/).filter((_, column) => column !== 9));
+    expect(header).to.deep.equal([
+      'NAME',
+      'CLUSTER',
+      'PROFILE',
+      'STATUS',
+      'READY',
+      'REASON',
+      'EKS CLUSTER',
+      'ROLE',
+      'MESSAGE',
     ]);
-    expect(
-      (await lines('-o', 'wide')).map((line) => line.split(/ {2,}/).filter((_, column) => column !== 9)),
-    ).to.deep.equal([
-      ['NAME', 'CLUSTER', 'PROFILE', 'STATUS', 'READY', 'REASON', 'EKS CLUSTER', 'ROLE', 'MESSAGE'],
-      [
-        'shown',
-        'prod',
-        'default_shown',
-        'CREATING',
-        'False',
-        'Creating',
-        'default_prod',
-        'prod-default_shown_fargate',
-        'EKS is creating the profile.',
-      ],
+    expect(row).to.deep.equal([
+      'shown',
+      'prod',
+      'default_shown',
+      'CREATING',
+      'False',
+      'Creating',
+      'default_prod',
+      'prod-default_shown_fargate',
+      'EKS is creating the profile.',
     ]);
     expect((await kubectl(controlPlane, ['get', 'cluster-api'])).stdout).to.contain('shown');
   });

@@ -13,7 +13,6 @@ import type { Resource } from '../../../pkg/kube/types.ts';
 import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
-import { kubectl } from '../../envtest/clients/kubectl.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS } from '../../world/world.ts';
 import { connectThroughProxy, type Connected } from './connect.ts';
@@ -72,52 +71,23 @@ describe('the Kubernetes client with a real API server', () => {
     }
   });
 
-  describe('EventWriter', () => {
-    async function whileWriting(
-      work: (writer: EventWriter, logger: MemoryLogger) => Promise<void>,
-    ): Promise<MemoryLogger> {
-      const { client } = connected;
-      const logger = new MemoryLogger();
-      const options = { client, clock: systemClock, random: systemRandom, logger, component: 'capaf' };
-      const writer = new EventWriter(options);
-      const stop = new AbortController();
-      const ended = writer.run(stop.signal);
-      await work(writer, logger).finally(() => stop.abort());
-      await ended;
-      return logger;
-    }
-    const newWidget = (name: string, namespace = 'default') =>
-      connected.client.create(
-        widgets,
-        namespace,
-        { apiVersion: 'example.org/v1', kind: 'Widget', metadata: { name } },
-        { signal },
-      );
-
-    it('writes Events that kubectl describe prints with their count', async () => {
-      const widget = await newWidget('described');
-      const logger = await whileWriting((writer) => {
-        for (let i = 0; i < 3; i++) writer.record(widget, 'Warning', 'CreateFailed', 'EKS said no');
-        return Promise.resolve();
-      });
-      expect(logger.lines).to.deep.equal([]);
-      const { stdout } = await kubectl(controlPlane, ['describe', 'widget', 'described']);
-      expect(stdout).to.match(/Warning +CreateFailed +\S+ \(x3 over \S+\) +capaf +EKS said no/);
-    });
-
-    it('logs only at debug level when the namespace is being deleted', async () => {
-      const { api } = controlPlane;
-      await api.post('/api/v1/namespaces', { metadata: { name: 'leaving' } });
-      const widget = await newWidget('late', 'leaving');
-      // No namespace controller runs in this test, so a deleted namespace stays in phase Terminating.
-      await api.delete('/api/v1/namespaces/leaving');
-      const logger = await whileWriting((writer) => {
-        writer.record(widget, 'Normal', 'Tested', 'too late');
-        return Promise.resolve();
-      });
-      expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
-        'debug The API server refused an event',
-      ]);
-    });
+  it('refuses Events in a namespace that is being deleted, which the EventWriter logs only at debug level', async () => {
+    const { client } = connected;
+    const { api } = controlPlane;
+    const logger = new MemoryLogger();
+    const writer = new EventWriter({ client, clock: systemClock, random: systemRandom, logger, component: 'capaf' });
+    await api.post('/api/v1/namespaces', { metadata: { name: 'leaving' } });
+    const object = { apiVersion: 'example.org/v1', kind: 'Widget', metadata: { name: 'late' } };
+    const widget = await client.create(widgets, 'leaving', object, { signal });
+    // No namespace controller runs in this test, so a deleted namespace stays in phase Terminating.
+    await api.delete('/api/v1/namespaces/leaving');
+    const stop = new AbortController();
+    const ended = writer.run(stop.signal);
+    writer.record(widget, 'Normal', 'Tested', 'too late');
+    stop.abort();
+    await ended;
+    expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
+      'debug The API server refused an event',
+    ]);
   });
 });

@@ -4,28 +4,19 @@ import { parse, stringify } from 'yaml';
 import { systemClock } from '../../../pkg/env/system.ts';
 import { createKubeClient } from '../../../pkg/kube/client.ts';
 import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
-import { observeRequests, type TransportRequest } from '../../../pkg/kube/transport/transport.ts';
+import type { TransportRequest } from '../../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { connect, type ApiServerConnections } from '../../../pkg/kube/transport/undici-transport.ts';
+import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
 /** A client of `pkg/kube` that is connected to an API server through a TCP proxy. */
 export interface Connected {
   readonly client: KubeClient;
-  readonly transport: ApiServerConnections;
   readonly proxy: TcpProxy;
   /** The method and path of each request that the client has made so far, e.g. `GET /api/v1/…`. */
   readonly requests: string[];
-  /**
-   * The requests for which the client has received the status and the headers. For a watch this means that the watch is
-   * open.
-   */
-  readonly answered: string[];
-  /**
-   * Called with each request before the client sends it. The client sends the request when the returned promise
-   * resolves, so a test can delay the request.
-   */
+  /** Called before a request; the client sends it when the returned promise resolves. */
   before: (request: TransportRequest) => Promise<void>;
   close(): Promise<void>;
 }
@@ -39,26 +30,20 @@ export async function connectThroughProxy(controlPlane: ControlPlane): Promise<C
   const path = join(controlPlane.dir, `proxied-${proxy.port}.kubeconfig`);
   await writeFile(path, stringify(kubeconfig));
   const transport = connect({ load: () => loadKubeconfig({ path, env: {}, home: '/' }), clock: systemClock });
-  const observed = observeRequests(transport, { userAgent: 'capaf-test/0' });
   const connected: Connected = {
     client: createKubeClient({
       clock: systemClock,
       transport: {
         host: transport.host,
         async send(request) {
-          const text = `${request.method} ${request.path}`;
-          connected.requests.push(text);
+          connected.requests.push(`${request.method} ${request.path}`);
           await connected.before(request);
-          const response = await observed.send(request);
-          connected.answered.push(text);
-          return response;
+          return transport.send(request);
         },
       },
     }),
-    transport,
     proxy,
     requests: [],
-    answered: [],
     before: () => Promise.resolve(),
     async close() {
       await transport.close();

@@ -1,5 +1,4 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -12,7 +11,6 @@ import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-s
 import { type World, OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
 
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
-const OWN_NAMESPACE = ['--manager-namespace', 'capaf-system'];
 const NO_CREDENTIALS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, HOME: '/nonexistent' };
 
 describe('the manager in a bad environment', () => {
@@ -96,31 +94,6 @@ describe('the manager in a bad environment', () => {
     });
   });
 
-  describe('with an address in use', () => {
-    let occupant: Server;
-    let address: string;
-    before(async () => {
-      occupant = createServer();
-      await new Promise<void>((resolve) => occupant.listen(0, '127.0.0.1', resolve));
-      address = `127.0.0.1:${(occupant.address() as AddressInfo).port}`;
-    });
-    after(() => new Promise((resolve) => occupant.close(resolve)));
-
-    for (const flag of ['--health-addr', '--diagnostics-address'])
-      it(`for ${flag} exits with 1 and names the address`, async () => {
-        const { code, stderr } = await runManagerCommand([
-          ...NO_SERVERS,
-          ...OWN_NAMESPACE,
-          '--kubeconfig',
-          world.controlPlane.kubeconfigPath,
-          flag,
-          address,
-        ]);
-        expect(code).to.equal(1);
-        expect(stderr).to.contain(`address already in use ${address}`);
-      });
-  });
-
   describe('with invalid credentials for the API server', () => {
     it('keeps trying and logs the error', async () => {
       const path = join(folder, 'wrong-token');
@@ -132,7 +105,8 @@ describe('the manager in a bad environment', () => {
         args: [
           new URL('../../../dist/manager.mjs', import.meta.url).pathname,
           ...NO_SERVERS,
-          ...OWN_NAMESPACE,
+          '--manager-namespace',
+          'capaf-system',
           '--kubeconfig',
           path,
         ],

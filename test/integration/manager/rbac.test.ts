@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { documentedMetrics } from '../../../hack/metrics.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
-import { type KeyPair, selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../../pkg/runtime/diagnostics/self-signed-certificate.ts';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { openTerminal } from '../../docs/terminal.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -12,26 +12,17 @@ import { eventually } from '../../support/eventually.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { DiagnosticsRequest, DiagnosticsResponse } from '../../world/manager/diagnostics.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { type World, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
-const newCertificate = (hostname: string): KeyPair => {
-  const day = 24 * 3_600_000;
-  const validity = { notBefore: Date.now() - day, notAfter: Date.now() + day };
-  return selfSignedCertificate({ hostname, ...validity }, systemRandom);
-};
+const DAY_MS = 24 * 3_600_000;
 
+// least-privilege.test.ts proves that the permissions suffice for two managers and for the teardown of a cluster.
 describe('the manager with only the permissions of config/rbac', () => {
   let world: World;
   let first: RunningManager;
-  const start = (name: string): Promise<RunningManager> =>
-    world.startManager({
-      name,
-      flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'],
-    });
-
   before(async () => {
     world = await startWorld();
-    first = await start('first');
+    first = await world.startManager({ flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'] });
   });
   after(() => world.finish());
 
@@ -65,44 +56,17 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(await status(path, 'GET'), path).to.equal(404);
   });
 
-  it('deletes the profiles of a cluster in its teardown', async () => {
-    await world.createEksCluster('gone');
-    await world.apply(fargateProfile('of-gone', { clusterName: 'gone' }));
-    await world.ready('of-gone');
-    const controlPlane =
-      '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedcontrolplanes/gone-control-plane';
-    await world.controlPlane.api.delete(controlPlane);
-    await world.gone('of-gone');
-    await eventually(async () => !(await world.controlPlane.api.exists(controlPlane)), {
-      what: 'the deletion of the control plane',
-    });
-    await world.controlPlane.api.delete(clusterPath('gone'));
-  });
-
-  it('hands leadership over to a second manager', async () => {
-    const second = await start('second');
-    const waitForLog = (words: RegExp): Promise<unknown> =>
-      eventually(() => words.test(second.log()), { what: `${words} of the second` });
-    await waitForLog(/"Attempting to acquire the lease"/);
-    await world.stopManager(first);
-    await waitForLog(/"All parts of the manager run"/);
-  });
-
   describe('and its diagnostics', () => {
     let directory: string;
     let manager: RunningManager;
     const tokens = { prometheus: '', operator: '', stranger: '' };
-    const firstPair = newCertificate('first');
-    const secondPair = newCertificate('second');
+    const validity = { notBefore: Date.now() - DAY_MS, notAfter: Date.now() + DAY_MS };
+    const { cert, key } = selfSignedCertificate({ hostname: 'first', ...validity }, systemRandom);
     const send = (options: DiagnosticsRequest): Promise<DiagnosticsResponse> => requestDiagnostics(manager, options);
-    const writeCertificate = ({ cert, key }: KeyPair): void => {
-      writeFileSync(join(directory, 'tls.crt'), cert);
-      writeFileSync(join(directory, 'tls.key'), key);
-    };
-
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'capaf-diagnostics-'));
-      writeCertificate(firstPair);
+      writeFileSync(join(directory, 'tls.crt'), cert);
+      writeFileSync(join(directory, 'tls.key'), key);
       for (const args of ['create namespace monitoring', 'create serviceaccount stranger']) await kubectl(args);
       await kubectl('create serviceaccount prometheus-k8s --namespace monitoring');
       const terminal = await openTerminal(world.controlPlane);
@@ -134,7 +98,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     it('are for users with a token and with permission', async () => {
       const { prometheus, stranger, operator } = tokens;
       const status = async (options: Omit<DiagnosticsRequest, 'path'>): Promise<number> =>
-        (await send({ path: '/metrics', ca: firstPair.cert, ...options })).status;
+        (await send({ path: '/metrics', ca: cert, ...options })).status;
       expect(await status({})).to.equal(401);
       expect(await status({ token: 'unknown' })).to.equal(401);
       expect(await status({ token: stranger })).to.equal(403);
@@ -151,9 +115,6 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(metrics.body).to.match(/^capaf_serving_certificate_expiry_timestamp_seconds 1\d{9}/m);
       for (const path of ['/debug/pprof/heap?seconds=1', '/debug/pprof/profile?seconds=1'])
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);
-      // This test replaces the certificate file of the manager. A later test waits until the manager serves with the
-      // new certificate.
-      writeCertificate(secondPair);
     });
 
     it('set the verbosity of the log, and take profiles, of the running manager', async () => {
@@ -169,19 +130,6 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(JSON.parse(cpu.body)).to.include.keys('nodes', 'samples');
       const heap = await send({ path: '/debug/pprof/heap?seconds=1', token: operator });
       expect(JSON.parse(heap.body)).to.include.keys('head');
-    });
-
-    it('are served with a new certificate without a restart', async () => {
-      const token = tokens.prometheus;
-      const answer = await eventually(
-        async () => {
-          const response = await send({ path: '/metrics', token });
-          return response.servedBy === 'second' && response;
-        },
-        { what: 'the new certificate' },
-      );
-      expect(answer.status).to.equal(200);
-      expect((await send({ path: '/metrics', token, ca: secondPair.cert })).status).to.equal(200);
     });
   });
 
