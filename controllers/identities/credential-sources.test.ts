@@ -19,42 +19,6 @@ describe('credential sources', () => {
       );
     });
 
-    it('of a Secret in the namespace of the manager', async () => {
-      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
-      fixture.createSecret('keys');
-      await fixture.run();
-      expect(await fixture.pool.get(await fixture.findSource(STATIC, 'keys'))).to.deep.equal({
-        accessKeyId: 'AKIA-keys',
-        secretAccessKey: 'secret',
-      });
-    });
-
-    it('of a role, with all fields of the identity in the AssumeRole request', async () => {
-      fixture.create(ROLE, 'a', {
-        roleARN: ARN,
-        sessionName: 'name',
-        durationSeconds: 900,
-        externalID: 'external',
-        inlinePolicy: '{}',
-        policyARNs: ['arn:x'],
-        sourceIdentityRef: { kind: STATIC, name: 'keys' },
-      });
-      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
-      fixture.createSecret('keys');
-      await fixture.run();
-      await fixture.pool.get(await fixture.findSource(ROLE, 'a')).catch(() => {});
-      expect(fixture.aws.body(0)).to.include({
-        Action: 'AssumeRole',
-        RoleArn: ARN,
-        RoleSessionName: 'name',
-        DurationSeconds: '900',
-        ExternalId: 'external',
-        Policy: '{}',
-        'PolicyArns.member.1.arn': 'arn:x',
-      });
-      expect(fixture.aws.requests[0]?.headers['authorization']).to.contain('Credential=AKIA-keys/');
-    });
-
     for (const [name, sessionName] of [
       ['a', 'capaf-a'],
       ['x'.repeat(70), `capaf-${'x'.repeat(58)}`],
@@ -164,20 +128,6 @@ describe('credential sources', () => {
         AbortSignal.abort(new Error('stop')),
       )();
       expect(await reading).to.have.nested.property('left.reason', 'Interrupted');
-    });
-
-    it('as read again after AWS has rejected its credentials', async () => {
-      fixture.createSecret('the-secret');
-      await fixture.clock.advance(5 * SECOND);
-      const reads = () => fixture.api.requests.filter(({ path }) => path.endsWith('/secrets/the-secret')).length;
-      const found = await fixture.findSource(STATIC, 'keys');
-      const { accessKeyId } = await fixture.pool.get(found);
-      const before = reads();
-      await fixture.findSource(STATIC, 'keys');
-      expect(reads()).to.equal(before);
-      fixture.pool.reject(found, accessKeyId);
-      await fixture.findSource(STATIC, 'keys');
-      expect(reads()).to.equal(before + 1);
     });
   });
 });

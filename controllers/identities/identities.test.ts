@@ -94,16 +94,6 @@ describe('identities', () => {
       expect(fixture.changes[0]).to.include(`${STATIC}/keys from team-a`);
       expect((await fixture.findSource(STATIC, 'keys')).key).to.match(/^Secret /);
     });
-
-    it('cannot be read after their CRD is removed', async () => {
-      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
-      fixture.createSecret('keys');
-      await fixture.run();
-      await fixture.findSource(STATIC, 'keys');
-      fixture.api.unserve('awsclusterstaticidentities');
-      await fixture.clock.advance(40 * SECOND);
-      expect(await fixture.findProblem(STATIC, 'keys')).to.include({ reason: 'IdentityUnreadable' });
-    });
   });
 
   it('still decide about the credentials of the manager while the API server answers 404 without removing their CRD', async () => {

@@ -40,15 +40,6 @@ describe('KeyedMutex', () => {
     expect(log.slice(0, 2)).to.deep.equal(['a begins', 'x begins']);
   });
 
-  it('releases the name when the work fails, and rejects with its error', async () => {
-    const failing = mutex.run('role', never, () => Promise.reject(new Error('no')));
-    const error = await failing.catch((reason: unknown) => reason);
-    expect(error).to.be.an('error').with.property('message', 'no');
-    const next = hold('b', 'role');
-    await clock.advance(10);
-    expect(await next).to.equal('b');
-  });
-
   it('rejects a waiting call with its signal’s reason, and not the others', async () => {
     const leaving = new AbortController();
     const first = hold('a', 'role');

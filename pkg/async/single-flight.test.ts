@@ -148,15 +148,6 @@ describe('SingleFlight', () => {
   });
 
   describe('runFresh', () => {
-    it('begins a call where none is running', async () => {
-      const { runFresh, work } = newFlight();
-      for (const number of [1, 2]) {
-        const caller = runFresh();
-        await work(number).succeed();
-        expect(await caller).to.equal(number);
-      }
-    });
-
     it('shares the call after the running one among all callers that come meanwhile', async () => {
       const { runFresh, work, started } = newFlight();
       const first = runFresh();

@@ -50,14 +50,6 @@ describe('the text logging format', () => {
     );
   });
 
-  it('takes the time from the clock', async () => {
-    const text = await linesOf('text', (logger, clock) => {
-      clock.jumpWallClock(3_600_000);
-      logger.warn('Late');
-    });
-    expect(text).to.equal('W1121 04:25:00.123000       1 manager] "Late"\n');
-  });
-
   it('prints an error with its causes in one line, then the stacks', async () => {
     const error = new Error('patching the status', { cause: new Error('connect ECONNREFUSED') });
     const text = await linesOf('text', (logger) => logger.error('Reconciler error', error, { name: 'batch' }));

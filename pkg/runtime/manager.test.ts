@@ -57,17 +57,6 @@ describe('The manager', () => {
     expect(harness.outcome).to.equal('ended');
   });
 
-  it('leads from the start without an election', async () => {
-    harness = new ManagerHarness(false);
-    harness.manager.add('controller', harness.part('controller'));
-    harness.run();
-    await harness.clock.settle();
-    expect(harness.trace).to.deep.equal(['+controller']);
-    await harness.stop();
-    expect(harness.outcome).to.equal('ended');
-    expect(harness.server.requests).to.deep.equal([]);
-  });
-
   it('is ready when all caches are synced, names the missing ones, and is not ready when it stops', async () => {
     const { readyCheck } = harness.manager;
     const listed = Promise.withResolvers<void>();

@@ -56,14 +56,6 @@ describe('The metrics', () => {
     ])
       expect(text.split('\n'), line).to.include(line);
   });
-
-  it('of two registries are independent', async () => {
-    const [one, other] = [new Metrics(), new Metrics()];
-    one.controller('x').recordError('panic');
-    other.controller('x');
-    expect(await one.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 1');
-    expect(await other.registry.metrics()).to.contain('controller_runtime_reconcile_panics_total{controller="x"} 0');
-  });
 });
 
 describe('cacheMetrics', () => {

@@ -91,20 +91,6 @@ describe('The credentials of an assumed role', () => {
     };
   });
 
-  it('are requested with the credentials of the base, once for concurrent callers', async () => {
-    const got = await Promise.all([pool.get(source()), pool.get(source())]);
-    expect(got[0]).to.deep.equal({
-      accessKeyId: 'ASIA-1',
-      secretAccessKey: 'secret-1',
-      sessionToken: 'token-1',
-      expiresAt: clock.now() + 60 * MINUTE,
-    });
-    expect(got[1]).to.equal(got[0]);
-    expect(transport.requests).to.have.length(1);
-    expect(transport.requests[0]?.headers['authorization']).to.contain('Credential=AKIA-BASE/');
-    expect(asked()).to.deep.equal({ RoleArn: ARN, RoleSessionName: 'capaf-x', DurationSeconds: '3600' });
-  });
-
   for (const { of, sessionToken, wanted, given } of [
     { of: 'a user', sessionToken: undefined, wanted: 43_200, given: '43200' },
     { of: 'a session', sessionToken: 'token', wanted: 43_200, given: '3600' },
@@ -132,18 +118,6 @@ describe('The credentials of an assumed role', () => {
       expect(transport.requests[0]?.hostname).to.equal(host);
     });
 
-  it('can assume a second role, and are fetched once for both', async () => {
-    const second = source({ arn: 'arn:aws:iam::444455556666:role/second' }, source());
-    transport.respond = () => granted(String(transport.requests.length));
-    const [top, middle] = await Promise.all([pool.get(second), pool.get(source())]);
-    expect([middle.accessKeyId, top.accessKeyId]).to.deep.equal(['ASIA-1', 'ASIA-2']);
-    expect(transport.requests.map(({ headers }) => headers['x-amz-security-token'])).to.deep.equal([
-      undefined,
-      'token-1',
-    ]);
-    expect(base.fetched).to.equal(1);
-  });
-
   it('are requested with the time of AWS after STS has refused a request because of a wrong clock', async () => {
     const sentAt = (index: number): number =>
       parseTimestamp(
@@ -165,23 +139,6 @@ describe('The credentials of an assumed role', () => {
   });
 
   describe('fail', () => {
-    const denied = `User: arn:aws:iam::1:user/u is not authorized to perform: sts:AssumeRole on resource: ${ARN}`;
-
-    it('when the role does not trust the base', async () => {
-      transport.respond = () => queryError('AccessDenied', denied, 403);
-      expect(await problemOf(source())).to.deep.equal({
-        reason: 'AssumeRoleDenied',
-        message:
-          `the credentials of AWSClusterStaticIdentity "team-a" cannot assume role ${ARN}. AWS says: ${denied} ` +
-          '(STS AssumeRole: AccessDenied)',
-      });
-    });
-
-    it('when STS rejects the request', async () => {
-      transport.respond = () => queryError('ValidationError', 'The requested DurationSeconds exceeds', 400);
-      expect((await problemOf(source())).reason).to.equal('AssumeRoleRefused');
-    });
-
     it('when a proxy answers instead of STS, because that is no mistake of the identity', async () => {
       transport.respond = () => proxyPage(407);
       expect((await problemOf(source())).reason).to.equal('AssumeRoleFailed');

@@ -1,59 +1,64 @@
 import { expect } from 'chai';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
-import type { CallContext } from '../call/call.ts';
+import type { Call } from '../call/call.ts';
 import { isUnavailable } from '../errors/errors.ts';
-import { expectResponse, expectFailure, CallHarness } from '../testing/calls.ts';
+import { CallHarness, expectFailure, expectResponse, outcomeOf } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
+import type { AwsResponse } from '../transport/transport.ts';
 import type { FargateProfiles } from './eks-api.ts';
 import { fargateProfiles } from './profiles.ts';
 
 const cluster = EksClusterName.of('default_prod');
 const name = ProfileName.of('team-a_web');
 const arn = 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/team-a_web/0a1b';
+const podExecutionRoleArn = RoleArn.of('arn:aws:iam::111122223333:role/r');
 const raw = {
   fargateProfileName: 'team-a_web',
   fargateProfileArn: arn,
   clusterName: 'default_prod',
   createdAt: 1_700_000_000.5,
-  podExecutionRoleArn: 'arn:aws:iam::111122223333:role/r',
+  podExecutionRoleArn,
   status: 'ACTIVE',
 };
+const decoded = { name, arn, cluster, podExecutionRoleArn, createdAt: 1_700_000_000_500 };
+const NOT_FOUND = eksError('ResourceNotFoundException', 'No Fargate Profile found with name: team-a_web.', 404);
+const NO_CLUSTER = eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404);
+const OUTAGE = eksError('ServerException', 'oops', 500);
 
-function profiles(transport: FakeTransport, caller: Partial<CallContext> = {}): FargateProfiles {
+function profiles(transport: FakeTransport): FargateProfiles {
   const harness = new CallHarness(transport);
-  return fargateProfiles(harness.clients.eks, harness.newCalls('eks', caller), new SeededRandom(1));
+  return fargateProfiles(harness.clients.eks, harness.newCalls('eks'), new SeededRandom(1));
 }
 
+// The simulation proves what a create, a tag or a deletion changes in AWS.
 describe('Fargate profiles', () => {
-  describe('describe', () => {
-    it('returns a profile with empty defaults for the fields that EKS omits', async () => {
-      const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
-      expect(await expectResponse(profiles(transport).describe(cluster, name))).to.deep.equal({
+  const describeOne = (all: FargateProfiles) => all.describe(cluster, name);
+  const list = (all: FargateProfiles) => all.list(cluster);
+  const remove = (all: FargateProfiles) => all.delete(cluster, name);
+  const undecodable = (problem: string) => ({
+    code: 'Undecodable',
+    message: `the response is not as expected: fargateProfile${problem}, got nothing`,
+  });
+  const rows: readonly (readonly [
+    what: string,
+    call: (all: FargateProfiles) => Call<unknown>,
+    answers: readonly AwsResponse[],
+    outcome: object | undefined,
+  ])[] = [
+    [
+      'a profile without the fields that EKS omits has empty ones',
+      describeOne,
+      [jsonResponse({ fargateProfile: raw })],
+      {
         kind: 'found',
-        profile: {
-          name,
-          arn,
-          cluster,
-          status: 'ACTIVE',
-          podExecutionRoleArn: 'arn:aws:iam::111122223333:role/r',
-          subnets: [],
-          selectors: [],
-          tags: {},
-          createdAt: 1_700_000_000_500,
-          health: [],
-        },
-      });
-      expect(transport.requests[0]).to.include({
-        method: 'GET',
-        protocol: 'https:',
-        hostname: 'eks.eu-west-1.amazonaws.com',
-        path: '/clusters/default_prod/fargate-profiles/team-a_web',
-      });
-    });
-
-    it('returns all fields of a profile, and keeps an unknown status', async () => {
-      const transport = FakeTransport.inOrder(
+        profile: { ...decoded, status: 'ACTIVE', subnets: [], selectors: [], tags: {}, health: [] },
+      },
+    ],
+    [
+      'a profile has all fields, also a status that is not known',
+      describeOne,
+      [
         jsonResponse({
           fargateProfile: {
             ...raw,
@@ -67,149 +72,100 @@ describe('Fargate profiles', () => {
             novelty: 1,
           },
         }),
-      );
-      expect(await expectResponse(profiles(transport).describe(cluster, name))).to.deep.include({
+      ],
+      {
         profile: {
-          name,
-          arn,
-          cluster,
+          ...decoded,
           status: 'PAUSED',
-          podExecutionRoleArn: 'arn:aws:iam::111122223333:role/r',
           subnets: ['subnet-1'],
           selectors: [
             { namespace: 'web', labels: { app: 'x' } },
             { namespace: 'api', labels: {} },
           ],
           tags: { a: 'b' },
-          createdAt: 1_700_000_000_500,
           health: [
             { code: 'AccessDenied', message: 'no', resourceIds: ['r'] },
             { code: 'InternalFailure', message: '', resourceIds: [] },
           ],
         },
-      });
-    });
-
-    it('distinguishes a missing profile from a missing cluster', async () => {
-      const transport = FakeTransport.inOrder(
-        eksError('ResourceNotFoundException', 'No Fargate Profile found with name: team-a_web.', 404),
-        eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404),
-      );
-      const all = profiles(transport);
-      expect(await expectResponse(all.describe(cluster, name))).to.deep.equal({ kind: 'absent' });
-      expect(await expectResponse(all.describe(cluster, name))).to.deep.equal({ kind: 'clusterGone' });
-    });
-
-    it("does not take a proxy's 404 for a missing profile", async () => {
-      const transport = FakeTransport.inOrder(proxyPage(404));
-      expect(await expectFailure(profiles(transport).describe(cluster, name))).to.include({
-        code: 'Undecodable',
-        statusCode: 404,
-        message: 'HTTP 404 with a body that is not a response of AWS',
-      });
-    });
-
-    const nonsense: Readonly<Record<string, readonly [unknown, string]>> = {
-      'no profile': [{}, 'fargateProfile: expected object, got nothing'],
-      'no name': [
-        { fargateProfile: { ...raw, fargateProfileName: undefined } },
-        'fargateProfile.fargateProfileName: expected string, got nothing',
-      ],
-      'a status that is no word': [
-        { fargateProfile: { ...raw, status: null } },
-        'fargateProfile.status: expected string, got nothing',
-      ],
-    };
-    for (const [what, [body, problem]] of Object.entries(nonsense)) {
-      it(`rejects a response with ${what} and names its path`, async () => {
-        const failure = await expectFailure(
-          profiles(FakeTransport.inOrder(jsonResponse(body))).describe(cluster, name),
-        );
-        expect(failure).to.include({ code: 'Undecodable', message: `the response is not as expected: ${problem}` });
-      });
-    }
-  });
-
-  describe('list', () => {
-    it('reads all pages', async () => {
-      const transport = FakeTransport.inOrder(
+      },
+    ],
+    ['a missing profile is absent', describeOne, [NOT_FOUND], { kind: 'absent' }],
+    ['a missing cluster is another answer', describeOne, [NO_CLUSTER], { kind: 'clusterGone' }],
+    [
+      "a proxy's 404 is no missing profile",
+      describeOne,
+      [proxyPage(404)],
+      { code: 'Undecodable', statusCode: 404, message: 'HTTP 404 with a body that is not a response of AWS' },
+    ],
+    ['a response without profile', describeOne, [jsonResponse({})], undecodable(': expected object')],
+    [
+      'a profile without a name',
+      describeOne,
+      [jsonResponse({ fargateProfile: { ...raw, fargateProfileName: undefined } })],
+      undecodable('.fargateProfileName: expected string'),
+    ],
+    [
+      'a status that is no word',
+      describeOne,
+      [jsonResponse({ fargateProfile: { ...raw, status: null } })],
+      undecodable('.status: expected string'),
+    ],
+    [
+      'a list has all pages',
+      list,
+      [
         jsonResponse({ fargateProfileNames: ['a', 'b'], nextToken: 't 1' }),
         jsonResponse({ fargateProfileNames: ['c'], nextToken: '' }),
-      );
-      expect(await expectResponse(profiles(transport).list(cluster))).to.deep.equal({
-        kind: 'listed',
-        names: ['a', 'b', 'c'],
-      });
-      expect(transport.requests.map(({ query }) => query)).to.deep.equal([
-        { maxResults: '100' },
-        { maxResults: '100', nextToken: 't 1' },
-      ]);
+      ],
+      { kind: 'listed', names: ['a', 'b', 'c'] },
+    ],
+    [
+      'a list whose page token repeats',
+      list,
+      ['same', 'same'].map((nextToken) => jsonResponse({ fargateProfileNames: ['a'], nextToken })),
+      { code: 'Undecodable', message: 'the listing has no end', operation: 'ListFargateProfiles' },
+    ],
+    [
+      'a list with a page that fails',
+      list,
+      [jsonResponse({ fargateProfileNames: ['a'], nextToken: 't' }), OUTAGE],
+      { code: 'ServerException' },
+    ],
+    ['a list in a missing cluster', list, [NO_CLUSTER], { kind: 'clusterGone' }],
+    ['a deletion has no result', remove, [jsonResponse({ fargateProfile: { ...raw, status: 'DELETING' } })], undefined],
+    ['the deletion of a missing profile', remove, [NOT_FOUND], { code: 'ResourceNotFoundException' }],
+    ["a deletion with a proxy's 200", remove, [proxyPage(200)], { code: 'Undecodable', statusCode: 200 }],
+  ];
+  for (const [what, call, answers, outcome] of rows)
+    it(what, async () => {
+      const transport = FakeTransport.inOrder(...answers);
+      const found = await outcomeOf(call(profiles(transport)));
+      if (outcome === undefined) expect(found).to.equal(undefined);
+      else expect(found).to.deep.include(outcome);
+      expect(transport.requests).to.have.length(answers.length);
     });
 
-    it('fails when a page token repeats', async () => {
-      const transport = new FakeTransport(() => jsonResponse({ fargateProfileNames: ['a'], nextToken: 'same' }));
-      expect(await expectFailure(profiles(transport).list(cluster))).to.deep.equal({
-        service: 'eks',
-        operation: 'ListFargateProfiles',
-        code: 'Undecodable',
-        message: 'the listing has no end',
-      });
-      expect(transport.requests).to.have.length(2);
-    });
-
-    it('fails when one page fails', async () => {
-      const transport = FakeTransport.inOrder(
-        jsonResponse({ fargateProfileNames: ['a'], nextToken: 't' }),
-        eksError('ServerException', 'oops', 500),
-      );
-      expect(await expectFailure(profiles(transport).list(cluster))).to.include({ code: 'ServerException' });
-    });
-
-    it('reports a missing cluster', async () => {
-      const transport = FakeTransport.inOrder(
-        eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404),
-      );
-      expect(await expectResponse(profiles(transport).list(cluster))).to.deep.equal({ kind: 'clusterGone' });
-    });
+  it('report an empty 500 as an outage of AWS', async () => {
+    const failure = await expectFailure(describeOne(profiles(FakeTransport.inOrder(proxyPage(500, '')))));
+    expect(failure).to.satisfy(isUnavailable);
   });
 
   describe('create', () => {
-    const wanted = {
-      cluster,
-      name,
-      podExecutionRoleArn: RoleArn.of('arn:aws:iam::111122223333:role/r'),
-      subnets: ['subnet-1', 'subnet-2'],
-      selectors: [{ namespace: 'web', labels: { app: 'x' } }],
-      tags: { a: 'b' },
-    };
+    const selectors = [{ namespace: 'web', labels: { app: 'x' } }];
+    const wanted = { cluster, name, podExecutionRoleArn, subnets: ['subnet-1'], selectors, tags: { a: 'b' } };
 
-    it('sends all fields and tags in one request, with a new token for each attempt', async () => {
-      const transport = FakeTransport.inOrder(
-        jsonResponse({ fargateProfile: raw }),
-        jsonResponse({ fargateProfile: raw }),
-      );
+    it('has a new token for each attempt', async () => {
+      const transport = new FakeTransport(() => jsonResponse({ fargateProfile: raw }));
       const all = profiles(transport);
-      expect(await expectResponse(all.create(wanted))).to.include({ name });
-      await expectResponse(all.create(wanted));
-      expect(transport.requests[0]).to.include({ method: 'POST', path: '/clusters/default_prod/fargate-profiles' });
-      const { clientRequestToken: first, ...body } = transport.body(0);
-      expect(body).to.deep.equal({
-        fargateProfileName: 'team-a_web',
-        podExecutionRoleArn: 'arn:aws:iam::111122223333:role/r',
-        subnets: ['subnet-1', 'subnet-2'],
-        selectors: [{ namespace: 'web', labels: { app: 'x' } }],
-        tags: { a: 'b' },
-      });
+      for (let attempt = 0; attempt < 2; attempt++) await expectResponse(all.create(wanted));
+      const [first, second] = [0, 1].map((index) => transport.body(index)['clientRequestToken']);
       expect(first).to.match(/^[0-9a-f-]{36}$/);
-      expect(transport.body(1)['clientRequestToken']).to.not.equal(first);
+      expect(second).to.not.equal(first);
     });
 
     it('is sent once, whatever its result', async () => {
-      for (const answer of [
-        eksError('ServerException', 'oops', 500),
-        eksError('ThrottlingException', 'slow down', 429),
-        proxyPage(503),
-      ]) {
+      for (const answer of [OUTAGE, eksError('ThrottlingException', 'slow down', 429), proxyPage(503)]) {
         const transport = new FakeTransport(() => answer);
         await expectFailure(profiles(transport).create(wanted));
         expect(transport.requests).to.have.length(1);
@@ -217,49 +173,9 @@ describe('Fargate profiles', () => {
     });
   });
 
-  it('are deleted with DELETE, and a missing profile is a failure', async () => {
-    const transport = FakeTransport.inOrder(
-      jsonResponse({ fargateProfile: { ...raw, status: 'DELETING' } }),
-      eksError('ResourceNotFoundException', 'No Fargate Profile found with name: team-a_web.', 404),
-    );
-    const all = profiles(transport);
-    expect(await expectResponse(all.delete(cluster, name))).to.equal(undefined);
-    expect(transport.requests[0]).to.include({
-      method: 'DELETE',
-      path: '/clusters/default_prod/fargate-profiles/team-a_web',
-    });
-    expect(await expectFailure(all.delete(cluster, name))).to.include({ code: 'ResourceNotFoundException' });
-  });
-
-  it('are tagged and untagged by ARN', async () => {
-    const transport = new FakeTransport(() => jsonResponse({}));
-    const all = profiles(transport);
-    await expectResponse(all.tag(arn, { a: 'b' }));
-    await expectResponse(all.untag(arn, ['a', 'c d']));
-    expect(transport.requests.map(({ method, path, query }) => [method, path, query])).to.deep.equal([
-      ['POST', `/tags/${encodeURIComponent(arn)}`, {}],
-      ['DELETE', `/tags/${encodeURIComponent(arn)}`, { tagKeys: ['a', 'c d'] }],
-    ]);
-    expect(transport.body(0)).to.deep.equal({ tags: { a: 'b' } });
-  });
-
-  describe('with a response that is not from AWS', () => {
-    it('do not take a 200 page for a successful deletion', async () => {
-      expect(await expectFailure(profiles(FakeTransport.inOrder(proxyPage(200))).delete(cluster, name))).to.include({
-        code: 'Undecodable',
-        statusCode: 200,
-      });
-    });
-
-    it('report an empty 500 as an outage of AWS', async () => {
-      const failure = await expectFailure(profiles(FakeTransport.inOrder(proxyPage(500, ''))).describe(cluster, name));
-      expect(failure).to.satisfy(isUnavailable);
-    });
-  });
-
   it('send the user agent of this manager', async () => {
-    const transport = FakeTransport.inOrder(jsonResponse({ fargateProfile: raw }));
-    await expectResponse(profiles(transport).describe(cluster, name));
+    const transport = FakeTransport.inOrder(NOT_FOUND);
+    await expectResponse(describeOne(profiles(transport)));
     expect(transport.requests[0]?.headers['user-agent']).to.contain(' cluster-api-provider-aws-fargate/v1.2.3');
   });
 });

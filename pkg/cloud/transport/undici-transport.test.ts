@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { startConnectProxy, type ConnectProxy } from '../../../test/support/proxies/connect-proxy.ts';
-import { eventually } from '../../../test/support/eventually.ts';
 import type { AwsRequest } from './transport.ts';
 import { toOriginAndPath, undiciTransport } from './undici-transport.ts';
 
@@ -157,14 +156,6 @@ describe('The undici transport', () => {
       expect((await proxied.handle(request(), { abortSignal })).response.statusCode).to.equal(200);
       expect(await rejection(proxied.handle(eks, { abortSignal }))).to.be.an('error');
       expect(proxy.targets).to.deep.equal(['eks.eu-west-1.amazonaws.com:443']);
-    });
-
-    it('closes at once while the proxy does not answer', async () => {
-      proxy.answer('silence');
-      const failure = rejection(proxied.handle(eks, { abortSignal: new AbortController().signal }));
-      await eventually(() => expect(proxy.targets).to.have.length(1));
-      await proxied.close();
-      expect(await failure).to.have.property('name', 'ClientDestroyedError');
     });
   });
 

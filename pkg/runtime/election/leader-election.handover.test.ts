@@ -20,14 +20,6 @@ async function startLeaderAndCandidate() {
 describe('A candidate', () => {
   newEnvironmentForEachTest((made) => (environment = made));
 
-  it('becomes leader within the retry period after the release', async () => {
-    const { leader, candidate } = await startLeaderAndCandidate();
-    await leader.stop();
-    await environment.clock.advance(LONGEST_RETRY);
-    expect(candidate.state).to.equal('leading');
-    expect(environment.spec()).to.include({ holderIdentity: candidate.identity, leaseTransitions: 1 });
-  });
-
   it('becomes leader although a late renewal of the former leader arrives during the release', async () => {
     const { leader, candidate } = await startLeaderAndCandidate();
     const renewal = Promise.withResolvers<TransportRequest>();
