@@ -21,7 +21,7 @@ export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/{integration,e2e}/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
 LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/kube/reflector integration/manager/bad-start integration/crd/keeper \
-  integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/pool integration/kube/envtest \
+  integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/envtest \
   e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/docs/install e2e/install/manifests))
 INTEGRATION_FILES := $(wildcard test/integration/*/*.test.ts)
 E2E_FILES := $(wildcard test/e2e/*/*.test.ts)
