@@ -52,9 +52,7 @@ export function mutate(
       constantsFor(node).includes(constant) ? addFor(node, String(constant)) : undefined,
     );
     const code = withAlternative(node);
-    return whenTrue === -1 && whenFalse === -1
-      ? code
-      : `$saw(${whenTrue}, ${whenFalse}, ${code})`;
+    return whenTrue === -1 && whenFalse === -1 ? code : `$saw(${whenTrue}, ${whenFalse}, ${code})`;
   }
 
   function withAlternative(node: Node): string {
