@@ -63,9 +63,7 @@ describe('a teardown', () => {
       });
 
     it('once the lease may have expired', async () => {
-      teardown.putTornDownCluster();
-      teardown.putProfile('web');
-      teardown.sync();
+      teardown.startWith('web');
       teardown.remaining = () => 0;
       await expectNothing({ kind: 'backoff', reason: 'the lease may have run out' });
     });
@@ -78,9 +76,7 @@ describe('a teardown', () => {
       ['while the CRD cannot be read', { kind: 'unreadable', reason: 'forbidden' }, { kind: 'backoff', reason }],
     ] as const)
       it(`${when}: the API server may drop spec.deletionPolicy`, async () => {
-        teardown.putTornDownCluster();
-        teardown.putProfile('web');
-        teardown.sync();
+        teardown.startWith('web');
         teardown.schema = schema;
         await expectNothing(expected);
       });
@@ -100,9 +96,7 @@ describe('a teardown', () => {
       ['the move of the Cluster', CLUSTER, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } }],
     ] as const)
       it(`if the API server shows ${what}, although the cache does not show it yet`, async () => {
-        teardown.putTornDownCluster();
-        teardown.putProfile('web');
-        teardown.sync();
+        teardown.startWith('web');
         teardown.api.server.storage.mergePatch(kind, { ...KEY, name: kind === CLUSTER ? 'prod' : 'web' }, change);
         await expectNothing({ kind: 'after', delay: 2_000 });
       });
@@ -140,9 +134,7 @@ describe('a teardown', () => {
         { ...KEY, name: 'batch' },
         { metadata: { annotations: { [PAUSED_ANNOTATION]: value } } },
       );
-    teardown.putTornDownCluster();
-    for (const name of ['web', 'batch', 'jobs']) teardown.putProfile(name);
-    teardown.sync();
+    teardown.startWith('web', 'batch', 'jobs');
     pause('');
     expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 2_000 });
     expect(teardown.deletedProfiles()).to.have.members(['jobs', 'web']);
@@ -168,9 +160,7 @@ describe('a teardown', () => {
   });
 
   it('stops deleting profiles once the lease may have expired', async () => {
-    teardown.putTornDownCluster();
-    for (const name of ['web', 'batch', 'jobs']) teardown.putProfile(name);
-    teardown.sync();
+    teardown.startWith('web', 'batch', 'jobs');
     teardown.remaining = () => (teardown.deletedProfiles().length === 0 ? 15_000 : 0);
     expect(await teardown.reconcile()).to.include({ kind: 'backoff' });
     expect(teardown.deletedProfiles()).to.have.length(1);

@@ -54,8 +54,7 @@ describe('the control plane finalizer', () => {
   });
 
   it('is removed under a foreign schema too', async () => {
-    teardown.putTornDownCluster();
-    teardown.sync();
+    teardown.startWith();
     teardown.schema = { kind: 'foreign', provider: undefined, missing: [] };
     await teardown.reconcile();
     expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
@@ -72,8 +71,7 @@ describe('the control plane finalizer', () => {
     ],
   ] as const)
     it(`is kept when only a live list has ${what}`, async () => {
-      teardown.putTornDownCluster();
-      teardown.sync();
+      teardown.startWith();
       putProfile();
       expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
@@ -103,8 +101,7 @@ describe('the control plane finalizer', () => {
   });
 
   it('is kept for a profile that another manager is deleting, with an event only after a quarter of an hour', async () => {
-    teardown.putTornDownCluster();
-    teardown.sync();
+    teardown.startWith();
     const theirs = teardown.putProfile('web');
     teardown.api.server.storage.delete(PROFILE_KIND, keyOf(theirs));
     for (let pass = 1; pass <= 30; pass++) {
@@ -136,8 +133,7 @@ describe('the control plane finalizer', () => {
   });
 
   it('is kept after a write conflict, and the pass is repeated', async () => {
-    teardown.putTornDownCluster();
-    teardown.sync();
+    teardown.startWith();
     teardown.api.server.storage.mergePatch(CONTROL_PLANE, CONTROL_PLANE_KEY, { metadata: { labels: { a: 'b' } } });
     expect(await teardown.reconcile()).to.deep.equal({ kind: 'conflict' });
     expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);

@@ -43,12 +43,6 @@ describe('The SDK clients', () => {
     return transport;
   }
 
-  it('sign with access key, secret key and session token', async () => {
-    const { requests } = await send({});
-    expect(requests[0]?.headers).to.include({ 'x-amz-security-token': 'token' });
-    expect(requests[0]?.headers['authorization']).to.contain('Credential=AKIDEXAMPLE/');
-  });
-
   it("use AWS's own endpoints, and FIPS endpoints if the environment says so", async () => {
     expect((await send({})).requests.map(({ hostname }) => hostname)).to.deep.equal([
       'eks.us-gov-east-1.amazonaws.com',

@@ -122,6 +122,17 @@ describe('The controller', () => {
     });
   });
 
+  it('forgets a key that is done', async () => {
+    const { at, reconcile } = scripted(new Error('first'), done, new Error('third'));
+    const environment = new World(reconcile);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(10);
+    environment.queue.add(key('a'));
+    await environment.clock.advance(5);
+    expect(at).to.deep.equal([0, 5, 10, 15]);
+    expect(await environment.result('success')).to.equal(2);
+  });
+
   it('adds the key again after the requested delay and resets its backoff', async () => {
     const { at, reconcile } = scripted(
       new Error('first'),

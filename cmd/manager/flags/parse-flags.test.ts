@@ -230,10 +230,12 @@ describe('parseFlags', () => {
       expect(parseFlags(args)).to.deep.equal(left(message));
     });
 
-  it('leaves the CRD and the webhooks of others alone unless --manage-crd says otherwise', () => {
-    expect(flagsOf().managesCrd).to.equal(false);
-    expect(flagsOf('--manage-crd=false').managesCrd).to.equal(false);
-    expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
+  it('leaves off what an operator must ask for, and limits nothing by default', () => {
+    expect(flagsOf()).to.deep.include({ managesCrd: false, setsClusterConditions: false, limits: {} });
+    expect(flagsOf('--manage-crd=true', '--cluster-conditions')).to.include({
+      managesCrd: true,
+      setsClusterConditions: true,
+    });
   });
 
   it('makes nothing of InstanceGroups without --instance-groups, which needs --allow-eks-cluster', () => {
@@ -244,15 +246,6 @@ describe('parseFlags', () => {
       const refused = parseFlags(args);
       expect(isLeft(refused) && refused.left).to.match(/^--instance-groups needs --allow-eks-cluster, which lists/);
     }
-  });
-
-  it('writes no conditions of Clusters unless --cluster-conditions says otherwise', () => {
-    expect(flagsOf().setsClusterConditions).to.equal(false);
-    expect(flagsOf('--cluster-conditions=true').setsClusterConditions).to.equal(true);
-  });
-
-  it('limits nothing by default', () => {
-    expect(flagsOf().limits).to.deep.equal({});
   });
 
   it('uses all values of the flags that limit what objects may name', () => {

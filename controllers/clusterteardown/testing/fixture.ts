@@ -78,6 +78,13 @@ export class TeardownFixture {
     this.api.server.storage.delete(CONTROL_PLANE, keyOf(controlPlane));
   }
 
+  /** A torn down Cluster with these AWSFargateProfiles, which the caches show. */
+  startWith(...names: readonly string[]): void {
+    this.putTornDownCluster();
+    for (const name of names) this.putProfile(name);
+    this.sync();
+  }
+
   /** Returns the requests that change objects, each as `METHOD last-path-segment`. */
   writes(): readonly string[] {
     return this.api.server.requests.flatMap(({ method, path }) =>

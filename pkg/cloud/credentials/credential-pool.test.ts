@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { CachedCredentials, CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
-import { NoCredentials } from '../errors/sdk-failure.ts';
 
 const MINUTE = 60_000;
 const NOTHING_THERE = 'NoCredentials: the controller has no AWS credentials: nothing there';
@@ -182,14 +181,6 @@ describe('Cached credentials', () => {
     expect(await words).to.equal('NoCredentials: the controller has no AWS credentials: the manager stops');
   });
 
-  it('notify their source when AWS rejects them', async () => {
-    const source = new Source(clock, 60 * MINUTE);
-    let told = 0;
-    const credentials = cached(Object.assign(source, { onRejected: () => (told += 1) }));
-    credentials.reject((await credentials.get()).accessKeyId);
-    expect(told).to.equal(1);
-  });
-
   it('wait as long as the deadline of their source', async () => {
     const source = Object.assign(new Source(clock), { deadline: 40_000 });
     source.fetch = () => new Promise(() => {});
@@ -198,13 +189,6 @@ describe('Cached credentials', () => {
     expect(clock.pendingTimers()).to.deep.equal([1]);
     await clock.advance(1);
     expect(await words).to.contain('no result within 40 s');
-  });
-
-  it('report the problem that the source knows', async () => {
-    const source = new Source(clock);
-    const error = new NoCredentials({ reason: 'SecretNotFound', message: 'no such Secret' });
-    source.fetch = () => Promise.reject(error);
-    expect(await wordsOf(cached(source))).to.equal('NoCredentials: no such Secret');
   });
 });
 

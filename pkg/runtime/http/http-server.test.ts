@@ -18,9 +18,16 @@ interface Served {
   readonly stop: () => Promise<void>;
 }
 
-async function serve(handler: HttpHandler, options: Pick<HttpServerOptions, 'requestTimeout'> = {}): Promise<Served> {
+function newServer(
+  handler: HttpHandler = () => ({ status: 200, body: 'ok' }),
+  options: Partial<HttpServerOptions> = {},
+) {
   const logger = new MemoryLogger();
-  const server = new HttpServer({ name: 'a test', address: LOCAL, handler, logger, ...options });
+  return { logger, server: new HttpServer({ name: 'a test', address: LOCAL, handler, logger, ...options }) };
+}
+
+async function serve(handler?: HttpHandler, options?: Partial<HttpServerOptions>): Promise<Served> {
+  const { logger, server } = newServer(handler, options);
   const stopping = new AbortController();
   const ended = server.run(stopping.signal);
   await server.started(stopping.signal);
@@ -76,19 +83,13 @@ describe('The HTTP server', () => {
   });
 
   it('reports a port in use in plain words', async () => {
-    const first = await serve(() => ({ status: 200, body: '' }));
-    const address = { host: '127.0.0.1', port: first.port };
-    const second = new HttpServer({
-      name: 'probes',
-      address,
-      handler: () => ({ status: 200, body: '' }),
-      logger: new MemoryLogger(),
-    });
-    const error: unknown = await second.run(new AbortController().signal).catch((thrown: unknown) => thrown);
+    const { port, stop } = await serve();
+    const { server } = newServer(undefined, { name: 'probes', address: { host: '127.0.0.1', port } });
+    const error: unknown = await server.run(new AbortController().signal).catch((thrown: unknown) => thrown);
     expect(errorMessage(error)).to.contain(
-      `listening on 127.0.0.1:${first.port} for probes: the port is taken by another process`,
+      `listening on 127.0.0.1:${port} for probes: the port is taken by another process`,
     );
-    await first.stop();
+    await stop();
   });
 
   it('stops and frees the port while a client keeps its connection', async () => {
@@ -100,21 +101,12 @@ describe('The HTTP server', () => {
     const closed = new Promise((resolve) => socket.once('close', resolve));
     await stop();
     await closed;
-    const again = new HttpServer({
-      name: 'again',
-      address: { host: '127.0.0.1', port },
-      handler: () => ({ status: 200, body: '' }),
-      logger: new MemoryLogger(),
-    });
-    const stopping = new AbortController();
-    const ended = again.run(stopping.signal);
-    await again.started(stopping.signal);
-    stopping.abort();
-    await ended;
+    const again = await serve(undefined, { address: { host: '127.0.0.1', port } });
+    await again.stop();
   });
 
   it('answers while clients hold more connections than it keeps open', async () => {
-    const { url, port, stop } = await serve(() => ({ status: 200, body: 'ok' }));
+    const { url, port, stop } = await serve();
     const sockets = await Promise.all(
       Array.from({ length: 100 }, async () => {
         const socket = connect(port, '127.0.0.1').on('error', () => {});
@@ -130,7 +122,7 @@ describe('The HTTP server', () => {
   });
 
   it('closes the connection of a client that does not send its request in time', async () => {
-    const { port, stop } = await serve(() => ({ status: 200, body: 'ok' }), { requestTimeout: 20 });
+    const { port, stop } = await serve(undefined, { requestTimeout: 20 });
     const silent = connect(port, '127.0.0.1');
     const slow = connect(port, '127.0.0.1');
     slow.write('GET / HTTP/1.1\r\nhost: x\r\nx-slow: ');
@@ -139,13 +131,7 @@ describe('The HTTP server', () => {
   });
 
   it('ends at once when it is stopped before it listens', async () => {
-    const server = new HttpServer({
-      name: 'x',
-      address: LOCAL,
-      handler: () => ({ status: 200, body: '' }),
-      logger: new MemoryLogger(),
-    });
-    await server.run(AbortSignal.abort());
+    await newServer().server.run(AbortSignal.abort());
   });
 });
 

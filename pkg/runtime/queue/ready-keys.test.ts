@@ -61,28 +61,6 @@ describe('ReadyKeys', () => {
     expect(takeAll(ready)).to.equal('0 1 2 oldest 3 4 5');
   });
 
-  it('holds a group back at its slots, and hands out the keys of other groups and namespaces', () => {
-    const ready = newReadyKeys(
-      { group: 2, namespace: 10, total: 10 },
-      { id: 'dead-1', group: 'dead' },
-      { id: 'dead-2', group: 'dead' },
-      { id: 'dead-3', group: 'dead', priority: 'urgent' },
-      { id: 'healthy', group: 'healthy', priority: 'low' },
-      { id: 'other', namespace: 'other', group: 'dead' },
-    );
-    expect(takeWithoutEnd(ready).split(' ')).to.have.members(['dead-3', 'dead-1', 'healthy', 'other']);
-    expect(ready.size).to.equal(1);
-  });
-
-  it('holds a namespace back at its slots, however many groups it has', () => {
-    const ready = newReadyKeys(
-      { group: 1, namespace: 3, total: 10 },
-      ...['1', '2', '3', '4', '5'].map((region) => ({ id: `many-${region}`, namespace: 'many', group: region })),
-      { id: 'one', namespace: 'one' },
-    );
-    expect(takeWithoutEnd(ready)).to.equal('many-1 one many-2 many-3');
-  });
-
   it('hands out no more keys than there are slots in total, and then lets namespaces take turns', () => {
     const ready = newReadyKeys(
       { group: 2, namespace: 2, total: 2 },

@@ -276,19 +276,4 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
     ]);
     expect((await kubectl(controlPlane, ['get', 'cluster-api'])).stdout).to.contain('shown');
   });
-
-  it('are documented by kubectl explain', async () => {
-    // The API server begins to enforce the changed schema of a CRD first, and publishes it for `kubectl explain` only
-    // some time later.
-    await eventually(
-      async () => {
-        const { stdout } = await kubectl(controlPlane, ['explain', 'awsfp.spec.deletionPolicy']);
-        expect(stdout.replaceAll(/\s+/g, ' ')).to.contain(
-          'Delete: the profile is deleted, and the role if this controller created it.',
-        );
-        return true;
-      },
-      { what: 'the description of deletionPolicy in kubectl explain' },
-    );
-  });
 });

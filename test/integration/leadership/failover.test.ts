@@ -115,20 +115,6 @@ describe('leader election of two managers', () => {
       .map(({ identifiers }) => identifiers['RoleName'] ?? '')
       .find((role) => role.includes(name)) ?? `no role of ${name}`;
 
-  it('is visible in metrics, health and Events, and the follower makes no AWS call', async () => {
-    await world.apply(fargateProfile('first'));
-    await world.ready('first');
-    const leads = ({ manager }: Candidate): Promise<number> =>
-      manager.metric('leader_election_master_status', { name: 'capaf-leader-election' });
-    expect([await leads(leader), await leads(follower)]).to.deep.equal([1, 0]);
-    for (const { manager } of contenders) {
-      const answer = await fetch(`${manager.healthUrl}/healthz?verbose`);
-      expect(await answer.text()).to.contain('[+]leaderElection ok');
-    }
-    expect(follower.calls()).to.deep.equal([]);
-    await world.event('capaf-leader-election', `Normal LeaderElection: ${leader.identity} became leader`, OF_MANAGER);
-  });
-
   it('after the leader is killed during a create and a delete: the follower waits for the lease to expire and completes both', async () => {
     await world.apply(fargateProfile('leaving', { clusterName: 'stage' }));
     await world.ready('leaving');

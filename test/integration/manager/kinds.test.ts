@@ -28,13 +28,6 @@ describe('the CRD of Clusters, changed while the manager runs', () => {
 
   const ownersOf = async (name: string) => (await world.profile(name))?.metadata.ownerReferences;
 
-  it('gives an owner reference in v1beta1, which is served alone', async () => {
-    const { metadata } = await world.controlPlane.api.get(clusterPath('prod', 'default', 'v1beta1'));
-    expect(await ownersOf('web')).to.deep.equal([
-      { apiVersion: 'cluster.x-k8s.io/v1beta1', kind: 'Cluster', name: 'prod', uid: metadata.uid },
-    ]);
-  });
-
   it('gives an owner reference in v1beta2 after an upgrade of Cluster API, and only tags change in AWS', async () => {
     const calls = callsFromNow(world.aws);
     const versions = clusterCrd.spec.versions.map((version) => ({ ...version, served: version.name === 'v1beta2' }));
