@@ -572,6 +572,13 @@ describe('execute', () => {
       expect(idIn(aws)).to.equal('AROAEXAMPLE');
     });
 
+    it('stays while another profile uses it, which keeps no role from its removal', async () => {
+      const theirs = aSimulatedProfile({ name: 'theirs', tags: {} });
+      const result = await execution(passStateFor(withEntry(awsWith(aSimulatedRole(), theirs))));
+      expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createProfile']);
+      expect(result.kept).to.deep.equal([]);
+    });
+
     it('blocks neither a creation nor a deletion when AWS denies its deletion, and is no problem of the object', async () => {
       for (const [object, did] of [
         [anObject(), ['deleteAccessEntry failed', 'createProfile done']],
@@ -591,6 +598,7 @@ describe('execute', () => {
         const { end } = await execution(denying(withEntry(awsAsWanted()), operation));
         expect(end).to.have.property('name', 'RoleRecreated');
         expect(end, 'what is left').to.have.nested.property('facts.entry', left);
+        expect(end).to.have.nested.property('facts.refusal').that.contains('AccessDeniedException');
       });
 
     it('does not stop such an object for another reason than that AWS does not answer', async () => {

@@ -517,6 +517,26 @@ describe('Reconciler', () => {
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 
+    it('knows after a lost status that it has sent nothing, if it had just recorded the location', async () => {
+      given();
+      atWrite(1, '/status', new Error('socket hang up'));
+      await pass().catch(() => 'thrown');
+      expect(session.calls.join()).not.to.contain('Create');
+      const after = decodeAWSFargateProfile(now());
+      expect(E.isRight(after) && retryStore.isCreateUnconfirmed(after.right)).to.equal(false);
+    });
+
+    it('changes nothing in AWS if the location cannot be recorded because another client wrote first', async () => {
+      given();
+      atWrite(
+        2,
+        '/web',
+        json(409, { kind: 'Status', status: 'Failure', reason: 'Conflict', code: 409, message: 'no' }),
+      );
+      expect(await pass()).to.have.property('kind', 'conflict');
+      expect(session.calls.join()).not.to.contain('Create');
+    });
+
     it('throws after an unanswered status write, so that the queue retries, and records the events of earlier mutations', async () => {
       given();
       atWrite(2, '/status', new Error('socket hang up'));

@@ -183,7 +183,7 @@ describe('plan, about the role', () => {
         'gives a new role a name',
         limitedName,
         { ...observed(), roles: [{ ...SHARED, found: undefined }] },
-        CREATE_SHARED,
+        CREATE_SHARED.replace(';', ' with boundary;'),
       ],
       [
         'has another permissions boundary, and the profile exists',

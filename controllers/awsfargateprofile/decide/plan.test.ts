@@ -495,6 +495,8 @@ describe('plan', () => {
       const [notice] = plan(replaceable, { ...asWanted(), profiles }).notices;
       expect(notice?.facts).to.include({ name: PROFILE, predecessor: former, taker });
     }
+    const [removal] = plan(succeeded, withFormer({}, {})).notices;
+    expect(removal?.facts).to.deep.equal({ name: PROFILE, predecessor: FORMER });
   });
 
   it('names what prevents the adoption of a foreign profile', () => {

@@ -17,8 +17,7 @@ function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }
   return (
     observed.profiles.some(({ found }) => found !== undefined && ownershipOf(desired, found).kind === 'ours') ||
     foundRoles(observed.roles).some((role) => roleOwnership(role, desired.identity).kind === 'ours') ||
-    plan.changes.length > 0 ||
-    plan.end === 'inOrder'
+    plan.changes.length > 0
   );
 }
 

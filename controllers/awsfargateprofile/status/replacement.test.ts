@@ -115,7 +115,14 @@ describe('replacementAfter', () => {
     ['no role that is gone', byRole, seen([next()], withOld(undefined)), SINCE],
     ['no role that this pass has deleted', byRole, seen([next()], oldRole), SINCE, { steps: removed }],
     ['no role of others', byRole, seen([next()], withOld(aRole({ name: OLD, tags: {} }))), SINCE],
+    [
+      'once a profile that is recorded and found',
+      onRecord({ arn: ARN }),
+      seen([former(), next()]),
+      `replaces former ACTIVE with ARN; ${SINCE}`,
+    ],
     ['no profile that is gone', onRecord({}), seen([next()]), SINCE],
+    ['nor while other roles are not read', onRecord({}), seen([next()], withOld('unread')), SINCE],
     ['a profile whose create was not answered', onRecord({}, true), seen([next()]), `replaces former; ${SINCE}`],
     ['no profile that EKS has shown before', onRecord({ arn: ARN }, true), seen([next()]), SINCE],
     [
@@ -161,5 +168,6 @@ describe('replacementAfter', () => {
     expect(ahead(former())).to.equal(`replaces former ACTIVE with ARN; ${BY}`);
     expect(ahead(former(), next())).to.equal('replaces former ACTIVE with ARN');
     expect(ahead(next())).to.equal('');
+    expect(describeRecord(replacementAhead(leaving, seen([])))).to.equal('replaces former');
   });
 });

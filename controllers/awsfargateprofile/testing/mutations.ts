@@ -99,7 +99,7 @@ function describeMutation(mutation: Mutation): string {
     case 'untagProfile':
       return `untag profile${other(mutation.name)} of ${keysOf(mutation.keys)}`;
     case 'createRole':
-      return `create role${other(`${mutation.role.path}${mutation.role.name}`)}`;
+      return `create role${other(`${mutation.role.path}${mutation.role.name}`)}${mutation.role.permissionsBoundary ? ' with boundary' : ''}`;
     case 'deleteRole':
       return `delete role${other(mutation.name)}`;
     case 'tagRole':

@@ -242,6 +242,7 @@ describe('desiredFor', () => {
       expect(onDeletion(web, before)).to.equal('web,former and prod-web_fargate,former-role');
       expect(onDeletion(capitals, small), 'IAM ignores the case of names').to.equal(`${PROFILE} and Pods`);
       expect(onDeletion({})).to.equal(`${PROFILE} and ${ROLE},${FORMER_ROLE}`);
+      expect(onDeletion({ roleName: RoleName.of('Pods') })).to.equal(`${PROFILE} and Pods`);
       const invalid = { profileName: ProfileName.of('no name'), role: { name: RoleName.of('no name') } };
       expect(onDeletion({}, invalid), 'names that AWS would reject').to.equal(`${PROFILE} and ${ROLE}`);
       expect(onDeletion({}, before), 'spec.profileName was removed').to.equal(
@@ -451,7 +452,8 @@ describe('desiredFor, once EKS has answered', () => {
   const OTHER_ROLE = { podExecutionRoleArn: arnOf('theirs') };
   const status = { profileName: DERIVED };
   const inSubnets = anObject({ status, spec: { subnetIDs: aProfile().subnets } });
-  const brought = anObject({ status, spec: { roleARN: arnOf(ROLE) } });
+  const brought = anObject({ status, spec: { roleARN: arnOf('pods') } });
+  const WITH_PODS = { podExecutionRoleArn: arnOf('pods') };
   type Row = readonly [string, AWSFargateProfile, readonly ObservedProfile[], names: readonly string[]];
   const rows: readonly Row[] = [
     ['a recorded profile, and spec.profileName was removed', kept(), tagged(), KEPT_NAMES],
@@ -466,11 +468,27 @@ describe('desiredFor, once EKS has answered', () => {
     ['two profiles as wanted', anObject(), [derived(), { name: PROFILE, found: aProfile() }], COMPUTED],
     ['one that failed and one as wanted', replaced, twoWith({ status: 'CREATE_FAILED' }), [DERIVED, ROLE]],
     ['one that EKS creates and one as wanted', replaced, twoWith({ status: 'CREATING' }), [DERIVED, ROLE]],
-    ['one that EKS deletes and one as wanted', replaced, twoWith({ status: 'DELETING' }), [DERIVED, ROLE]],
+    [
+      'one that EKS deletes and one that it creates',
+      replaced,
+      [derived({ status: 'CREATING' }), { name: PROFILE, found: aProfile({ status: 'DELETING' }) }],
+      [DERIVED, ROLE],
+    ],
+    [
+      'the recorded one with another role and one with that of spec.roleARN',
+      brought,
+      [derived(), { name: PROFILE, found: aProfile(WITH_PODS) }],
+      [PROFILE, 'pods'],
+    ],
     ['one with other selectors and one as wanted', replaced, twoWith({ selectors: [] }), [DERIVED, ROLE]],
     ['one with another role and one as wanted', replaced, twoWith(OTHER_ROLE), [DERIVED, ROLE]],
     ['one in other subnets and one as wanted', inSubnets, twoWith({ subnets: ['subnet-0f'] }), [DERIVED, ROLE]],
-    ['one with another role and one with that of spec.roleARN', brought, twoWith(OTHER_ROLE), [DERIVED, ROLE]],
+    [
+      'one with another role and one with that of spec.roleARN',
+      brought,
+      [derived(WITH_PODS), { name: PROFILE, found: aProfile() }],
+      [DERIVED, 'pods'],
+    ],
     ['a recorded name that is invalid', badRecord, NOTHING, COMPUTED],
     ['an invalid computed name', ofInvalidName, NOTHING, ['InvalidSpec']],
     ['an invalid computed name, and a recorded profile', ofInvalidName, tagged(OF_EKS_TEAM), KEPT_NAMES],

@@ -165,7 +165,7 @@ describe('newReadRoleUsers', () => {
         const odd = (namespace: string): KubeObject =>
           api.server.storage.create(PROFILE_KIND, namespace, {
             metadata: { name: 'odd', finalizers: object.metadata.finalizers },
-            spec: { clusterName: 7, subnetIDs: null, roleName: shared },
+            spec: { clusterName: 7, subnetIDs: null, roleARN: `arn:aws:iam::${ACCOUNT}:role/pods/${shared}` },
           });
         const inOtherNamespace = odd('team-b');
         expect(await userOf(object)).to.equal(undefined);
