@@ -121,21 +121,6 @@ describe('Secrets', () => {
     expect(changed).to.deep.equal(['keys']);
   });
 
-  it('reports a change of a Secret, which then has another version', async () => {
-    create('keys', KEYS);
-    const before = await read();
-    await clock.advance(MINUTE);
-    expect(changed).to.deep.equal([]);
-    change('keys', { SecretAccessKey: 'second' });
-    await clock.advance(15 * SECOND);
-    expect(changed).to.deep.equal(['keys']);
-    const after = await read();
-    expect(after).to.have.nested.property('credentials.secretAccessKey', 'second');
-    expect(after).to.not.have.property('version', 'version' in before ? before.version : '');
-    await clock.advance(MINUTE);
-    expect(changed).to.deep.equal(['keys']);
-  });
-
   it('reports that a Secret is created, deleted and created again', async () => {
     await read();
     create('keys', KEYS);

@@ -32,15 +32,6 @@ describe('deadline', () => {
     expect(clock.pendingTimers()).to.deep.equal([]);
   });
 
-  it('has aborted from the start under an aborted parent', () => {
-    const clock = new VirtualClock();
-    const reason = new Error('stop');
-    const { signal, dispose } = deadline(clock, 10_000, AbortSignal.abort(reason), 'x');
-    expect(signal.reason).to.equal(reason);
-    expect(clock.pendingTimers()).to.deep.equal([]);
-    dispose();
-  });
-
   it('leaves no timer or listener after dispose', () => {
     const clock = new VirtualClock();
     const parent = new AbortController();

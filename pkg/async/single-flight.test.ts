@@ -135,16 +135,16 @@ describe('SingleFlight', () => {
       ]);
       expect(started).to.deep.equal([]);
     });
+  });
 
-    it('does not abort a call after its end', async () => {
-      const { run, work } = newFlight();
-      const stop = new AbortController();
-      const caller = run('a', stop.signal);
-      await work(1).succeed();
-      stop.abort();
-      expect(await caller).to.equal(1);
-      expect(work(1).signal.aborted).to.equal(false);
-    });
+  it('does not abort a call after its end', async () => {
+    const { run, work } = newFlight();
+    const stop = new AbortController();
+    const caller = run('a', stop.signal);
+    await work(1).succeed();
+    stop.abort();
+    expect(await caller).to.equal(1);
+    expect(work(1).signal.aborted).to.equal(false);
   });
 
   describe('runFresh', () => {
@@ -160,14 +160,6 @@ describe('SingleFlight', () => {
       await work(3).succeed();
       expect(await Promise.all([first, ...later, last])).to.deep.equal([1, 2, 2, 2, 3]);
       expect(started).to.have.length(3);
-    });
-
-    it('begins the next call after the running one has failed', async () => {
-      const { runFresh, work } = newFlight();
-      const callers = [runFresh(), runFresh()];
-      await work(1).fail('no');
-      await work(2).succeed();
-      expect(await Promise.all(callers)).to.deep.equal(['Error: no', 2]);
     });
 
     it('begins the next call at once when the running one is aborted', async () => {

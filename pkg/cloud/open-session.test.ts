@@ -181,16 +181,6 @@ describe('Sessions', () => {
     expect((await open()).account).to.equal('999988887777');
   });
 
-  it('abort their calls with the signal of the request', async () => {
-    const pass = new AbortController();
-    const session = await open({ signal: pass.signal });
-    transport.respond = neverRespond;
-    const failure = expectFailure(session.clusters.describe(cluster));
-    await clock.settle();
-    pass.abort(new Error('stop'));
-    expect(await failure).to.include({ code: 'NoAnswer', message: 'stop' });
-  });
-
   it('send reads, and no mutations, without leadership', async () => {
     const session = await open({ mutationBudget: () => 0 });
     expect((await expectFailure(session.roles.delete(RoleName.of('r')))).code).to.equal('NotDispatched');
@@ -280,12 +270,17 @@ describe('Sessions', () => {
 
   it('throw a panic instead of a failure', async () => {
     const mistake = new TypeError('x is not a function');
+    find = () => TE.right({ key: 'broken', fetch: () => Promise.reject(mistake) });
+    expect(await open().catch((error: unknown) => error)).to.equal(mistake);
+    find = () => TE.right(source);
     const careless = await open({
       mutationBudget: () => {
         throw mistake;
       },
     });
-    const thrown = await careless.roles.delete(RoleName.of('r'))().catch((error: unknown) => error);
+    const thrown = await careless.roles
+      .delete(RoleName.of('r'))()
+      .catch((error: unknown) => error);
     expect(thrown).to.equal(mistake);
   });
 

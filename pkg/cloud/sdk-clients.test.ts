@@ -1,4 +1,3 @@
-import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleName } from '../../api/names.ts';
@@ -103,31 +102,5 @@ describe('The SDK clients', () => {
     expect(failure.code).to.equal('NotDispatched');
     expect(transport.requests.map(({ body }) => body)).to.have.length(1);
     expect(transport.requests[0]?.body).to.contain('RoleName=r-2');
-  });
-
-  it('use no file, no timer and no socket for a call', async () => {
-    const transport = answer();
-    const harness = new CallHarness(transport);
-    const all = clients(transport, {});
-    const touched: string[] = [];
-    // The SDK caches the configuration files that it has read, so this test uses a path that no other test uses.
-    process.env['AWS_CONFIG_FILE'] = '/of/this/test/alone';
-    // Mocha sets a timer of its own at the first await of a test. So this test awaits once before it observes timers.
-    await harness.clock.settle();
-    const hook = createHook({
-      init: (_id, type) => {
-        // The test does not count promises and microtasks, which are no files, timers or sockets. It also does not
-        // count requests for random bytes, because the SDK uses them only for the invocation ID in a header.
-        if (!['PROMISE', 'TickObject', 'Microtask', 'RANDOMBYTESREQUEST'].includes(type)) touched.push(type);
-      },
-    }).enable();
-    try {
-      await expectResponse(eksClusters(all.eks, harness.newCalls('eks')).describe(cluster));
-      await expectResponse(podExecutionRoles(all.iam, harness.newCalls('iam')).delete(RoleName.of('r')));
-    } finally {
-      hook.disable();
-      delete process.env['AWS_CONFIG_FILE'];
-    }
-    expect(touched).to.deep.equal([]);
   });
 });

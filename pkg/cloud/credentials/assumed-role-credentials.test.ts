@@ -11,7 +11,7 @@ import { newLimiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/sts-api.ts';
-import { FakeTransport, proxyPage, queryError, queryResponse, neverRespond } from '../testing/fake-transport.ts';
+import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
 import type { AwsResponse } from '../transport/transport.ts';
 import type { CredentialsProblem } from './credentials-problem.ts';
 
@@ -142,16 +142,6 @@ describe('The credentials of an assumed role', () => {
     it('when a proxy answers instead of STS, because that is no mistake of the identity', async () => {
       transport.respond = () => proxyPage(407);
       expect((await problemOf(source())).reason).to.equal('AssumeRoleFailed');
-    });
-
-    it('when STS does not respond, with that reason', async () => {
-      transport.respond = neverRespond;
-      const problem = problemOf(source());
-      await clock.advance(10 * SECOND);
-      expect(await problem).to.include({ reason: 'AssumeRoleFailed' });
-      transport.respond = () => proxyPage(503);
-      await clock.advance(5 * SECOND);
-      expect(await problemOf(source())).to.include({ reason: 'AssumeRoleFailed' });
     });
 
     it('when AWS rejects the base, which is fetched again before its next use', async () => {

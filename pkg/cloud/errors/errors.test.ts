@@ -143,6 +143,7 @@ describe('AWS errors', () => {
 
   for (const [given, wanted] of [
     [failure('AccessDeniedException', 'no', 403), true],
+    [failure('ValidationError', 'too long', 400), true],
     [failure('UnrecognizedClientException', 'in another region', 403), false],
     [{ ...failure('UnrecognizedClientException', 'in this region', 403), acceptedIn: 'us-east-1' }, true],
     [failure('ThrottlingException', 'Rate exceeded', 400), false],

@@ -29,14 +29,6 @@ describe('Tags', () => {
     });
   });
 
-  it('of a role name its EKS cluster and its namespace', () => {
-    expectTags(roleTags(place, { clusterName, object: none, controlPlane: none }), {
-      'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster': place.eksClusterArn,
-      'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace': 'team-a',
-      'kubernetes.io/cluster/prod': 'owned',
-    });
-  });
-
   it('of this controller override those of the object, which override those of the control plane', () => {
     const sources = {
       clusterName,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { json, text } from '../testing/fake-api-server.ts';
-import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } from '../testing/fixtures.ts';
+import { newFakeApiEnvironment, type FakeApiEnvironment } from '../testing/fixtures.ts';
 import {
   listsOf,
   startReflector,
@@ -12,26 +12,6 @@ import {
 
 describe('Reflector', () => {
   afterEach(stopReflectors);
-
-  it('lists all pages, marks the objects of the first list, then follows the watch', async () => {
-    const environment = newFakeApiEnvironment();
-    for (let i = 0; i < 1_001; i++) environment.make(`w${String(i).padStart(4, '0')}`);
-    const running = startReflector(environment);
-    await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
-    expect(listsOf(environment)).to.equal(3);
-    expect(running.changes).to.have.length(1_001);
-    expect(running.changes.every((change) => change.endsWith('!'))).to.equal(true);
-
-    running.changes.length = 0;
-    const key = keyFor('w0500');
-    const kind = environment.server.kind('widgets');
-    environment.make('x');
-    environment.server.storage.mergePatch(kind, key, { spec: { size: 2 } });
-    environment.server.storage.delete(kind, key);
-    await running.clock.settle();
-    expect(running.changes).to.deep.equal(['+x', '~w0500', '-w0500']);
-    expect(listsOf(environment)).to.equal(3);
-  });
 
   it('resumes the watch without a list after quiet hours, by bookmarks', async () => {
     const running = await startSyncedReflector(newFakeApiEnvironment());
@@ -93,23 +73,6 @@ describe('Reflector', () => {
     const [first = Infinity, second = Infinity] = attempts;
     expect(first, 'a watch that had lasted is taken up again at once').to.equal(cut);
     expect(second - first).to.be.within(400, 800);
-  });
-
-  it('shows the restored objects when etcd was restored while the API server was down, and has newer versions already', async () => {
-    const environment = newFakeApiEnvironment();
-    const restored = newFakeApiEnvironment();
-    environment.make('a', { spec: { size: 1 } });
-    restored.make('a', { spec: { size: 2 } });
-    const { store, clock, changes } = await startSyncedReflector(environment);
-    environment.server.intercept = () => new Error('connect ECONNREFUSED 127.0.0.1:6443');
-    environment.server.endWatches(new Error('read ECONNRESET'));
-    await clock.advance(5_000);
-    for (let i = 0; i < 5; i++) restored.make(`b${i}`);
-    environment.server.intercept = (request) => restored.server.send(request);
-    await clock.advance(30_000);
-    expect(changes).to.include('~a');
-    expect(store.lookup(keyFor('a'))).to.have.nested.property('object.spec.size', 2);
-    expect(store.list()).to.deep.equal({ kind: 'listed', objects: restored.server.storage.list(widgetKind) });
   });
 
   it('reports why it cannot list, with the message of the server and a remedy, until it can', async () => {

@@ -20,13 +20,6 @@ function newCorrelator() {
 }
 
 describe('EventCorrelator', () => {
-  it('counts a repeated event on the existing one', () => {
-    const { correlate } = newCorrelator();
-    const first = correlate('same');
-    expect(first).to.include({ recorded: undefined });
-    for (let count = 1; count < 5; count++) expect(correlate('same')).to.have.nested.property('recorded.count', count);
-  });
-
   it('remembers an event under a short id, however long its message is', () => {
     const { correlate } = newCorrelator();
     const long = 'x'.repeat(1_000);

@@ -131,18 +131,6 @@ describe('The leader', () => {
     expect(await leader.registry.metrics()).to.contain(`leader_election_slowpath_total{name="${LEASE.name}"} 1`);
   });
 
-  it('renews the lease after the response of a renewal was lost', async () => {
-    const leader = await environment.leader();
-    leader.intercept = async (request) => {
-      leader.intercept = () => undefined;
-      await environment.server.send(request);
-      return new Error('socket hang up');
-    };
-    await environment.clock.advance(4_000);
-    expect(leader.state).to.equal('leading');
-    expect(leader.election.remaining()).to.equal(15_000);
-  });
-
   it('creates the Lease again when it is deleted', async () => {
     const leader = await environment.leader();
     environment.server.storage.delete(environment.server.kind('leases'), LEASE, {});

@@ -1,63 +1,15 @@
 import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
-import { type CrdManifest, STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
+import { applyCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { messageOf, summaryOf } from '../../world/object-state.ts';
 import { type World, ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
-import { CAPA_CRD, PROFILES } from './profiles.ts';
+import { CAPA_CRD } from './profiles.ts';
 
 const MESSAGE =
   'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.deletionPolicy, spec.adoptionPolicy, spec.roleARN and 8 more. The controller cannot read this object completely, so the controller changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then apply once more the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields from these objects. The controller then continues on its own.';
-const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
-
-/** Returns the CRD with schemas that accept any object. */
-const withoutSchema = (crd: CrdManifest): CrdManifest => ({
-  ...crd,
-  spec: {
-    ...crd.spec,
-    versions: crd.spec.versions.map((version) => ({
-      ...version,
-      schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-    })),
-  },
-});
-
-describe('a CRD without a schema, from before the CRD of this provider', () => {
-  let world: World;
-  before(async () => {
-    const capa = await loadCrds(CAPA_CRD);
-    world = await startWorld({ crds: [STAND_IN_CRDS, ...capa.map(withoutSchema)] });
-    const { api } = world.controlPlane;
-    await api.post(PROFILES, fargateProfile('unwritable', { selectors: 'all' }));
-    await api.post(PROFILES, fargateProfile('held', { selectors: 'all' }, { finalizers: [FINALIZER] }));
-    await applyCrds(api, OUR_CRD);
-    const write = (): Promise<unknown> => world.patch('held', { metadata: { labels: { a: 'b' } } });
-    await eventually(
-      () =>
-        write().then(
-          () => false,
-          () => true,
-        ),
-      { what: 'our schema' },
-    );
-    await world.startManager();
-  });
-  after(() => world.finish());
-
-  it('leaves objects of which the API server refuses every write: an event reports the error, and they can be deleted', async () => {
-    for (const name of ['unwritable', 'held'])
-      expect((await world.event(name, 'Warning InvalidObject')).join('\n')).to.contain('spec.selectors: expected');
-    await world.delete('unwritable');
-    await world.gone('unwritable');
-    await world.delete('held');
-    expect((await world.profile('held'))?.metadata.finalizers).to.deep.equal([FINALIZER]);
-    await world.createEksCluster('prod');
-    await world.patch('held', { spec: { selectors: [{ namespace: 'default' }] } });
-    await world.gone('held');
-  });
-});
 
 describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {
   let world: World;
