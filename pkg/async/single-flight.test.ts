@@ -52,15 +52,6 @@ describe('SingleFlight', () => {
       expect(await Promise.all([...callers, later])).to.deep.equal([1, 1, 1, 2]);
     });
 
-    it('runs calls of different keys side by side', async () => {
-      const { run, work, started } = newFlight();
-      const callers = [run('a'), run('b')];
-      expect(started.map(({ key }) => key)).to.deep.equal(['a', 'b']);
-      await work(2).succeed();
-      await work(1).succeed();
-      expect(await Promise.all(callers)).to.deep.equal([1, 2]);
-    });
-
     it('rejects all callers of a failed call, and begins a new call for the next caller', async () => {
       const { run, work } = newFlight();
       const callers = [run(), run()];
@@ -76,15 +67,6 @@ describe('SingleFlight', () => {
         throw new Error('no');
       };
       for (let time = 0; time < 2; time++) expect(await outcome(flight.run('a', never, fail))).to.equal('Error: no');
-    });
-
-    it('begins a new call for a caller that asks again as soon as it has the result', async () => {
-      const { flight, run, work, started } = newFlight();
-      const again = flight.run('a', never, () => Promise.resolve(7)).then(() => run());
-      await settled();
-      expect(started).to.have.length(1);
-      await work(1).succeed();
-      expect(await again).to.equal(1);
     });
   });
 

@@ -96,15 +96,6 @@ describe('Cached credentials', () => {
     expect(await waiting).to.contain('the source of credentials: no result within 10 s');
   });
 
-  it('throw the panic of their renewal when they are about to expire', async () => {
-    const { source, credentials } = await fetched();
-    source.fetch = () => Promise.reject(new TypeError('x is not a function'));
-    await clock.advance(56 * MINUTE);
-    expect(await wordsOf(credentials)).to.equal('got key-1');
-    await clock.advance(4 * MINUTE);
-    expect(await wordsOf(credentials)).to.equal('TypeError: x is not a function');
-  });
-
   it('that AWS rejects during their renewal are not used again when the renewal fails', async () => {
     const { source, credentials } = await fetched();
     await clock.advance(56 * MINUTE);

@@ -101,20 +101,6 @@ describe('Reflector', () => {
     expect(reflector.currentProblem()).to.equal('the API server does not serve widgets.example.org');
   });
 
-  it('waits for the Retry-After of the server', async () => {
-    const environment = newFakeApiEnvironment();
-    const listed: number[] = [];
-    environment.server.intercept = ({ path }) => {
-      if (!path.includes('/widgets?')) return undefined;
-      listed.push(environment.clock.monotonic());
-      return listed.length === 1 ? text(429, 'too many requests', { 'retry-after': '17' }) : undefined;
-    };
-    const running = startReflector(environment);
-    await running.clock.advance(20_000);
-    expect(listed).to.deep.equal([0, 17_000, 17_000].slice(0, listed.length));
-    expect(running.store.synced).to.equal(true);
-  });
-
   for (const [what, prepare, isStarted] of [
     ['is listed', () => {}, true],
     ['is not served', ({ server }: FakeApiEnvironment) => server.unserve('widgets'), true],

@@ -100,15 +100,6 @@ describe('CredentialSource', () => {
     expect(readFileSync(calls, 'utf8')).to.equal('call\n');
   });
 
-  it('does not cache a failure', async () => {
-    const source = newSource();
-    rmSync(join(dir, 'ca.crt'));
-    expect(await source.get(signal).catch((error: unknown) => error)).to.be.an('error');
-    write('ca.crt', pem('new'));
-    expect((await source.get(signal)).tls.ca?.toString()).to.equal(pem('new'));
-    expect(clock.pendingTimers()).to.deep.equal([]);
-  });
-
   it('prefers the token file to the token of the kubeconfig', async () => {
     write('token', 'rotated\n');
     configure({ token: 'inline', tokenFile: 'token' });

@@ -15,29 +15,11 @@ import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { WITH_CRDS } from '../../world/world.ts';
-import { connectThroughProxy, type Connected } from './connect.ts';
+import { connectThroughProxy, crdOf, type Connected } from './connect.ts';
 
 const widgets: Resource = { group: 'example.org', version: 'v1', plural: 'widgets' };
 
-const widgetCrd = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.org' },
-  spec: {
-    group: 'example.org',
-    scope: 'Namespaced',
-    names: { plural: 'widgets', kind: 'Widget', singular: 'widget', listKind: 'WidgetList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
+const widgetCrd = crdOf(widgets.group, widgets.plural, 'Widget', { v1: { served: true, storage: true } });
 
 describe('the Kubernetes client with a real API server', () => {
   let controlPlane: ControlPlane;

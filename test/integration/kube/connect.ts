@@ -7,6 +7,7 @@ import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
 import type { TransportRequest } from '../../../pkg/kube/transport/transport.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
+import type { CrdManifest } from '../../envtest/clients/crds.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
@@ -51,4 +52,31 @@ export async function connectThroughProxy(controlPlane: ControlPlane): Promise<C
     },
   };
   return connected;
+}
+
+/** A CRD of a namespaced kind with any fields and with status as a subresource. */
+export function crdOf(
+  group: string,
+  plural: string,
+  kind: string,
+  versions: Readonly<Record<string, { readonly served: boolean; readonly storage: boolean }>>,
+): CrdManifest {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: Object.entries(versions).map(([name, flags]) => ({
+        name,
+        ...flags,
+        subresources: { status: {} },
+        schema,
+      })),
+    },
+  };
+  return crd;
 }

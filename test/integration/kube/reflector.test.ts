@@ -7,34 +7,14 @@ import { Reflector } from '../../../pkg/kube/cache/reflector.ts';
 import { Store } from '../../../pkg/kube/cache/store.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
-import { applyCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
+import { applyCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
 import { WITH_CRDS } from '../../world/world.ts';
-import { connectThroughProxy, type Connected } from './connect.ts';
+import { connectThroughProxy, crdOf, type Connected } from './connect.ts';
 
 const GROUP = 'reflector.example.org';
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-
-function crdOf(
-  plural: string,
-  kind: string,
-  versions: Readonly<Record<string, { readonly served: boolean; readonly storage: boolean }>>,
-): CrdManifest {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  const crd = {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${GROUP}` },
-    spec: {
-      group: GROUP,
-      scope: 'Namespaced',
-      names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: Object.entries(versions).map(([name, flags]) => ({ name, ...flags, schema })),
-    },
-  };
-  return crd;
-}
 
 const onlyV1 = { v1: { served: true, storage: true } };
 
@@ -46,7 +26,7 @@ describe('a Reflector with a real API server', () => {
 
   before(async () => {
     controlPlane = await acquireControlPlane(WITH_CRDS);
-    await applyCrds(controlPlane.api, crdOf('widgets', 'Widget', onlyV1));
+    await applyCrds(controlPlane.api, crdOf(GROUP, 'widgets', 'Widget', onlyV1));
   });
   after(() => controlPlane.stop());
 
@@ -153,14 +133,14 @@ describe('a Reflector with a real API server', () => {
       reason: `the API server does not serve gadgets.${GROUP}`,
     });
 
-    await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', onlyV1));
+    await applyCrds(controlPlane.api, crdOf(GROUP, 'gadgets', 'Gadget', onlyV1));
     await create('gadgets', 'a');
     // While the API server does not serve a kind, the reflector asks for it after increasing delays of up to 30 s.
     await eventually(() => store.synced);
     await shows('a');
 
     const upgraded = { v1: { served: false, storage: true }, v2: { served: true, storage: false } };
-    await applyCrds(controlPlane.api, crdOf('gadgets', 'Gadget', upgraded));
+    await applyCrds(controlPlane.api, crdOf(GROUP, 'gadgets', 'Gadget', upgraded));
     await eventually(() => expect(connected.requests.at(-1)).to.match(/\/v2\/gadgets\?watch=true/));
     await create('gadgets', 'b', 'v2');
     await shows('a', 'b');
