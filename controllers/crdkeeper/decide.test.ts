@@ -52,11 +52,6 @@ describe('the decision of the keeper of the CRD', () => {
     it(`is not needed if no webhook is left and the CRD is ${schema}`, () =>
       expect(foreignParts({ schema, entries: [] })).to.deep.equal([]));
 
-  it('is to restore only the webhook that is there', () => {
-    const decision = decideOn({ observation: { schema: 'ours', entries: [entry('validating')] } });
-    expect(decision).to.deep.include({ kind: 'restore', parts: ['validating'] });
-  });
-
   describe('while Cluster API Provider AWS', () => {
     const cases: readonly (readonly [given: string, answer: Answer, lasted: number, expected: object])[] = [
       ['serves the kind', SERVED, 2, { kind: 'leaveToCapa', webhook: WEBHOOK }],
@@ -73,14 +68,6 @@ describe('the decision of the keeper of the CRD', () => {
         expect(decideOn({ probeState: probeStateFor(answer, lasted * SECOND) })).to.deep.include(expected));
   });
 
-  it('leaves everything as it is while Cluster API Provider AWS serves the kind under our CRD', () => {
-    const observation = { schema: 'ours', entries: BOTH } as const;
-    expect(decideOn({ observation, probeState: probeStateFor(SERVED, HOUR) })).to.deep.equal({
-      kind: 'leaveToCapa',
-      webhook: WEBHOOK,
-    });
-  });
-
   describe('after reverts', () => {
     it('is to restore a third time, and then to stop, however slow the reverts are', () => {
       expect(decideOn({ record: restored([11, 1]) })).to.deep.include({ kind: 'restore' });
@@ -92,12 +79,6 @@ describe('the decision of the keeper of the CRD', () => {
       expect(
         decision.kind === 'restore' && decision.record.restorations.map(({ at }) => (NOW - at) / HOUR),
       ).to.deep.equal([12, 1, 0]);
-    });
-
-    it('counts webhooks that come back alone', () => {
-      const observation = { schema: 'ours', entries: BOTH } as const;
-      const parts = ['mutating', 'validating'];
-      expect(decideOn({ observation, record: restored([9, 5, 1], parts) })).to.deep.include({ kind: 'stop', parts });
     });
   });
 });

@@ -30,12 +30,6 @@ describe('the fields that an object lost', () => {
     expect(fieldsOf(known, object())).to.deep.equal(['spec.roleAdditionalPolicies']);
   });
 
-  it('are none of another object with the same name', () => {
-    const known = new KnownFields();
-    known.replace([object({ spec: POLICIES })]);
-    expect(fieldsOf(known, object({ metadata: { uid: 'new' } }))).to.deep.equal([]);
-  });
-
   it('are known from the annotations of the object after a restart of the manager', () => {
     const annotations = {
       [RETAIN_ANNOTATION]: 'true',

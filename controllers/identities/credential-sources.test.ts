@@ -19,6 +19,32 @@ describe('credential sources', () => {
       );
     });
 
+    it('of a role, with all fields of the identity in the AssumeRole request', async () => {
+      fixture.create(ROLE, 'a', {
+        roleARN: ARN,
+        sessionName: 'name',
+        durationSeconds: 900,
+        externalID: 'external',
+        inlinePolicy: '{}',
+        policyARNs: ['arn:x'],
+        sourceIdentityRef: { kind: STATIC, name: 'keys' },
+      });
+      fixture.create(STATIC, 'keys', { secretRef: 'keys' });
+      fixture.createSecret('keys');
+      await fixture.run();
+      await fixture.pool.get(await fixture.findSource(ROLE, 'a')).catch(() => {});
+      expect(fixture.aws.body(0)).to.include({
+        Action: 'AssumeRole',
+        RoleArn: ARN,
+        RoleSessionName: 'name',
+        DurationSeconds: '900',
+        ExternalId: 'external',
+        Policy: '{}',
+        'PolicyArns.member.1.arn': 'arn:x',
+      });
+      expect(fixture.aws.requests[0]?.headers['authorization']).to.contain('Credential=AKIA-keys/');
+    });
+
     for (const [name, sessionName] of [
       ['a', 'capaf-a'],
       ['x'.repeat(70), `capaf-${'x'.repeat(58)}`],

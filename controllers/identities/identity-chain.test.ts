@@ -184,6 +184,12 @@ describe('resolveIdentity', () => {
     expect(describeChain(undefined, cachesOf([], { [CONTROLLER]: 'not served' }))).to.equal('(the manager)');
   });
 
+  it('allows a namespace that the selector selects', () => {
+    const selective = keys('keys', { allowedNamespaces: { selector: { matchLabels: { team: 'a' } } } });
+    const caches = cachesOf([selective, namespaceObject('team-a', { team: 'a' })]);
+    expect(describeChain([STATIC, 'keys'], caches)).to.equal('keys');
+  });
+
   it('does not read labels of a namespace that the list contains', () => {
     const caches = cachesOf([keys('keys', { allowedNamespaces: { list: ['team-a'] } })], { Namespace: 'forbidden' });
     expect(describeChain([STATIC, 'keys'], caches)).to.equal('keys');

@@ -96,6 +96,14 @@ describe('Secrets', () => {
     expect(api.requests).to.have.length(5);
   });
 
+  it('reads a Secret again that AWS has rejected', async () => {
+    create('keys', KEYS);
+    await read();
+    secrets.forget('keys');
+    await read();
+    expect(api.requests).to.have.length(2);
+  });
+
   it('stops polling a Secret that was not used for 15 minutes', async () => {
     create('keys', KEYS);
     await read();

@@ -50,11 +50,7 @@ describe('Sessions', () => {
     logger = new MemoryLogger();
     stop = new AbortController();
     madeClients = [];
-    transport = new FakeTransport((request) =>
-      isSts(request)
-        ? caller('111122223333')
-        : eksError('ResourceNotFoundException', 'No cluster found for name: c.', 404),
-    );
+    transport = new FakeTransport(rejecting(() => false));
     source = {
       key: 'manager',
       fetched: 0,
@@ -106,6 +102,19 @@ describe('Sessions', () => {
     mutationBudget: () => 10_000,
     ...changes,
   });
+
+  /** AWS rejects the credentials of these requests. */
+  const rejecting = (isRejected: (request: AwsRequest) => boolean): FakeTransport['respond'] => {
+    return (sent) => {
+      if (isRejected(sent))
+        return isSts(sent)
+          ? queryError('InvalidClientTokenId', 'The security token is invalid.', 403)
+          : eksError('UnrecognizedClientException', 'The security token is invalid.', 403);
+      return isSts(sent)
+        ? caller('111122223333')
+        : eksError('ResourceNotFoundException', 'No cluster found for name: c.', 404);
+    };
+  };
 
   async function open(changes: Partial<SessionRequest> = {}): Promise<Session> {
     const opened = await sessions.open(request(changes))();
@@ -286,15 +295,7 @@ describe('Sessions', () => {
 
   it('fetch new credentials and their account after AWS has rejected a call for its credentials', async () => {
     const session = await open();
-    transport.respond = (sent) => {
-      if (isSts(sent) && keyOf(sent) === 'KEY1')
-        return queryError('InvalidClientTokenId', 'The security token is invalid.', 403);
-      return isSts(sent)
-        ? caller('111122223333')
-        : keyOf(sent) === 'KEY1'
-          ? eksError('UnrecognizedClientException', 'The security token is invalid.', 403)
-          : eksError('ResourceNotFoundException', 'No cluster found for name: c.', 404);
-    };
+    transport.respond = rejecting((sent) => keyOf(sent) === 'KEY1');
     expect((await expectFailure(session.clusters.describe(cluster))).code).to.equal('UnrecognizedClientException');
     const next = await open();
     expect(E.isRight(await next.clusters.describe(cluster)())).to.equal(true);
@@ -304,17 +305,6 @@ describe('Sessions', () => {
   describe('in a region that is not enabled', () => {
     const CLOSED = 'af-south-1';
     const isClosed = ({ hostname }: AwsRequest): boolean => hostname.includes(CLOSED);
-    const rejecting = (isRejected: (request: AwsRequest) => boolean): FakeTransport['respond'] => {
-      return (sent) => {
-        if (isRejected(sent))
-          return isSts(sent)
-            ? queryError('InvalidClientTokenId', 'The security token is invalid.', 403)
-            : eksError('UnrecognizedClientException', 'The security token is invalid.', 403);
-        return isSts(sent)
-          ? caller('111122223333')
-          : eksError('ResourceNotFoundException', 'No cluster found for name: c.', 404);
-      };
-    };
     beforeEach(() => {
       transport.respond = rejecting(isClosed);
     });

@@ -36,14 +36,6 @@ describe('Selectors', () => {
     ['another label value', [{ namespace: 'a', labels: { x: '1' } }], [{ namespace: 'a', labels: { x: '2' } }]],
     ['another label key', [{ namespace: 'a', labels: { x: '1' } }], [{ namespace: 'a', labels: { y: '1' } }]],
     ['one label more', [{ namespace: 'a', labels: { x: '1' } }], [{ namespace: 'a', labels: { x: '1', y: '1' } }]],
-    [
-      'labels of two selectors in one',
-      [{ namespace: 'a', labels: { x: '1', y: '1' } }],
-      [
-        { namespace: 'a', labels: { x: '1' } },
-        { namespace: 'a', labels: { y: '1' } },
-      ],
-    ],
   ];
   for (const [what, a, b] of different) {
     it(`differ with ${what}`, () => {

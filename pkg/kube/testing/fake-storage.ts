@@ -46,11 +46,6 @@ export interface StoredEvent {
   readonly previous: KubeObject | undefined;
 }
 
-export interface DeleteRequest {
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-}
-
 export const recordAt = (value: FakeJson, field: string): FakeJson => {
   const found = value[field];
   return isRecord(found) ? found : {};
@@ -115,9 +110,8 @@ export class FakeStorage {
 
   create(kind: FakeKind, namespace: string, body: FakeJson): KubeObject {
     const metadata = recordAt(body, 'metadata');
-    const generateName = textAt(metadata, 'generateName');
-    const name = textAt(metadata, 'name') ?? (generateName && generateName + this.random.uuid().slice(-5));
-    if (name === undefined) throw new FakeStorageError(422, 'Invalid', 'name or generateName is required');
+    const name = textAt(metadata, 'name');
+    if (name === undefined) throw new FakeStorageError(422, 'Invalid', 'name is required');
     if (metadata['resourceVersion'] !== undefined)
       throw new FakeStorageError(400, 'BadRequest', 'resourceVersion should not be set on objects to be created');
     const key = { namespace, name };
@@ -127,7 +121,7 @@ export class FakeStorage {
     const object = this.admit(kind, undefined, {
       ...(kind.status === false ? body : withoutStatus),
       metadata: {
-        ...without(metadata, [...SERVER_FIELDS, 'generateName']),
+        ...without(metadata, SERVER_FIELDS),
         name,
         ...(namespace === '' ? {} : { namespace }),
         uid: this.random.uuid(),
@@ -151,17 +145,15 @@ export class FakeStorage {
   }
 
   /** Returns the object if finalizers keep it. */
-  delete(kind: FakeKind, key: ObjectKey, preconditions: DeleteRequest = {}): KubeObject | undefined {
+  delete(kind: FakeKind, key: ObjectKey, { uid }: { readonly uid?: unknown } = {}): KubeObject | undefined {
     const known = this.require(kind, key);
     const { metadata } = known;
-    for (const field of ['uid', 'resourceVersion'] as const)
-      if (preconditions[field] !== undefined && preconditions[field] !== metadata[field])
-        throw conflict(
-          kind,
-          key,
-          `Precondition failed: ${field === 'uid' ? 'UID' : 'ResourceVersion'} in precondition: ${preconditions[field]}, ` +
-            `${field === 'uid' ? 'UID' : 'ResourceVersion'} in object meta: ${metadata[field]}`,
-        );
+    if (uid !== undefined && uid !== metadata.uid)
+      throw conflict(
+        kind,
+        key,
+        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
+      );
     if ((metadata.finalizers ?? []).length === 0) {
       this.commit(kind, 'DELETED', known, known);
       return undefined;
