@@ -466,6 +466,9 @@ describe('Lanes', () => {
       asked.lanes.findAhead(LANE, profile('c'));
       asked.put(profile('a'));
       expect(asked.woken, 'after a question').to.deep.equal([]);
+      const { store: another, lanes: unasked } = newLanes(clock);
+      for (const object of [profile('a', provisioned('ACTIVE')), profile('b')]) another.upsert(object);
+      expect(unasked.take(LANE, profile('b'), 'team-a_b'), 'behind one at rest').to.equal(undefined);
     });
 
     it('the first when EKS has ended a change, but not the object whose pass sees it', () => {

@@ -42,6 +42,7 @@ describe('Claims', () => {
     ];
     const adopt = { kind: 'tagRole', name: ROLE, tags: {} } as const;
     expect([one, two, one].map((pass) => claims.tryClaim(adopt, pass))).to.deep.equal([true, false, true]);
+    expect(claims.tryClaim(CREATE_PROFILE, user), 'nor may others use it meanwhile').to.equal(false);
     claims.release(two);
     expect(claims.tryClaim(adopt, two)).to.equal(false);
   });

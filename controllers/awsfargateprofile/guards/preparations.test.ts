@@ -43,6 +43,13 @@ describe('markDeletion', () => {
     }
   });
 
+  it('marks no object before other changes', async () => {
+    const { preparation, patches } = newMarkDeletion('refused');
+    for (const mutation of CONSTRUCTIVE)
+      expect(await preparation(mutation, passStateFor(awsAsWanted(), aDeletedObject()))).to.equal(undefined);
+    expect(patches).to.deep.equal([]);
+  });
+
   it('does not mark a living object whose profile is replaced', async () => {
     const { preparation, patches } = newMarkDeletion('refused');
     expect(await preparation(DELETE_PROFILE, passStateFor(awsAsWanted()))).to.equal(undefined);

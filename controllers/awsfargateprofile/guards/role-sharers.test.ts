@@ -88,6 +88,12 @@ describe('newReadRoleSharers', () => {
     ],
     ['a deleted object with another role', { ...another, status: RECORDED }, deleted, nobody],
     ['a deleted object that brought the role', brought, deleted, nobody],
+    [
+      'a deleted object that is not ours',
+      { spec: shared, metadata: { finalizers: ['example.com/x'] } },
+      deleted,
+      nobody,
+    ],
   ];
   for (const [what, parts, options, found] of rows)
     it(`${found === nobody ? 'leaves out' : found === deleter ? 'waits for' : 'finds'} ${what}`, async () =>

@@ -79,7 +79,7 @@ function othersOf(desired: Desired, observed: Observed): readonly Other[] {
 }
 
 function entryOf({ name, arn, role }: ReplacementProfile, found: FargateProfile | undefined): ReplacementProfile {
-  const seen = found === undefined || found.arn === '' ? arn : found.arn;
+  const seen = found === undefined ? arn : found.arn;
   return {
     ...(name && { name }),
     ...(seen && { arn: seen }),

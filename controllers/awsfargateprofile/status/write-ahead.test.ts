@@ -192,6 +192,7 @@ describe('writeAheadStatus', () => {
 
     it('drops the record of a former profile, and the id of the role that the profile was bound to', () => {
       const status: AWSFargateProfileStatus = {
+        profileName: PROFILE,
         profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/p/former',
         profileStatus: 'CREATE_FAILED',
         health: { issues: [{ code: 'AccessDenied' }] },

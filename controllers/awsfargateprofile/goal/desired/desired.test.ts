@@ -521,6 +521,7 @@ describe('desiredFor, once EKS has answered', () => {
       nameFor({ selectors: [{ namespace: 'y' }] }),
       nameFor({ subnetIDs: ['subnet-0f'] }),
       nameFor({ roleName: RoleName.of('pods') }),
+      nameFor({ roleARN: arnOf('pods') }),
     ];
     for (const other of others)
       expect(other)

@@ -15,6 +15,7 @@ const { clusterName: _none, ...spec } = joined.spec;
 /** The caches show a Cluster that is not paused, and a control plane in eu-west-1. The API server shows others. */
 const ofCluster = inputs();
 const ofJoined = inputs({ object: { ...joined, spec } });
+const UNSEEN = { ...ofCluster, controlPlane: ABSENT };
 const UNKNOWN = { kind: 'unknown', reason: 'not listed yet' } as const;
 const alone = { ...ofJoined, cluster: { kind: 'none' } } as const;
 
@@ -22,6 +23,7 @@ describe('newLiveInputs', () => {
   type Row = readonly [string, ReconcileInputs, serves: 'both' | 'clusters' | 'nothing', exists: string, seen: string];
   const rows: readonly Row[] = [
     ['an object of a Cluster', ofCluster, 'both', 'cluster, control plane', 'paused Cluster, us-east-1'],
+    ['the same, with an old cache', UNSEEN, 'both', 'cluster, control plane', 'paused Cluster, us-east-1'],
     ['an object whose Cluster is gone', ofCluster, 'both', 'control plane', 'absent, absent'],
     ['an object whose control plane is gone', ofCluster, 'both', 'cluster', 'paused Cluster, absent'],
     ['an object of an EKS cluster', ofJoined, 'both', 'cluster, control plane', 'paused Cluster, us-east-1'],
