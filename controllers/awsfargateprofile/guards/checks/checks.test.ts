@@ -78,6 +78,8 @@ describe('tagsUnchanged', () => {
       expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('go');
       for (const each of [...aws.profiles.values(), ...aws.roles.values()]) each.tags = { ...CAPA_TAGS, theirs: 'x' };
       expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: Outdated');
+      for (const resources of [aws.profiles, aws.roles]) resources.clear();
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass)), 'gone').to.equal('stop: Outdated');
       pass.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
       expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: AccessDenied');
     });
