@@ -141,8 +141,6 @@ const chosen = [...mutants.entries()]
 console.log(`${mutants.length} mutants, of which ${chosen.length} are tested`);
 const listed = readFileSync('test/mutation/survivors.md', 'utf8');
 const [explained = ''] = listed.split('\n## Open');
-const began = performance.now();
-const minutes = (): string => `${Math.round((performance.now() - began) / 60_000)} min`;
 const table = new Map<string, number[]>();
 for (const [index, [id, mutant]] of chosen.entries()) {
   const [verdict, tests] = await examine(id, mutant);
@@ -159,6 +157,6 @@ for (const [index, [id, mutant]] of chosen.entries()) {
   for (const [part, row] of table) console.log([part, ...row].join(' | '));
   const [known = 0, unknown = 0] = table.get('all')?.slice(-2) ?? [];
   const noticed = 100 * (1 - (known + unknown) / (index + 1));
-  console.log(`${index + 1} mutants, ${noticed.toFixed(1)} % noticed, ${minutes()}`);
+  console.log(`${index + 1} mutants, ${noticed.toFixed(1)} % noticed, ${Math.round(performance.now() / 60_000)} min`);
 }
 stop();

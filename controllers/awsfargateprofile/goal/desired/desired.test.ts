@@ -408,6 +408,13 @@ describe('desiredFor', () => {
     ).to.equal(creationBlocker);
   });
 
+  it('has the time for which a replaced profile stays', () => {
+    const after = (keepPredecessorFor: string) =>
+      desiredOf(anObject({ spec: { updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } } }));
+    expect(after('10m').keepPredecessorFor).to.equal(600_000);
+    expect(desiredOf().keepPredecessorFor).to.equal(0);
+  });
+
   it('has the adoptionPolicy Owned unless the spec has another', () => {
     expect(desiredOf().adoptionPolicy).to.equal('Owned');
     expect(desiredOf(anObject({ spec: { adoptionPolicy: 'Never' } })).adoptionPolicy).to.equal('Never');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { isAbout } from '../../model/mutation.ts';
 import type { Observed } from '../../model/observed-state.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import { type AffectedConditionType, type Reason, newReason } from '../../reasons/reasons.ts';
@@ -221,6 +222,16 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const seenLeaving = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
   const deleting = newReason('DeletingProfile', { name: PROFILE });
 
+  const waitingForAll = observedPass({ end: sibling, seen: observed() });
+  const limited = desiredOf(anObject(), { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
+  const unlimited = observedPass({ desired: limited });
+  /** The pass after its first changes of the role were made. */
+  const withMade = (pass: CompletedPass, count: number): CompletedPass => {
+    const changes = pass.facts?.plan.changes.filter(({ mutation }) => isAbout(mutation) === 'role') ?? [];
+    const steps = changes.slice(0, count).map(({ mutation }) => ({ mutation, outcome: { kind: 'done' } }) as const);
+    return { ...pass, execution: { end: pass.end, notices: [], kept: [], steps } };
+  };
+
   const rows: readonly (readonly [string, CompletedPass, credentials: string, profile: string, role: string])[] = [
     ['of a settled object', observedPass({}), AUTHENTICATED, ACTIVE, READY_ROLE],
     [
@@ -230,6 +241,22 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
       'False / WaitingForSibling',
       READY_ROLE,
     ],
+    [
+      'while the profile waits, and this pass has made the role',
+      withMade(waitingForAll, 2),
+      AUTHENTICATED,
+      'False / WaitingForSibling',
+      READY_ROLE,
+    ],
+    [
+      'while the profile waits, and this pass has made a part of the role',
+      withMade(waitingForAll, 1),
+      AUTHENTICATED,
+      'False / WaitingForSibling',
+      NOT_CHECKED,
+    ],
+    ['without the boundary that only the operator asks for', unlimited, AUTHENTICATED, ACTIVE, NOT_CHECKED],
+    ['once this pass has set that boundary', withMade(unlimited, 1), AUTHENTICATED, ACTIVE, READY_ROLE],
     [
       'after a problem of the role, whatever tags it has',
       observedPass({ ...tagged, end: refused('IAMFargateRolesReady') }),
