@@ -8,6 +8,7 @@ const expected = {
   account: AccountId.of('111122223333'),
   cluster: EksClusterName.of('default_prod'),
 };
+const ours = 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod';
 const wanted = trustPolicy(expected);
 const allow = {
   Effect: 'Allow',
@@ -27,7 +28,7 @@ describe('The trust policy', () => {
         {
           Effect: 'Allow',
           Condition: {
-            ArnLike: { 'aws:SourceArn': 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/*' },
+            ArnLike: { 'aws:SourceArn': `${ours}/*` },
           },
           Principal: { Service: 'eks-fargate-pods.amazonaws.com' },
           Action: 'sts:AssumeRole',
@@ -50,23 +51,14 @@ describe('The trust policy', () => {
       'any principal': policy({ ...allow, Principal: '*' }),
       'another statement beside it': policy({ ...allow, Principal: { Service: 'ec2.amazonaws.com' } }, allow),
       'any account and region': withCondition('ArnLike', 'arn:*:eks:*:*:fargateprofile/*/*'),
-      'ArnEquals with wildcards': withCondition(
-        'ArnEquals',
-        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/*',
-      ),
+      'ArnEquals with wildcards': withCondition('ArnEquals', `${ours}/*`),
       'StringLike over the whole ARN': withCondition('StringLike', 'arn:aws:eks:*default_prod/*'),
       'one of several values': withCondition('ArnLike', [
         'arn:aws:eks:us-east-1:111122223333:fargateprofile/*',
         'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_????/*',
       ]),
-      'the profile without its id': withCondition(
-        'ArnEquals',
-        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web',
-      ),
-      'the profile itself': withCondition(
-        'ArnLike',
-        'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web/*',
-      ),
+      'the profile without its id': withCondition('ArnEquals', `${ours}/web`),
+      'the profile itself': withCondition('ArnLike', `${ours}/web/*`),
       'the account': withCondition('StringEquals', '111122223333', 'AWS:SourceAccount'),
       'not another account': withCondition('StringNotEquals', '999999999999', 'aws:SourceAccount'),
       'a service': withCondition('Bool', true, 'aws:PrincipalIsAWSService'),
@@ -109,15 +101,14 @@ describe('The trust policy', () => {
       ['a Deny', policy(allow, { ...allow, Effect: 'Deny' }), REFUSED.replace('does not allow', 'denies'), 'denied'],
       [
         'another region',
-        withCondition('ArnLike', 'arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*'),
-        `${ONLY} ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod/web`,
+        withCondition('ArnLike', `${ours.replace('eu-west-1', 'us-east-1')}/*`),
+        `${ONLY} ArnLike aws:SourceArn "arn:aws:eks:us-east-1:111122223333:fargateprofile/default_prod/*"; EKS sends aws:SourceArn ${ours}/web`,
         'condition',
       ],
     ];
     for (const [what, document, reason, mistake = 'notAllowed'] of refused)
       it(`does not trust ${what}`, () => expect(check(document)).to.deep.equal({ kind: 'untrusted', mistake, reason }));
 
-    const ours = 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_prod';
     const unmet: Readonly<Record<string, string>> = {
       'another account': withCondition('ArnLike', `${ours.replace('111122223333', '999999999999')}/*`),
       'another cluster': withCondition('ArnLike', 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/default_pro/*'),

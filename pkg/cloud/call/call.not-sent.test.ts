@@ -109,7 +109,7 @@ describe('An AWS call is not sent and not counted', () => {
   });
 
   it('when the limiter delays it too long', async () => {
-    harness = new CallHarness(new FakeTransport(), 'eu-west-1', {
+    harness = new CallHarness(new FakeTransport(), {
       acquire: (_bucket, _limit, _priority, signal) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     });

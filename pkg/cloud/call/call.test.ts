@@ -110,7 +110,7 @@ describe('An AWS call', () => {
 
   it('reads the mutation budget when it is sent, after the limiter', async () => {
     const order: string[] = [];
-    harness = new CallHarness(new FakeTransport(), 'eu-west-1', {
+    harness = new CallHarness(new FakeTransport(), {
       acquire: async () => {
         order.push('turn');
         return { settle: () => {} };
@@ -132,7 +132,7 @@ describe('An AWS call', () => {
   });
 
   it('is counted with the time that it has waited for the limiter', async () => {
-    harness = new CallHarness(new FakeTransport(), 'eu-west-1', {
+    harness = new CallHarness(new FakeTransport(), {
       acquire: async () => {
         await new Promise<void>((resolve) => harness.clock.after(2_000, resolve));
         return { settle: () => {} };
@@ -148,7 +148,7 @@ describe('An AWS call', () => {
 
   it('uses the limiter bucket of its account, service and kind, and reports its result', async () => {
     const turns: unknown[] = [];
-    harness = new CallHarness(new FakeTransport(), 'eu-west-1', {
+    harness = new CallHarness(new FakeTransport(), {
       acquire: async (bucket, _limit, priority) => ({ settle: (outcome) => turns.push([bucket, priority, outcome]) }),
     });
     const throttle = Object.assign(new Error('slow down'), {

@@ -19,10 +19,10 @@ export class CallHarness {
   readonly clients: Clients;
   private readonly metrics = awsMetrics(this.registry);
 
-  constructor(transport: AwsTransport, region = 'eu-west-1', limiter?: Limiter) {
+  constructor(transport: AwsTransport, limiter?: Limiter) {
     this.limiter = limiter ?? newLimiter(this.clock);
     this.clients = newClients({
-      region,
+      region: 'eu-west-1',
       transport,
       credentials: async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' }),
       endpoints: AWS_ENDPOINTS,

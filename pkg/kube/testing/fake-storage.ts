@@ -145,7 +145,7 @@ export class FakeStorage {
   }
 
   /** Returns the object if finalizers keep it. */
-  delete(kind: FakeKind, key: ObjectKey, { uid }: { readonly uid?: unknown } = {}): KubeObject | undefined {
+  delete(kind: FakeKind, key: ObjectKey, { uid }: { readonly uid?: string | undefined } = {}): KubeObject | undefined {
     const known = this.require(kind, key);
     const { metadata } = known;
     if (uid !== undefined && uid !== metadata.uid)
