@@ -371,6 +371,11 @@ describe('desiredFor', () => {
       profiles: [],
       roles: [],
     });
+    const refused = desiredOf(anObject(MOVED), { target: { ...TARGET, clusterName: undefined } });
+    expect(refused.recorded.lostNames, 'in an EKS cluster that the operator does not allow').to.deep.equal({
+      profiles: [],
+      roles: [],
+    });
     for (const status of [{ account: ACCOUNT }, { profileName: PROFILE }, { profileARN: 'arn' }])
       expect(lostAfter({ ...MOVED, status }).profiles, JSON.stringify(status)).to.deep.equal([]);
     for (const spec of [{ roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/pods`) }, { roleName: ROLE }])
@@ -534,6 +539,19 @@ describe('desiredFor, once EKS has answered', () => {
       expect(other)
         .to.match(new RegExp(`^${PROFILE}-[0-9a-f]{8}$`))
         .and.not.equal(name);
+  });
+
+  it('looks for the own profiles that a replacement leaves, and for their roles', () => {
+    const object = anObject({ spec: { updateStrategy: { type: 'Replace' } } });
+    for (const [tags, names] of [
+      [PROFILE_TAGS, `${PROFILE},${KEPT} and ${ROLE},old`],
+      [{}, `${PROFILE} and ${ROLE}`],
+    ] as const) {
+      const other = { name: KEPT, found: aProfile({ name: KEPT, tags, podExecutionRoleArn: arnOf('old') }) };
+      const desired = desiredFor(object, desiredInputs(), [{ name: PROFILE, found: aProfile() }, other]);
+      const { profiles, roles } = E.isRight(desired) ? desired.right.names : { profiles: [], roles: [] };
+      expect(`${profiles.join()} and ${roles.join()}`).to.equal(names);
+    }
   });
 
   it('has all other values of the names in use', () => {
