@@ -219,6 +219,14 @@ describe('execute', () => {
         expect(turnOfSibling()).to.equal(undefined);
       });
 
+    it('names the selector of a profile that EKS refuses', async () => {
+      const selectors = [{ namespace: 'Team A' }];
+      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ spec: { selectors } }));
+      pass.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400 });
+      const { end } = await execution(pass);
+      expect(end).to.have.nested.property('facts.violation').that.contains('spec.selectors[0].namespace "Team A"');
+    });
+
     it('is not needed for a change that EKS makes at once', async () => {
       services.lanes.saw(LANE, 'team-a_api', 'being created', sibling);
       const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));

@@ -26,7 +26,13 @@ function isLocationNeeded(object: AWSFargateProfile, { desired, observed, plan }
  * Returns `undefined` if another client wrote or deleted the object first.
  */
 export async function recordLocation(
-  { profileWriter, retryStore }: { readonly profileWriter: ProfileWriter; readonly retryStore: RetryStore },
+  {
+    profileWriter,
+    retryStore,
+  }: {
+    readonly profileWriter: Pick<ProfileWriter, 'patchMetadata'>;
+    readonly retryStore: Pick<RetryStore, 'recordNoCreateSent'>;
+  },
   object: AWSFargateProfile,
   facts: AwsFacts,
   signal: AbortSignal,

@@ -37,8 +37,7 @@ export function chooseName(
   if (chosen !== undefined) return { name: chosen.name, base };
   if (!isReplaceable(object)) {
     const current = currentProfileNameOf(object);
-    const isCurrent = isNamedAfter(current, base) && oursUnder(identity, profiles, current) !== undefined;
-    return { name: isCurrent ? current : base, base };
+    return { name: oursUnder(identity, profiles, current) === undefined ? base : current, base };
   }
   const atBase = oursUnder(identity, profiles, base);
   if (atBase === undefined || isGoing(atBase)) return { name: base, base };
