@@ -87,13 +87,13 @@ export class StatusChecker {
     report(becameReady && !hadPolicy, `${type} became True without a role that has its policy`);
     const [profileStatus, arn] = [statusField(object, 'profileStatus'), statusField(object, 'profileARN')];
     // While AWS cannot be read, status keeps what the manager has read before.
-    const isRead = conditionOf(object, 'Ready')?.reason !== 'AWSUnavailable';
+    const isRead = ['Ready', 'Deleting'].every((each) => conditionOf(object, each)?.reason !== 'AWSUnavailable');
     report(
       isRead && typeof profileStatus === 'string' && !statuses.includes(profileStatus),
       `status.profileStatus is ${String(profileStatus)}`,
     );
     const isKnown = this.snapshots.some(({ profiles }) => profiles.some((each) => each.arn === arn));
-    report(arn !== undefined && !isKnown, 'status.profileARN names no profile');
+    report(isRead && arn !== undefined && !isKnown, 'status.profileARN names no profile');
     const roleId = fieldAt(statusField(object, 'role'), 'id');
     report(typeof roleId === 'string' && !this.roleIds.has(roleId), 'status.role.id names no role');
   }
