@@ -392,10 +392,11 @@ export const SCENARIOS: readonly Scenario[] = [
 
 /** Reasons that some state of the scenarios must have. The simulation reaches all others. */
 export const REACHED = `
-  AWSError AWSUnavailable ClusterDeleting ClusterVanished CreateFailed Creating DeleteFailed DeletingProfile
-  EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing ProfileNotOwned Propagating RestoringRole
-  RetainBlocksClusterDeletion RoleNotOwned RoleTrustInvalid TargetChanged TargetUnknown WaitingForCluster
-  WaitingForCreate WaitingForEKSControlPlane WaitingForSibling
+  AWSError AWSUnavailable AccessDenied ClusterDeleting ClusterUpdating ClusterVanished CreateFailed Creating
+  DeleteFailed DeletingProfile EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing PredecessorKept
+  ProfileNotOwned Propagating QuotaExceeded RemovingPredecessor Replacing RestoringRole RetainBlocksClusterDeletion
+  RoleNotOwned RoleTrustInvalid TargetChanged TargetUnknown WaitingForCluster WaitingForCreate
+  WaitingForEKSControlPlane WaitingForSibling
 `
   .trim()
   .split(/\s+/);
