@@ -54,14 +54,18 @@ async function createUnperturbed(world: PerturbedWorld, spec: object = {}): Prom
   world.begin();
 }
 
+async function deleteUntilRest(world: PerturbedWorld): Promise<void> {
+  world.delete(WEB);
+  await world.gone(WEB);
+  await world.rest();
+}
+
 const HISTORIES: readonly History[] = [
   {
     what: 'a creation and a deletion',
     play: async (world) => {
       await create(world);
-      world.delete(WEB);
-      await world.gone(WEB);
-      await world.rest();
+      await deleteUntilRest(world);
     },
   },
   {
@@ -163,9 +167,7 @@ const HISTORIES: readonly History[] = [
     play: async (world) => {
       putForeignProfile(world, 'theirs');
       await createUnperturbed(world, { roleName: 'named-pods' });
-      world.delete(WEB);
-      await world.gone(WEB);
-      await world.rest();
+      await deleteUntilRest(world);
     },
   },
   {
@@ -176,9 +178,7 @@ const HISTORIES: readonly History[] = [
       const next = { afterMs: 3 * SECOND, to: 'ACTIVE' } as const;
       putForeignProfile(world, 'busy', { cluster: TOOLS.name, status: 'CREATING', next });
       await create(world, { clusterName: undefined, eksCluster: TOOLS }, ALLOWED);
-      world.delete(WEB);
-      await world.gone(WEB);
-      await world.rest();
+      await deleteUntilRest(world);
     },
   },
   {
