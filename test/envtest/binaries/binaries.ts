@@ -70,8 +70,7 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
 /**
  * Returns the path of each named test binary. Looks for a binary in the folder that KUBEBUILDER_ASSETS names, and then
  * in the cache. Downloads a missing binary as part of the official envtest archive, or else builds it with Go. Keeps
- * the binary in the cache. Two processes that miss the same binary both get it, and the one that is done last replaces
- * it with an equal one.
+ * the binary in the cache. If two processes miss the same binary, both fetch it, and each file replaces an equal one.
  * @throws {BinariesMissing} if a binary can be neither found nor downloaded, and Go is not installed
  * @throws {Error} if a build with Go fails
  */

@@ -21,7 +21,7 @@ import type { KubeWrite } from './trace.ts';
  * - `unseen`: no watch sends the n-th event. They send the next state of the object, or after {@link LATE} ms this one.
  * - `fault`: the n-th AWS call fails.
  *
- * Writes, events and calls are counted from 1. Events are those of the kinds in {@link WATCHED}, whoever caused them.
+ * `n` counts writes, events or calls from 1. An event is a change of an object of a kind in {@link WATCHED} by any client.
  */
 export type Perturbation =
   | { readonly kind: 'crash' | 'unseen'; readonly nth: number }

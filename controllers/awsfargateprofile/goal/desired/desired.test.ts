@@ -466,8 +466,18 @@ describe('desiredFor, once EKS has answered', () => {
   const inSubnets = anObject({ status, spec: { subnetIDs: aProfile().subnets } });
   const brought = anObject({ status, spec: { roleARN: arnOf('pods') } });
   const WITH_PODS = { podExecutionRoleArn: arnOf('pods') };
+  const replaceableWithPods = {
+    ...provisioned,
+    spec: { ...provisioned.spec, updateStrategy: { type: 'Replace' } },
+  } as const;
   type Row = readonly [string, AWSFargateProfile, readonly ObservedProfile[], names: readonly string[]];
   const rows: readonly Row[] = [
+    [
+      'one with a role of a former spec that failed, and may be replaced',
+      replaceableWithPods,
+      [{ name: PROFILE, found: aProfile({ ...WITH_PODS, status: 'DELETE_FAILED' }) }],
+      COMPUTED,
+    ],
     ['a recorded profile, and spec.profileName was removed', kept(), tagged(), KEPT_NAMES],
     ['no recorded profile any more', kept(), NOTHING, COMPUTED],
     ['a recorded profile of another object', kept(), tagged({ [OWNER_TAG]: 'team-b/web' }), COMPUTED],

@@ -152,7 +152,7 @@ function withRoleInUse(desired: Desired, profiles: readonly ObservedProfile[]): 
   const inUse = profiles.find(({ name }) => name === wanted.profile.name)?.found?.podExecutionRoleArn;
   const parts = inUse === undefined ? undefined : parseRoleArn(inUse);
   if (parts === undefined || parts.name === wanted.role.name) return desired;
-  const isKept = recorded.isProvisioned && isSameRoleName(recorded.roleName, parts.name);
+  const isKept = recorded.isProvisioned && !desired.isReplaceable && isSameRoleName(recorded.roleName, parts.name);
   if (!isKept && !identity.capaRoleNames.includes(parts.name)) return desired;
   const role = { ...wanted.role, name: parts.name, arn: roleArn(place, wanted.role.path, parts.name) };
   const roles = distinctRoles([role.name, ...desired.names.roles.filter((name) => name !== wanted.role.name)]);

@@ -169,9 +169,9 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' ? { ...status } : {};
 
 /**
- * An object that leaves may have decided to keep the role for this one before this one was deleted, so nobody may rely on
- * it. But as long as EKS has its profile, that decision is still to come. An object that has never begun makes the role
- * when it begins, or goes without a look at AWS.
+ * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
+ * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
+ * never begun makes the role when it begins; if it is deleted before, its manager does not ask AWS.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const named = [
