@@ -75,8 +75,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     slots,
     groupOf: (key) => groupOf(caches, key),
   });
-  // An object whose turn may have come is urgent, because the other objects of its cluster wait for it.
-  const kept = newReconcilerParts(options, (key, priority) => queue.add(key, priority));
+  const kept = newReconcilerParts(options, queue);
   const { profileWriter, lanes, retryStore } = kept;
   options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
   laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
@@ -124,14 +123,14 @@ export type ReconcilerParts = Pick<
   'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
-/** What a reconciler keeps between passes. `wake` asks for a pass. */
+/** What a reconciler keeps between passes. `queue` is asked for passes. */
 export function newReconcilerParts(
   { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
-  wake: (key: ObjectKey, priority: 'urgent' | 'normal') => void,
+  queue: Pick<Workqueue, 'add' | 'demote'>,
 ) {
   const { profiles } = caches.typed;
   const retryStore = new RetryStore(clock);
-  const onForeignChange = (key: ObjectKey): void => wake(key, 'normal');
+  const onForeignChange = (key: ObjectKey): void => queue.add(key);
   return {
     retryStore,
     profileWriter: new ProfileWriter({ client, store: caches.profiles, profiles, onForeignChange }),
@@ -139,9 +138,11 @@ export function newReconcilerParts(
       clock,
       profiles,
       isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
-      wake: (key, place) => wake(key, place === 'first' ? 'urgent' : 'normal'),
+      // The other objects of the cluster wait for the first.
+      wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
+      overtaken: (key) => queue.demote(key),
     }),
-    roleLocks: new LockQueue((id) => wake(parseKeyText(id), 'urgent')),
+    roleLocks: new LockQueue((id) => queue.add(parseKeyText(id), 'urgent')),
   };
 }
 

@@ -361,6 +361,7 @@ describe('Lanes', () => {
         },
         isStoppedOtherwise: () => false,
         wake: () => {},
+        overtaken: () => {},
       });
       for (const object of objects) {
         many.findAhead(LANE, object);
@@ -373,7 +374,8 @@ describe('Lanes', () => {
 
   describe('wake', () => {
     const rows: readonly (readonly [string, readonly string[], (objects: ReturnType<typeof putThree>) => void])[] = [
-      ['a deletion, which goes before the others', ['d first'], () => world.put(deleted('d'))],
+      ['a deletion, which goes before the others', ['d first', 'a overtaken'], () => world.put(deleted('d'))],
+      ['an older object, which goes before the others', ['0 first', 'a overtaken'], () => world.put(profile('0'))],
       ['a new object that is second', ['aa second'], () => world.put(profile('aa'))],
       ['nobody for a new object that is last', [], () => world.put(profile('z'))],
       ['nobody when only the status of the first has changed', [], ([a]) => world.put({ ...a, status: RECORDED })],
@@ -460,7 +462,7 @@ describe('Lanes', () => {
       const other = newLanes(clock);
       for (const name of ['a', 'b', 'c']) other.store.upsert(profile(name));
       other.put(profile('a'));
-      expect(other.woken).to.deep.equal(['a first']);
+      expect(other.woken).to.deep.equal(['a first', 'b overtaken']);
       const asked = newLanes(clock);
       for (const name of ['a', 'b', 'c']) asked.store.upsert(profile(name));
       asked.lanes.findAhead(LANE, profile('c'));

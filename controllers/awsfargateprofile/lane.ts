@@ -58,6 +58,8 @@ export interface LanesOptions {
   readonly isStoppedOtherwise: (object: AWSFargateProfile) => boolean;
   /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiter looks for itself. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
+  /** The object was the first, and another one goes before it now. */
+  readonly overtaken: (key: ObjectKey) => void;
 }
 
 export class Lanes {
@@ -171,6 +173,7 @@ export class Lanes {
     const canGo = this.get(this.laneOfChange.peek(idOf(object)) ?? '').inFlight?.by !== idOf(object);
     if (first !== undefined && !isSame(first, heads[0]) && (canGo || !wasHead(first))) this.wake(first, 'first');
     if (second !== undefined && !wasHead(second)) this.wake(second, 'second');
+    if (second !== undefined && isSame(second, heads[0])) this.options.overtaken(keyOf(second));
   }
 
   /** After the end of a change, wakes the objects that may go now. The pass of `object` itself goes on anyway. */

@@ -110,6 +110,7 @@ describe('Reconciler', () => {
       profiles: newTypedCaches(stores).profiles,
       isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
       wake: ({ name }, place) => requests.push(`wake ${name} as ${place}`),
+      overtaken: ({ name }) => requests.push(`overtake ${name}`),
     });
     roleLocks = new LockQueue((id) => void requests.push(`wake ${id}`));
     reconciler = new Reconciler({

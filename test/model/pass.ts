@@ -156,7 +156,7 @@ function newManager(
   controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
 
   const client = clientOf(ask);
-  const parts = newReconcilerParts({ client, caches, clock: CLOCK }, () => {});
+  const parts = newReconcilerParts({ client, caches, clock: CLOCK }, { add() {}, demote() {} });
   remember(parts, memory);
 
   const events: string[] = [];

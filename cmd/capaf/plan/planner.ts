@@ -163,7 +163,7 @@ function reconcileOn(caches: Caches, { client, clock, ...options }: Omit<Planner
     accounts: new ControlPlaneAccounts(options.sessions),
     leadership: { remaining: () => Number.POSITIVE_INFINITY },
     resync: RESYNC,
-    ...newReconcilerParts({ client, caches, clock }, () => {}),
+    ...newReconcilerParts({ client, caches, clock }, { add() {}, demote() {} }),
     recordTurnWait: () => {},
     recordEvent: () => {},
   });

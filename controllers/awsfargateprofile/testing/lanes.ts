@@ -34,6 +34,7 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
       woken.push(`${key.name} ${place}`);
       wake?.(key);
     },
+    overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
   let version = 100;
   return {

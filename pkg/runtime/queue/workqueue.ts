@@ -101,6 +101,14 @@ export class Workqueue {
     } else if (item.ready !== undefined) this.replace(item, item.ready);
   }
 
+  /** Nobody waits for this key any more: if it is ready and urgent, it becomes normal. */
+  demote(key: ObjectKey): void {
+    const item = this.items.get(idOf(key));
+    if (item?.ready?.priority !== 'urgent') return;
+    item.priority = 'normal';
+    this.replace(item, item.ready);
+  }
+
   /** The default priority is `low` for a key that is being processed with `low`, and `normal` for any other. */
   addAfter(key: ObjectKey, delay: Ms, priority?: QueuePriority): void {
     if (this.shuttingDown) return;
