@@ -4,10 +4,10 @@ import { memoryOf, type ProcessMemory } from './processes.ts';
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
 
-/** The resources that a manager process has used since its start, from its metrics and from the operating system. */
-/** prom-client's delays of the event loop contain the interval of its measurement. */
-const LAG_INTERVAL_MS = 10;
+/** prom-client's delays of the event loop contain the interval of its measurement (cmd/manager/main.ts). */
+const LAG_INTERVAL_MS = 50;
 
+/** The resources that a manager process has used since its start, from its metrics and from the operating system. */
 export interface ManagerUsage {
   readonly cpuSeconds: number;
   readonly memory: ProcessMemory;
