@@ -218,7 +218,7 @@ describe('a role whose trust policy EKS does not accept', () => {
       expect(ready).to.deep.equal(['False Propagating', 'False Creating', 'True Ready']);
       expect(stalled).to.deep.equal(['False NotStalled']);
       expect(world.warnings()).to.deep.equal([]);
-      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(25);
+      expect(callsOf(world, 'CreateFargateProfile').length, 'tries').to.be.at.most(30);
       await world.deleteAndFinish('a');
     });
 

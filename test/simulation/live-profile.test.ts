@@ -161,8 +161,10 @@ describe('a live profile', () => {
     await world.until('its own deletion', () => world.aws.admin.profiles()[0]?.status === 'DELETING');
     const podExecutionRoleArn = `arn:aws:iam::123456789012:role/${ROLE}`;
     putForeignProfile(world, 'theirs', { podExecutionRoleArn, status: 'DELETING' });
+    const waitsForIt = 'EKS is deleting Fargate profile "theirs"';
+    await world.until(waitsForIt, () => world.condition(WEB, 'Deleting')?.message?.includes(waitsForIt) === true);
     await world.clock.advance(MINUTE);
-    expect(world.condition(WEB, 'Deleting')?.message).to.include('EKS is deleting Fargate profile "theirs"');
+    expect(world.profile(WEB), 'while the role cannot go').not.to.equal(undefined);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     await world.gone(WEB);
     await world.finish();

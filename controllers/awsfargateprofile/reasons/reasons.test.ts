@@ -76,9 +76,9 @@ describe('REASONS', () => {
         expect(messageOf(each)).to.equal(detail);
       });
 
-      it('has a poll interval between half a second and ten minutes', () => {
+      it('has a poll interval between a second and ten minutes', () => {
         for (const waited of WAITS) {
-          expect(pollOf(each, waited), `after ${waited} ms`).to.be.within(SECOND / 2, 10 * MINUTE);
+          expect(pollOf(each, waited), `after ${waited} ms`).to.be.within(SECOND, 10 * MINUTE);
         }
       });
     });
@@ -100,12 +100,12 @@ describe('pollOf', () => {
     const looks = [0];
     while ((looks.at(-1) ?? 0) < 2 * MINUTE)
       looks.push((looks.at(-1) ?? 0) + pollOf(reasonNamed('Creating'), looks.at(-1) ?? 0));
-    expect(looks.slice(1, 5)).to.deep.equal([500, 1_000, 1_500, 2_000]);
+    expect(looks.slice(1, 5)).to.deep.equal([1_000, 2_000, 3_000, 4_000]);
     expect(looks).to.have.length.within(25, 50);
     for (const waited of WAITS)
       expect(pollOf(reasonNamed('Creating'), waited)).to.be.within(
-        500,
-        Math.max(500, Math.min(waited / 8, 5 * SECOND)),
+        SECOND,
+        Math.max(SECOND, Math.min(0.07 * waited, 5 * SECOND)),
       );
   });
 

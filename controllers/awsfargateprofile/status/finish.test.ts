@@ -115,9 +115,9 @@ describe('PassFinisher', () => {
     });
 
     for (const [end, least, most] of [
-      ['inOrder', 540_000, 660_000],
-      [CREATING, 450, 550],
-      [newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9_000 }), 8_100, 9_900],
+      ['inOrder', 600_000, 660_000],
+      [CREATING, 1_000, 1_100],
+      [newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9_000 }), 9_000, 9_900],
     ] as const)
       it(`comes ${least} to ${most} ms after ${end === 'inOrder' ? end : end.name}`, async () => {
         const object = anObject();

@@ -13,7 +13,10 @@ export interface RequeueOptions {
   readonly resync: Ms;
 }
 
-/** A share of the delay, which spreads the resyncs of objects that were created at the same time. */
+/**
+ * A share of the delay, which spreads the resyncs of objects that were created at the same time. It only lengthens the
+ * delay, as in client-go: two polls of a second see the end of a change that took two.
+ */
 const JITTER = 0.1;
 
 export class Requeues {
@@ -55,7 +58,7 @@ export class Requeues {
   }
 
   private jittered(span: Ms): Ms {
-    return span * (1 - JITTER + 2 * JITTER * this.options.random.next());
+    return span * (1 + JITTER * this.options.random.next());
   }
 }
 

@@ -86,7 +86,7 @@ export const ROLES: readonly Phase[] = [
     until: ['Stalled', 'True', 'RoleNotFound'],
     remedy: async (world) => {
       world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
-      await world.until('RoleRecreated', () => world.condition(WEB)?.reason === 'RoleRecreated');
+      await world.reason(WEB, 'RoleRecreated');
       renewAccessEntry(world, 'platform');
     },
   },

@@ -7,10 +7,10 @@ export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * The delay for waits that AWS ends, such as the creation of a Fargate profile: an eighth of the time waited, so that
- * the end is noticed a sixteenth late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
+ * The delay for waits that AWS ends, such as the creation of a Fargate profile: 7 % of the time waited, so that the
+ * end is noticed 3.5 % late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
  */
-export const pollProgress: Poll = (waited) => clamp(SECOND / 2, waited / 8, 5 * SECOND);
+export const pollProgress: Poll = (waited) => clamp(SECOND, 0.07 * waited, 5 * SECOND);
 
 export const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
