@@ -19,10 +19,9 @@ export interface EmulatorOptions {
 
 /**
  * A function that the AWS emulator calls right before and right after the execution of each AWS call. The emulator
- * waits until the function has returned. If the function returns `lost` before the execution, the emulator neither
- * executes nor answers the AWS call.
+ * waits until the function has returned.
  */
-export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | 'lost' | Promise<void | 'lost'>;
+export type CallListener = (call: CallRecord, phase: 'before' | 'after') => void | Promise<void>;
 
 /** The emulated AWS in one process: the model of AWS, the AWS protocols, injected faults and a log of the calls. */
 export class Emulator {
@@ -84,7 +83,7 @@ export class Emulator {
     const latency = model.state.draw(model.state.config.latencyMs);
     if (latency > 0) await this.clock.sleep(latency);
 
-    if (await this.#tell(seq, 'before')) return this.#close(seq, { kind: 'silence' });
+    await this.#tell(seq, 'before');
     const actedAt = this.clock.now();
     const answered = respond(model, received, actedAt);
     this.log.update(seq, { actedAt, applied: received.mutates && answered.error === undefined });
@@ -105,16 +104,11 @@ export class Emulator {
     return strike.replaceAnswer(received, answered);
   }
 
-  /**
-   * Calls all listeners for an AWS call. Returns true if a listener, called before the execution of the AWS call,
-   * returned `lost`.
-   */
-  async #tell(seq: number, phase: 'before' | 'after'): Promise<boolean> {
+  /** Calls all listeners for an AWS call. */
+  async #tell(seq: number, phase: 'before' | 'after'): Promise<void> {
     const call = this.log.get(seq);
-    if (call === undefined) return false;
-    const answers: unknown[] = [];
-    for (const listener of this.#listeners) answers.push(await listener(call, phase));
-    return phase === 'before' && answers.includes('lost');
+    if (call === undefined) return;
+    for (const listener of this.#listeners) await listener(call, phase);
   }
 
   #close(seq: number, exchange: ClientOutcome): ClientOutcome {

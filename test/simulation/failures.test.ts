@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
-import type { FaultKind } from '../aws/faults.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { statusOf } from './world/problems.ts';
@@ -391,34 +390,5 @@ describe('an unknown AWS error', () => {
       const log = JSON.stringify(world.managers.flatMap(({ logger }) => logger.lines));
       expect(log).to.contain(failed?.requestId);
       await world.deleteAndFinish('a');
-    });
-});
-
-// `make test-grid` injects such faults into the calls of other parts of an object's life.
-describe('a fault of one AWS call in the life of an object', () => {
-  /** Creates and deletes an object, and returns the AWS calls. The fault hits the nth call. */
-  async function life(kind?: FaultKind, nth = 0): Promise<readonly CallRecord[]> {
-    const world = new SimulatedWorld({ aws: { eks: { createMs: SECOND / 2, deleteMs: SECOND / 2 } } });
-    if (kind !== undefined) world.aws.admin.addFault({ operation: '*', kind, nth });
-    await world.startWithReady('a');
-    world.delete('a');
-    await world.gone('a');
-    await world.finish();
-    return world.aws.admin.calls();
-  }
-
-  for (const kind of ['500-before', '500-after', 'no-answer-after', 'garbage-after'] as const)
-    it(`(${kind}) repeats no creation or deletion that AWS has carried out, whichever call it hits`, async () => {
-      const { length } = await life();
-      for (let nth = 1; nth <= length; nth++) {
-        const calls = await life(kind, nth).catch((error: unknown) => {
-          throw new Error(`call ${nth} of ${length}`, { cause: error });
-        });
-        for (const operation of ['CreateRole', 'CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole'])
-          expect(
-            calls.filter((call) => call.operation === operation && call.applied),
-            `${operation}, call ${nth}`,
-          ).to.have.length(1);
-      }
     });
 });

@@ -4,7 +4,6 @@ import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { json } from '../../pkg/kube/testing/fake-api-server.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { FaultKind } from '../aws/faults.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -598,30 +597,7 @@ describe('an InstanceGroup that keiko has begun', () => {
   });
 });
 
-/**
- * A sample of the AWS faults that `make test-grid` injects for AWSFargateProfiles. A sample is enough,
- * because the InstanceGroup controller does not call AWS: a fault reaches it only through the AWSFargateProfile.
- */
-describe('faults while an InstanceGroup is created and deleted', () => {
-  const rows: readonly (readonly [operation: string, kind: FaultKind])[] = [
-    ['CreateRole', '500-after'],
-    ['CreateFargateProfile', '500-after'],
-    ['CreateFargateProfile', 'throttle'],
-    ['DeleteFargateProfile', '500-after'],
-    ['DeleteRole', 'reset-after'],
-  ];
-  for (const [operation, kind] of rows)
-    it(`end as without fault: ${operation} ${kind}`, async () => {
-      const world = newWorld();
-      world.aws.admin.addFault({ operation, kind, nth: 1 });
-      world.start(...FLAGS);
-      apply(world);
-      await until(world, 'Ready');
-      expect(world.aws.admin.profiles().filter(({ cluster }) => cluster === CLUSTER)).to.have.length(1);
-      await deleteAndFinish(world);
-      expect(world.aws.admin.faults().map(({ struck }) => struck)).to.deep.equal([1]);
-    });
-
+describe('an InstanceGroup in trouble', () => {
   it('waits for a sibling that EKS is changing', async () => {
     const world = newWorld();
     world.start(...FLAGS);
@@ -636,7 +612,7 @@ describe('faults while an InstanceGroup is created and deleted', () => {
     await deleteAndFinish(world);
   });
 
-  it('end as without fault: a kill of the manager after each of its changes in AWS and in the API server', async () => {
+  it('ends as without, when the manager is killed after any of its changes in AWS and in the API server', async () => {
     const life = async (killAfter: number): Promise<number> => {
       const world = newWorld();
       let manager = world.start(...FLAGS);

@@ -21,8 +21,8 @@ import { type Perturbation, PerturbedWorld } from './world/perturbed-world.ts';
 
 interface History {
   readonly what: string;
-  /** In `make test`, only crashes perturb the history. No AWS calls fail there in any history. */
-  readonly isLong?: true;
+  /** What perturbs the history in `make test`. */
+  readonly only?: readonly Perturbation['kind'][];
   /** Nothing in the API server tells a manager after a crash to look at AWS, so that it does so at its next resync. */
   readonly mayWaitForResync?: true;
   /** Does what users do, and waits until the manager has done its part. */
@@ -33,6 +33,8 @@ interface History {
 const USUAL_AGE = 4;
 /** By how much a crash may delay a history: the next manager lists all objects at its start, and continues at once. */
 const LONGEST_DELAY: Ms = 5 * SECOND;
+/** What perturbs a history in `make test`, unless it says otherwise. */
+const SHORT: readonly Perturbation['kind'][] = ['crash', 'unseen', 'lag'];
 const AGES = [1, 2, 4, 8, 16, 32, 64];
 const isWhole = process.env['RUNS'] !== undefined;
 
@@ -63,6 +65,7 @@ async function deleteUntilRest(world: PerturbedWorld): Promise<void> {
 const HISTORIES: readonly History[] = [
   {
     what: 'a creation and a deletion',
+    only: [...SHORT, 'fault'],
     play: async (world) => {
       await create(world);
       await deleteUntilRest(world);
@@ -70,7 +73,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'a replacement',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       await createUnperturbed(world, { updateStrategy: { type: 'Replace' } });
       const gaps: string[] = [];
@@ -117,7 +120,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'the correction of what others have changed in AWS',
-    isLong: true,
+    only: ['crash'],
     mayWaitForResync: true,
     play: async (world) => {
       const spec = { additionalTags: { team: 'a' }, rolePermissionsBoundary: BOUNDARY };
@@ -139,7 +142,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'the recovery of a lost profile',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       await createUnperturbed(world);
       world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
@@ -150,7 +153,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'the recovery from CREATE_FAILED by a change of the spec',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       world.aws.admin.planFailure({ operation: 'create', times: 1, issues: [] });
       world.start();
@@ -163,7 +166,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'a deletion with a named role beside the profile of another owner',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       putForeignProfile(world, 'theirs');
       await createUnperturbed(world, { roleName: 'named-pods' });
@@ -172,7 +175,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'a creation in an EKS cluster without a Cluster, while EKS creates another profile there',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       world.aws.admin.createCluster({ name: TOOLS.name });
       const next = { afterMs: 3 * SECOND, to: 'ACTIVE' } as const;
@@ -197,7 +200,7 @@ const HISTORIES: readonly History[] = [
   },
   {
     what: 'the deletion of a Cluster with four objects',
-    isLong: true,
+    only: ['crash'],
     play: async (world) => {
       const teardown = new SimulatedTeardown(world);
       world.start();
@@ -249,8 +252,7 @@ describe('a manager that crashes, gets outdated lists, misses an event or whose 
     it(`ends ${history.what} as ever, and makes nothing in AWS anew`, async () => {
       const reference = await referenceFor(history);
       for (const perturbation of reference.moments(isWhole ? AGES : [USUAL_AGE]))
-        if (isWhole || perturbation.kind === 'crash' || (perturbation.kind !== 'fault' && history.isLong !== true))
-          await expectSameEnd(history, perturbation);
+        if (isWhole || (history.only ?? SHORT).includes(perturbation.kind)) await expectSameEnd(history, perturbation);
     });
 
   it('does so after two of these', async () => {
