@@ -24,6 +24,7 @@ LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/kube/reflector int
   integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/envtest \
   e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/docs/install e2e/install/manifests))
 INTEGRATION_FILES := $(wildcard test/integration/*/*.test.ts)
+JOBS ?= 6
 E2E_FILES := $(wildcard test/e2e/*/*.test.ts)
 longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
@@ -45,10 +46,11 @@ help: ## List the targets
 demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; REPLACE=1: change it without a gap; KEIKO=1: an InstanceGroup)
 	@node test/demo/main.ts
 
-# lint and test-unit use the processor time that the integration tests leave, which often wait.
+# lint and test-unit use the processor time that the integration tests leave, which often wait. More than two jobs would start
+# more API servers.
 .PHONY: test
 test: $(INSTALLED) ## All checks that a change must pass: lint, test-unit and test-integration at the same time
-	@$(MAKE) --no-print-directory -j2 lint-and-unit test-integration
+	@$(MAKE) --no-print-directory -j2 lint-and-unit test-integration JOBS=2
 
 # The output comes at the end, so that it is not mixed with that of the integration tests.
 .PHONY: lint-and-unit
@@ -73,7 +75,7 @@ mutants: $(INSTALLED) ## Break the product in one place at a time, and list what
 
 .PHONY: test-integration
 test-integration: build envtest ## Tests of the built manager against a real API server and the AWS emulator
-	mocha --config .mocharc.integration.json $(call longest_first,$(INTEGRATION_FILES))
+	mocha --config .mocharc.integration.json --jobs $(JOBS) $(call longest_first,$(INTEGRATION_FILES))
 
 .PHONY: test-e2e
 test-e2e: build envtest-all ## Tests with clusterctl and the managers of Cluster API, and the commands of the documents; needs Go, which builds them once
