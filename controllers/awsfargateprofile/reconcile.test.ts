@@ -76,7 +76,6 @@ describe('Reconciler', () => {
   let requests: string[];
   let finalizerResult: FinalizerResult;
   let credentialsProblem: CredentialsProblem | undefined;
-  let isPolling: boolean | undefined;
 
   beforeEach(() => {
     api = newApi();
@@ -136,9 +135,8 @@ describe('Reconciler', () => {
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {
-        open: ({ polling }) => {
+        open: () => {
           requests.push('open a session');
-          isPolling = polling;
           return credentialsProblem === undefined
             ? TE.right<CredentialsProblem, Session>(session)
             : TE.left(credentialsProblem);
@@ -353,19 +351,6 @@ describe('Reconciler', () => {
       given({ metadata: { finalizers: [FINALIZER] }, status });
       await pass();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
-    });
-
-  const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T03:25:00Z' } as const;
-  for (const [what, status, expected] of [
-    ['of a new object', {}, false],
-    ['of an object at rest', { observedGeneration: 1, conditions: [ready] }, true],
-    ['of a changed object', { observedGeneration: 0, conditions: [ready] }, false],
-    ['while EKS changes the profile', { profileStatus: 'CREATING' }, true],
-  ] as const)
-    it(`${expected ? 'lets' : 'does not let'} the reads ${what} wait behind those of others`, async () => {
-      given({ metadata: { finalizers: [FINALIZER] }, status });
-      await pass();
-      expect(isPolling).to.equal(expected);
     });
 
   it('retries soon while another pass decides about the same role', async () => {

@@ -38,7 +38,7 @@ export interface SessionRequest {
    * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /** Probably changes nothing, so the rate limiter gives its reads the lowest priority. */
+  /** Only checks whether a change in AWS has finished, so the rate limiter gives its reads the lowest priority. */
   readonly polling?: boolean;
   /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;

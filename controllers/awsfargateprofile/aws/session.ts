@@ -2,7 +2,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { Goal } from '../model/goal-kinds.ts';
-import { isAtRest } from '../model/at-rest.ts';
 import { locationOf } from '../model/location.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -23,8 +22,8 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // Then the pass only looks. Many resyncs must not delay what users have changed.
-    polling: isInTransit(object) || isAtRest(object),
+    // Then the pass only asks for the status of the profile.
+    polling: isInTransit(object),
   })();
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
   const location = locationOf(object);

@@ -2,7 +2,7 @@ import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
 import type { AwsService } from '../errors/failure.ts';
 
-/** In this order: mutations, reads, polls (reads of a pass that probably changes nothing). */
+/** In this order: mutations, reads, polls (reads that only check whether a change in AWS has finished). */
 export type CallPriority = 'mutation' | 'read' | 'poll';
 
 const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2 };
