@@ -24,7 +24,6 @@ LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/kube/reflector int
   integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/envtest \
   e2e/docs/demo e2e/cluster-api/move e2e/teardown/cascade e2e/docs/install e2e/install/manifests))
 INTEGRATION_FILES := $(wildcard test/integration/*/*.test.ts)
-JOBS ?= 6
 E2E_FILES := $(wildcard test/e2e/*/*.test.ts)
 longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
@@ -75,7 +74,7 @@ mutants: $(INSTALLED) ## Break the product in one place at a time, and list what
 
 .PHONY: test-integration
 test-integration: build envtest ## Tests of the built manager against a real API server and the AWS emulator
-	mocha --config .mocharc.integration.json --jobs $(JOBS) $(call longest_first,$(INTEGRATION_FILES))
+	mocha --config .mocharc.integration.json $(JOBS:%=--jobs %) $(call longest_first,$(INTEGRATION_FILES))
 
 .PHONY: test-e2e
 test-e2e: build envtest-all ## Tests with clusterctl and the managers of Cluster API, and the commands of the documents; needs Go, which builds them once

@@ -123,7 +123,7 @@ export type ReconcilerParts = Pick<
   'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
-/** What a reconciler keeps between passes. `queue` is asked for passes. */
+/** What a reconciler keeps between passes. It asks `queue` for passes. */
 export function newReconcilerParts(
   { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
   queue: Pick<Workqueue, 'add' | 'demote'>,

@@ -11,7 +11,7 @@ const PAUSED = 'cluster.x-k8s.io/paused';
  * A time that is shorter than every poll interval and every backoff of the manager. So only a watch event can cause a
  * change within this time.
  */
-const AT_ONCE = SECOND;
+const AT_ONCE = 0.9 * SECOND;
 
 const WAYS = [
   {

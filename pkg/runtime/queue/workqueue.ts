@@ -101,7 +101,7 @@ export class Workqueue {
     } else if (item.ready !== undefined) this.replace(item, item.ready);
   }
 
-  /** Nobody waits for this key any more: if it is ready and urgent, it becomes normal. */
+  /** Makes an urgent key that is ready normal, because no other key waits for its reconcile any more. */
   demote(key: ObjectKey): void {
     const item = this.items.get(idOf(key));
     if (item?.ready?.priority !== 'urgent') return;
