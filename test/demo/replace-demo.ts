@@ -24,9 +24,11 @@ export async function showReplacement(context: DemoContext): Promise<void> {
   const pod = followPod(context, stop.signal);
   const change = ['patch', 'awsfp', 'web', '--type=merge', `--patch=${JSON.stringify(CHANGE)}`];
   await progress.runCommand(() => runKubectl(context, change));
-  const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, status }) => {
-    const isOfThisSpec = status?.observedGeneration === metadata.generation;
-    return isOfThisSpec && status?.['predecessors'] === undefined && status?.['ready'] === true;
+  const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, spec, status }) => {
+    // The watch may still show the object as it was before the change, which is complete as well.
+    const isChanged = spec?.['updateStrategy'] !== undefined;
+    const isObserved = status?.['observedGeneration'] === metadata.generation;
+    return isChanged && isObserved && status?.['predecessors'] === undefined && status?.['ready'] === true;
   });
   await withManagerLog(environment, Promise.race([done, pod.then(() => undefined)]));
   stop.abort();
