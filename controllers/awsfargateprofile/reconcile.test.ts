@@ -11,7 +11,7 @@ import {
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
-import type { Session, CredentialsProblem } from '../../pkg/cloud/index.ts';
+import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/cloud/index.ts';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { Store } from '../../pkg/kube/cache/store.ts';
@@ -76,8 +76,10 @@ describe('Reconciler', () => {
   let requests: string[];
   let finalizerResult: FinalizerResult;
   let credentialsProblem: CredentialsProblem | undefined;
+  let onSession: (request: SessionRequest) => void;
 
   beforeEach(() => {
+    onSession = () => {};
     api = newApi();
     aws = awsWith();
     session = sessionOn(aws);
@@ -135,8 +137,9 @@ describe('Reconciler', () => {
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {
-        open: () => {
+        open: (request) => {
           requests.push('open a session');
+          onSession(request);
           return credentialsProblem === undefined
             ? TE.right<CredentialsProblem, Session>(session)
             : TE.left(credentialsProblem);
@@ -352,6 +355,34 @@ describe('Reconciler', () => {
       await pass();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
+
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T03:25:00Z' } as const;
+  for (const [what, status, expected] of [
+    ['a new object', {}, 'read'],
+    ['an object at rest', { observedGeneration: 1, conditions: [ready] }, 'resync'],
+    ['a changed object', { observedGeneration: 0, conditions: [ready] }, 'read'],
+    ['an object whose profile EKS changes', { profileStatus: 'CREATING' }, 'poll'],
+  ] as const)
+    it(`gives the reads of ${what} the priority of a ${expected}`, async () => {
+      given({ metadata: { finalizers: [FINALIZER] }, status });
+      let found: unknown;
+      onSession = ({ readPriority }) => (found = readPriority?.());
+      await pass();
+      expect(found).to.equal(expected);
+    });
+
+  it('gives the reads of a resync their usual priority as soon as the object changes', async () => {
+    given({ metadata: { finalizers: [FINALIZER] }, status: { observedGeneration: 1, conditions: [ready] } });
+    const found: unknown[] = [];
+    onSession = ({ readPriority }) => {
+      found.push(readPriority?.());
+      api.server.storage.mergePatch(PROFILE_KIND, KEY, { spec: { additionalTags: { team: 'a' } } });
+      sync();
+      found.push(readPriority?.());
+    };
+    await pass();
+    expect(found).to.deep.equal(['resync', 'read']);
+  });
 
   it('retries soon while another pass decides about the same role', async () => {
     given();

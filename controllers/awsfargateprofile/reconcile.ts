@@ -229,7 +229,11 @@ export class Reconciler {
     const guarded =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
-    const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget });
+    const latest = (): KubeObject => {
+      const lookup = profiles.lookup(keyOf(object));
+      return lookup.kind === 'found' ? lookup.object : object;
+    };
+    const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget, latest });
     if (E.isLeft(opened)) return E.left({ object, end: opened.left });
     const session = opened.right;
     const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));

@@ -23,7 +23,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest } from './at-rest.ts';
+import { isAtRest } from './model/at-rest.ts';
 import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { RetryStore } from './retry/retry-store.ts';

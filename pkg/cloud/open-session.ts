@@ -94,14 +94,14 @@ class IdentitySessions {
   }
 
   private newSession(request: SessionRequest, account: AccountId): Session {
-    const { region, signal, mutationBudget, polling = false } = request;
+    const { region, signal, mutationBudget, readPriority = () => 'read' } = request;
     const logger = (request.logger ?? this.config.logger).with({ account, region });
     const newCalls = (service: AwsService, rateLimitKeyPrefix: string): CallFactory =>
       newCallFactory(this.config, service, {
         rateLimitKeyPrefix,
         signal,
         mutationBudget,
-        polling,
+        readPriority,
         logger,
         examine: (failure) => this.examine(failure, region, signal),
       });

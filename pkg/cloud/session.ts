@@ -7,6 +7,7 @@ import type { AccessEntries, EksClusters, FargateProfiles } from './eks/eks-api.
 import type { PodExecutionRoles } from './iam/iam-api.ts';
 import type { IdentityField, IdentityRef } from './credentials/identity-ref.ts';
 import type { CallEnv } from './call/call.ts';
+import type { ReadPriority } from './call/limiter.ts';
 import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
@@ -38,8 +39,8 @@ export interface SessionRequest {
    * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /** Only checks whether a change in AWS has finished, so the rate limiter gives its reads the lowest priority. */
-  readonly polling?: boolean;
+  /** Asked while a read waits for the rate limiter; undefined: `read`. */
+  readonly readPriority?: () => ReadPriority;
   /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
+import { fieldAt } from '../../api/record.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
@@ -98,5 +99,30 @@ describe('500 objects of one tenant in a region that does not answer', () => {
     // The group of the region has ten slots, and each reconcile waits ten seconds for an answer of AWS. So 500
     // AWSFargateProfiles take 500 seconds. Every fourth reconcile may be the retry of an object that was told already.
     expect(told).to.be.at.most((4 / 3) * 500 * SECOND);
+  });
+});
+
+describe('resyncs that use up the limit of AWS reads', () => {
+  it('delay neither the creation nor the change of an object', async () => {
+    const world = new SimulatedWorld({ aws: { eks: { createMs: SECOND } } });
+    const clusters = Array.from({ length: 20 }, (_, index) => ({ ...HEALTHY, namespace: `team-${index}` }));
+    const names = ['1', '2', '3', '4', '5'];
+    for (const cluster of clusters) {
+      createTenantCluster(world, cluster);
+      applyTo(world, cluster, ...names);
+    }
+    // With this period, 100 objects need four times as many reads of IAM as the rate limiter lets through.
+    world.start('--sync-period=500ms');
+    const areReady = (): boolean =>
+      clusters.every(({ namespace }) => names.every((name) => isTenantReady(world, namespace, name)));
+    await world.until('all are Ready', areReady, MINUTE);
+
+    const key = { namespace: 'team-7', name: '3' };
+    world.api.storage.mergePatch(world.api.kind(PLURAL), key, { spec: { additionalTags: { team: 'a' } } });
+    const changed = await measure(world, 'the change is made', () => {
+      const object = tenantProfile(world, key.namespace, key.name);
+      return fieldAt(object?.status, 'observedGeneration') === object?.metadata.generation;
+    });
+    expect(changed).to.be.at.most(2 * SECOND);
   });
 });

@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Goal } from '../model/goal-kinds.ts';
+import { isAtRest } from '../model/at-rest.ts';
 import { locationOf } from '../model/location.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -14,7 +16,13 @@ export async function openSession(
   sessions: Sessions,
   object: AWSFargateProfile,
   { target, abandonment }: Pick<PursueGoal, 'target' | 'abandonment'>,
-  context: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'>,
+  {
+    latest,
+    ...context
+  }: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'> & {
+    /** The object as the cache has it now. */
+    readonly latest: () => KubeObject;
+  },
 ): Promise<E.Either<Reason, Session>> {
   const opened = await sessions.open({
     ...context,
@@ -22,8 +30,8 @@ export async function openSession(
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // Then the pass only asks for the status of the profile.
-    polling: isInTransit(object),
+    // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
+    readPriority: () => (isInTransit(object) ? 'poll' : isAtRest(latest()) ? 'resync' : 'read'),
   })();
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
   const location = locationOf(object);

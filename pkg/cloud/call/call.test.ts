@@ -149,7 +149,7 @@ describe('An AWS call', () => {
   it('uses the limiter bucket of its account, service and kind, and reports its result', async () => {
     const turns: unknown[] = [];
     harness = new CallHarness(new FakeTransport(), {
-      acquire: async (bucket, _limit, priority) => ({ settle: (outcome) => turns.push([bucket, priority, outcome]) }),
+      acquire: async (bucket, _limit, priority) => ({ settle: (outcome) => turns.push([bucket, priority(), outcome]) }),
     });
     const throttle = Object.assign(new Error('slow down'), {
       name: 'ThrottlingException',
@@ -157,8 +157,10 @@ describe('An AWS call', () => {
       $metadata: { httpStatusCode: 429 },
     });
     await harness.newCalls('eks')(requestOf('read', respondNamed))();
-    await harness.newCalls('eks', { polling: true })(requestOf('read', respondNamed))();
-    await harness.newCalls('eks', { polling: true })(requestOf('mutation', () => Promise.reject(throttle)))();
+    await harness.newCalls('eks', { readPriority: () => 'poll' })(requestOf('read', respondNamed))();
+    await harness.newCalls('eks', { readPriority: () => 'poll' })(
+      requestOf('mutation', () => Promise.reject(throttle)),
+    )();
     await harness.newCalls('iam', { rateLimitKeyPrefix: '1' })(
       requestOf('read', () => Promise.reject(new Error('reset'))),
     )();

@@ -7,7 +7,7 @@ import type { Logger } from '../../env/logger.ts';
 import { isPanic } from '../../env/panic.ts';
 import { isThrottled } from '../errors/errors.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import { rateLimitFor, type Limiter, type Permit, type CallKind } from './limiter.ts';
+import { rateLimitFor, type Limiter, type Permit, type CallKind, type ReadPriority } from './limiter.ts';
 import type { AwsMetrics } from '../metrics.ts';
 import { toAwsFailure, type Progress } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
@@ -28,8 +28,7 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** How long a mutation may take from now; 0 or less: it must not be sent. Called right before it is sent. */
   readonly mutationBudget: () => Ms;
-  /** The reads only check whether a change in AWS has finished, so the rate limiter gives them the lowest priority. */
-  readonly polling: boolean;
+  readonly readPriority: () => ReadPriority;
   readonly logger: Logger;
   /** Adds facts, for example another region in which AWS accepts the rejected credentials. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
@@ -118,7 +117,7 @@ function acquirePermit(
   context: CallContext,
   kind: CallKind,
 ): Promise<Permit> {
-  const priority = kind === 'mutation' ? 'mutation' : context.polling ? 'poll' : 'read';
+  const priority = kind === 'mutation' ? () => kind : context.readPriority;
   return withDeadline(clock, LIMITER_DEADLINE, context.signal, 'the rate limit', (signal) =>
     limiter.acquire(`${context.rateLimitKeyPrefix} ${service} ${kind}`, rateLimitFor(service, kind), priority, signal),
   );

@@ -26,16 +26,18 @@ describe('The limiter', () => {
     bucket = 'b',
     stop = signal(),
   ): Promise<Permit | undefined> {
-    return limiter.acquire(bucket, limit, priority, stop).then(
-      (permit) => {
-        log.push(`${name}@${Math.round(clock.monotonic())}`);
-        return permit;
-      },
-      () => {
-        log.push(`${name} gave up@${Math.round(clock.monotonic())}`);
-        return undefined;
-      },
-    );
+    return limiter
+      .acquire(bucket, limit, () => priority, stop)
+      .then(
+        (permit) => {
+          log.push(`${name}@${Math.round(clock.monotonic())}`);
+          return permit;
+        },
+        () => {
+          log.push(`${name} gave up@${Math.round(clock.monotonic())}`);
+          return undefined;
+        },
+      );
   }
 
   it('sends a burst at once and further calls at the rate', async () => {
@@ -51,9 +53,10 @@ describe('The limiter', () => {
     expect(log).to.deep.equal(['a@0', 'b@0', 'x@0']);
   });
 
-  it('sends mutations before reads and reads before polls, each in the order of arrival', async () => {
+  it('sends mutations before reads, then polls, then resyncs, each in the order of arrival', async () => {
     void ask('first');
     void ask('second');
+    void ask('resync', 'resync');
     void ask('poll 1', 'poll');
     void ask('read 1', 'read');
     void ask('poll 2', 'poll');
@@ -70,7 +73,18 @@ describe('The limiter', () => {
       'read 2',
       'poll 1',
       'poll 2',
+      'resync',
     ]);
+  });
+
+  it('lets a waiting call go before others as soon as its priority is higher', async () => {
+    let priority: CallPriority = 'resync';
+    for (const name of ['a', 'b', 'c', 'd']) void ask(name, 'resync');
+    void limiter.acquire('b', limit, () => priority, signal()).then(() => log.push(`changed@${clock.monotonic()}`));
+    await clock.advance(100);
+    priority = 'read';
+    await clock.advance(1000);
+    expect(log).to.deep.equal(['a@0', 'b@0', 'c@100', 'changed@200', 'd@300']);
   });
 
   it('refills a bucket up to the burst and no further', async () => {
@@ -114,7 +128,7 @@ describe('The limiter', () => {
 
   describe('when AWS throttles', () => {
     const fast = { rate: 100, burst: 100 };
-    const acquire = (): Promise<Permit> => limiter.acquire('b', fast, 'read', signal());
+    const acquire = (): Promise<Permit> => limiter.acquire('b', fast, () => 'read', signal());
 
     /**
      * Sends calls for `seconds` to a simulated AWS that allows a burst of `allowed` calls, then `allowed` calls per

@@ -2,10 +2,12 @@ import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import { Lru } from '../../collections/lru.ts';
 import type { AwsService } from '../errors/failure.ts';
 
-/** In this order: mutations, reads, polls (reads that only check whether a change in AWS has finished). */
-export type CallPriority = 'mutation' | 'read' | 'poll';
+/** A poll only checks whether a change in AWS has finished, a resync whether AWS still has what it had. */
+export type ReadPriority = 'read' | 'poll' | 'resync';
 
-const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2 };
+export type CallPriority = 'mutation' | ReadPriority;
+
+const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2, resync: 3 };
 
 export interface RateLimit {
   /** The highest rate, in calls per second. */
@@ -22,8 +24,9 @@ export interface Permit {
 export interface Limiter {
   /**
    * Rejects with the signal's reason when the signal aborts. All callers of one token bucket must pass the same limit.
+   * The priority is read each time that a call can be sent, so a call that waits may gain a higher one.
    */
-  acquire(bucket: string, limit: RateLimit, priority: CallPriority, signal: AbortSignal): Promise<Permit>;
+  acquire(bucket: string, limit: RateLimit, priority: () => CallPriority, signal: AbortSignal): Promise<Permit>;
 }
 
 /**
@@ -57,7 +60,7 @@ export function newLimiter(clock: Clock): Limiter {
 }
 
 interface Waiter {
-  readonly rank: number;
+  readonly priority: () => CallPriority;
   readonly admit: (permit: Permit) => void;
 }
 
@@ -71,7 +74,7 @@ class Bucket {
   private slowedAt: Ms = -Infinity;
   /** The monotonic times at which this token bucket permitted calls during the last {@link KEPT_TIMES}, in order. */
   private readonly sent: Ms[] = [];
-  /** By priority, then by arrival. */
+  /** In the order of their arrival. */
   private readonly waiters: Waiter[] = [];
   private timer: Timer | undefined;
 
@@ -83,7 +86,7 @@ class Bucket {
     this.refilledAt = clock.monotonic();
   }
 
-  acquire(priority: CallPriority, signal: AbortSignal): Promise<Permit> {
+  acquire(priority: () => CallPriority, signal: AbortSignal): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => {
@@ -95,15 +98,14 @@ class Bucket {
         reject(signal.reason);
       };
       const waiter: Waiter = {
-        rank: RANK[priority],
+        priority,
         admit: (newPermit) => {
           signal.removeEventListener('abort', onAbort);
           resolve(newPermit);
         },
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      const behind = this.waiters.findIndex(({ rank }) => rank > waiter.rank);
-      this.waiters.splice(behind === -1 ? this.waiters.length : behind, 0, waiter);
+      this.waiters.push(waiter);
       this.admit();
     });
   }
@@ -113,13 +115,20 @@ class Bucket {
     this.timer = undefined;
     this.refill();
     while (this.tokens >= WHOLE_TOKEN) {
-      const waiter = this.waiters.shift();
+      const waiter = this.takeFirst();
       if (waiter === undefined) return;
       this.tokens -= 1;
       waiter.admit(this.permit());
     }
     if (this.waiters.length > 0)
       this.timer = this.clock.after(((1 - this.tokens) / this.rate) * SECOND, () => this.admit());
+  }
+
+  /** The waiter that came first of those with the highest priority. */
+  private takeFirst(): Waiter | undefined {
+    const ranks = this.waiters.map(({ priority }) => RANK[priority()]);
+    const [first] = this.waiters.splice(ranks.indexOf(Math.min(...ranks)), 1);
+    return first;
   }
 
   private refill(): void {

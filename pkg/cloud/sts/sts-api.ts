@@ -40,7 +40,7 @@ export const stsCalls = (
     rateLimitKeyPrefix: `${key} ${region}`,
     signal,
     mutationBudget: () => 0,
-    polling: false,
+    readPriority: () => 'read',
     logger: config.logger.with({ region, ...keys }),
   });
 

@@ -36,7 +36,7 @@ export class CallHarness {
       rateLimitKeyPrefix: 'test',
       signal: new AbortController().signal,
       mutationBudget: () => 10_000,
-      polling: false,
+      readPriority: () => 'read',
       logger: this.logger,
       ...context,
     });

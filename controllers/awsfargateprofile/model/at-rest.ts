@@ -1,5 +1,5 @@
-import { fieldAt } from '../../api/record.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import { fieldAt } from '../../../api/record.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 export function isAtRest({ metadata, status }: KubeObject): boolean {
   return (
