@@ -229,8 +229,9 @@ export class Reconciler {
     const guarded =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
+    const key = keyOf(object);
     const latest = (): KubeObject => {
-      const lookup = profiles.lookup(keyOf(object));
+      const lookup = profiles.lookup(key);
       return lookup.kind === 'found' ? lookup.object : object;
     };
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget, latest });

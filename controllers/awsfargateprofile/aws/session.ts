@@ -24,14 +24,16 @@ export async function openSession(
     readonly latest: () => KubeObject;
   },
 ): Promise<E.Either<Reason, Session>> {
+  // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
+  const seen = latest();
+  const usual = isInTransit(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
     ...context,
     region: target.region,
     identity: target.identity,
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
-    // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
-    readPriority: () => (isInTransit(object) ? 'poll' : isAtRest(latest()) ? 'resync' : 'read'),
+    readPriority: () => (usual === 'resync' && latest() !== seen ? 'read' : usual),
   })();
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
   const location = locationOf(object);

@@ -126,9 +126,12 @@ class Bucket {
 
   /** The waiter that came first of those with the highest priority. */
   private takeFirst(): Waiter | undefined {
-    const ranks = this.waiters.map(({ priority }) => RANK[priority()]);
-    const [first] = this.waiters.splice(ranks.indexOf(Math.min(...ranks)), 1);
-    return first;
+    let [first, lowest] = [-1, Infinity];
+    for (const [index, { priority }] of this.waiters.entries()) {
+      const rank = RANK[priority()];
+      if (rank < lowest) [first, lowest] = [index, rank];
+    }
+    return first === -1 ? undefined : this.waiters.splice(first, 1)[0];
   }
 
   private refill(): void {

@@ -30,7 +30,16 @@ const countBy = (items: readonly ReadyItem[], one: ReadyItem, textOf: (item: Rea
 const hasSlot = (item: ReadyItem, running: readonly ReadyItem[]): boolean =>
   running.length < SLOTS.total &&
   countBy(running, item, ({ namespace }) => namespace) < SLOTS.namespace &&
-  countBy(running, item, groupOf) < SLOTS.group;
+  countBy(running, item, groupOf) < SLOTS.group &&
+  (item.priority !== 'low' ||
+    hasSlotForLow(
+      item,
+      running.filter(({ priority }) => priority === 'low'),
+    ));
+
+/** Keys of priority low hold at most a quarter of the slots, rounded up. */
+const hasSlotForLow = (item: ReadyItem, low: readonly ReadyItem[]): boolean =>
+  low.length < 2 && countBy(low, item, ({ namespace }) => namespace) < 1;
 
 describe('ReadyKeys with random keys', () => {
   it('hand out each key once, a key with a free slot whenever there is one, and never more than the slots', () =>

@@ -4,6 +4,8 @@ import { ReadyKeys, type ReadyItem, type Slots } from './ready-keys.ts';
 
 type Fields = ReadyFields & { readonly id: string };
 
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+
 const ONE_AT_A_TIME: Slots = { group: 1, namespace: 1, total: 1 };
 
 function newReadyKeys(slots: Slots, ...items: readonly Fields[]): ReadyKeys<ReadyItem> {
@@ -56,7 +58,7 @@ describe('ReadyKeys', () => {
   });
 
   it('gives every fourth hand-out of a group to the key that has waited longest', () => {
-    const changes = Array.from({ length: 6 }, (_, index) => ({ id: `${index}`, readySince: 1 }));
+    const changes = range(6).map((index) => ({ id: `${index}`, readySince: 1 }));
     const ready = newReadyKeys(ONE_AT_A_TIME, { id: 'oldest', priority: 'low' }, ...changes);
     expect(takeAll(ready)).to.equal('0 1 2 oldest 3 4 5');
   });
@@ -74,6 +76,15 @@ describe('ReadyKeys', () => {
     expect(ready.take()).to.equal(undefined);
     for (const item of running) if (item !== undefined) ready.finish(item);
     expect(takeWithoutEnd(ready)).to.equal('3 other');
+  });
+
+  it('hands out low keys to a quarter of the slots of a namespace and of all, and other keys to all slots', () => {
+    const low = (namespace: string): readonly Fields[] =>
+      range(3).map((index) => ({ id: `${namespace}-${index}`, namespace, priority: 'low' }));
+    const ready = newReadyKeys({ group: 8, namespace: 8, total: 12 }, ...low('a'), ...low('b'));
+    expect(takeWithoutEnd(ready)).to.equal('a-0 b-0 a-1');
+    for (const index of range(10)) ready.add(readyKey(`${index}`, { namespace: 'a' }));
+    expect(takeWithoutEnd(ready)).to.equal('0 1 2 3 4 5');
   });
 
   it('removes a key that is not handed out yet', () => {

@@ -9,7 +9,8 @@ import type { Ms } from '../../env/clock.ts';
  */
 export type QueuePriority = 'urgent' | 'normal' | 'low';
 
-const PRIORITIES: readonly QueuePriority[] = ['urgent', 'normal', 'low'];
+const NOT_LOW: readonly QueuePriority[] = ['urgent', 'normal'];
+const PRIORITIES: readonly QueuePriority[] = [...NOT_LOW, 'low'];
 
 export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES.indexOf(one) < PRIORITIES.indexOf(other);
@@ -20,6 +21,12 @@ export interface Slots {
   readonly namespace: number;
   readonly total: number;
 }
+
+/**
+ * Keys of priority `low` hold at most this part of a namespace's slots and of all, so that a changed object finds a free
+ * slot while many resyncs wait for a remote system.
+ */
+const LOW_PART = 1 / 4;
 
 /** Every fourth hand-out of a group takes the key that has waited longest, so that no priority starves another. */
 const HAND_OUTS_PER_LONGEST_WAIT = 4;
@@ -34,6 +41,12 @@ export interface ReadyItem {
   readonly readySince: Ms;
 }
 
+interface Running {
+  all: number;
+  /** Those of priority `low`. */
+  low: number;
+}
+
 interface Group<Item> {
   running: number;
   handOuts: number;
@@ -42,7 +55,7 @@ interface Group<Item> {
 }
 
 interface Namespace<Item> {
-  running: number;
+  readonly running: Running;
   /** Those with ready or running items. A group that hands out an item moves to the end. */
   readonly groups: Map<string, Group<Item>>;
 }
@@ -54,7 +67,7 @@ interface Namespace<Item> {
 export class ReadyKeys<Item extends ReadyItem> {
   private readonly slots: Slots;
   private readonly namespaces = new Map<string, Namespace<Item>>();
-  private running = 0;
+  private readonly running: Running = { all: 0, low: 0 };
   private count = 0;
 
   constructor(slots: Slots) {
@@ -78,11 +91,13 @@ export class ReadyKeys<Item extends ReadyItem> {
 
   /** Undefined when no item has a free slot. */
   take(): Item | undefined {
-    if (this.running >= this.slots.total) return undefined;
+    const { slots } = this;
+    if (this.running.all >= slots.total) return undefined;
     for (const [namespace, { running, groups }] of this.namespaces) {
-      if (running >= this.slots.namespace) continue;
+      if (running.all >= slots.namespace) continue;
+      const low = hasSlotForLow(this.running, slots.total) && hasSlotForLow(running, slots.namespace);
       for (const [name, group] of groups) {
-        const item = group.running >= this.slots.group ? undefined : nextOf(group);
+        const item = group.running >= slots.group ? undefined : nextOf(group, low ? PRIORITIES : NOT_LOW);
         if (item === undefined) continue;
         this.start(item, group);
         moveToEnd(groups, name);
@@ -95,8 +110,7 @@ export class ReadyKeys<Item extends ReadyItem> {
 
   /** Frees the slot of an item that {@link take} has returned. */
   finish(item: Item): void {
-    this.running -= 1;
-    this.namespaceOf(item).running -= 1;
+    this.countRunning(item, -1);
     this.groupOf(item).running -= 1;
     this.forgetIfEmpty(item);
   }
@@ -106,14 +120,20 @@ export class ReadyKeys<Item extends ReadyItem> {
     group.handOuts += 1;
     group.running += 1;
     this.count -= 1;
-    this.running += 1;
-    this.namespaceOf(item).running += 1;
+    this.countRunning(item, 1);
+  }
+
+  private countRunning(item: Item, change: 1 | -1): void {
+    for (const running of [this.running, this.namespaceOf(item).running]) {
+      running.all += change;
+      if (item.priority === 'low') running.low += change;
+    }
   }
 
   private namespaceOf({ namespace }: Item): Namespace<Item> {
     const known = this.namespaces.get(namespace);
     if (known !== undefined) return known;
-    const added: Namespace<Item> = { running: 0, groups: new Map() };
+    const added: Namespace<Item> = { running: { all: 0, low: 0 }, groups: new Map() };
     this.namespaces.set(namespace, added);
     return added;
   }
@@ -136,8 +156,13 @@ export class ReadyKeys<Item extends ReadyItem> {
   }
 }
 
-function nextOf<Item extends ReadyItem>({ handOuts, ready }: Group<Item>): Item | undefined {
-  const firsts = PRIORITIES.flatMap((priority) => {
+const hasSlotForLow = ({ low }: Running, slots: number): boolean => low < Math.max(1, LOW_PART * slots);
+
+function nextOf<Item extends ReadyItem>(
+  { handOuts, ready }: Group<Item>,
+  priorities: readonly QueuePriority[],
+): Item | undefined {
+  const firsts = priorities.flatMap((priority) => {
     const [first] = ready[priority].values();
     return first === undefined ? [] : [first];
   });
