@@ -91,6 +91,26 @@ describe('a field', () => {
     expect(input).to.deep.equal({ name: 'a', alias: '' });
   });
 
+  it('returns the parts of its input that it does not convert, and copies only what holds a converted part', () => {
+    const upper = view(string(), (text) => text.toUpperCase());
+    const tags = map(list(object({ name: upper, note: optionalText(string()) })));
+    const input = {
+      kept: [{ name: 'A' }],
+      converted: [{ name: 'B' }, { name: 'c' }],
+      emptied: [{ name: 'D', note: '' }],
+    };
+    const decoded = decode(tags, input);
+    if (isLeft(decoded)) throw new Error('undecodable');
+    expect(decoded.right['kept']).to.equal(input.kept);
+    expect(decoded.right['converted']?.[0]).to.equal(input.converted[0]);
+    expect(decoded.right).to.deep.equal({
+      kept: [{ name: 'A' }],
+      converted: [{ name: 'B' }, { name: 'C' }],
+      emptied: [{ name: 'D' }],
+    });
+    expect(input.converted[1]).to.deep.equal({ name: 'c' });
+  });
+
   it('names every problem with its path', () => {
     const input = { note: 1, parts: [{ size: 1 }, { size: '2', tags: { 'a/b': 3, c: 4 } }, 5] };
     expect(words(decode(Thing, input))).to.deep.equal([

@@ -6,7 +6,8 @@ import type { Json, OpenApi, Rule } from './openapi.ts';
 /**
  * The declaration of a value: an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a TypeScript type.
  *
- * The decoder checks types and keeps unknown fields. Bounds, patterns, defaults and rules are in the OpenAPI schema
+ * The decoder checks types and keeps unknown fields. Parts that it does not convert are those of its input, not copies:
+ * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the OpenAPI schema
  * only, so the decoder reads objects that were stored under a CRD with others.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
@@ -166,7 +167,8 @@ export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]
           if (isLeft(result)) addAll(errors, result.left);
           else decoded.push(result.right);
         });
-        return errors.length === 0 ? right(decoded) : t.failures(errors);
+        if (errors.length > 0) return t.failures(errors);
+        return right(elements.every((element, index) => element === decoded[index]) ? (input as A[]) : decoded);
       },
     },
     schema({ type: 'array', items: item.openapi }, docs),
@@ -189,7 +191,9 @@ export const map = <A>(
           if (isLeft(result)) addAll(errors, result.left);
           else decoded.push([key, result.right]);
         }
-        return errors.length === 0 ? right(Object.fromEntries(decoded)) : t.failures(errors);
+        if (errors.length > 0) return t.failures(errors);
+        const isSame = decoded.every(([key, element]) => element === input[key]);
+        return right(isSame ? (input as Record<string, A>) : Object.fromEntries(decoded));
       },
     },
     schema({ type: 'object', additionalProperties: value.openapi }, docs),
@@ -212,17 +216,21 @@ export const object = <const P extends Properties>(
       validate: (input, context) => {
         if (!isRecord(input)) return fail('object', input, context);
         const errors: t.Errors = [];
-        const decoded: Record<string, unknown> = { ...input };
+        let decoded = input;
+        const copied = (): Record<string, unknown> => {
+          if (decoded === input) decoded = { ...input };
+          return decoded;
+        };
         for (const [key, property] of entries) {
           const element = input[key];
           const inner = isOptional(property) ? property.optional : property;
           if (isOptional(property) && (element === undefined || (property.emptyIsAbsent && element === ''))) {
-            delete decoded[key];
+            if (key in input) delete copied()[key];
             continue;
           }
           const result = inner.validate(element, t.appendContext(context, key, inner, element));
           if (isLeft(result)) addAll(errors, result.left);
-          else decoded[key] = result.right;
+          else if (result.right !== element) copied()[key] = result.right;
         }
         // The cast is safe: each required property, and each optional one that is present, has been decoded.
         return errors.length === 0 ? right(decoded as ObjectOf<P>) : t.failures(errors);
