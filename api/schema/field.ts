@@ -7,8 +7,8 @@ import type { Json, OpenApi, Rule } from './openapi.ts';
  * The declaration of a value: an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a TypeScript type.
  *
  * The decoder checks types and keeps unknown fields. Parts that it does not convert are those of its input, not copies:
- * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the OpenAPI schema
- * only, so the decoder reads objects that were stored under a CRD with others.
+ * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the OpenAPI
+ * schema only, so the decoder reads objects that were stored under a CRD with others.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
@@ -168,6 +168,7 @@ export const list = <A>(item: Field<A>, docs: ListDocs = {}): Field<readonly A[]
           else decoded.push(result.right);
         });
         if (errors.length > 0) return t.failures(errors);
+        // Here and in `map`, the cast is safe: each element is the decoded one.
         return right(elements.every((element, index) => element === decoded[index]) ? (input as A[]) : decoded);
       },
     },
