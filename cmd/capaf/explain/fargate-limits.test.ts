@@ -64,6 +64,8 @@ describe('What Fargate refuses of a pod', () => {
     ['nodeSelector: {beta.kubernetes.io/arch: arm64}', `spec.nodeSelector["beta.kubernetes.io/arch"]: ${AMD64}`],
     [affinity(term('In', 'arm64')), `${AFFINITY}: ${AMD64}`],
     [affinity(term('In', 's390x'), term('In', 'arm64')), `${AFFINITY}: ${AMD64}`],
+    [affinity(term('NotIn', 'amd64')), `${AFFINITY}: ${AMD64}`],
+    [affinity(term('DoesNotExist')), `${AFFINITY}: ${AMD64}`],
   ];
   for (const [spec, violation] of cases) it(spec, () => expect(ofPod(spec)).to.deep.equal([violation]));
 
@@ -75,6 +77,7 @@ describe('What Fargate refuses of a pod', () => {
     'nodeSelector: {kubernetes.io/arch: amd64, disk: ssd}',
     affinity(term('In', 'arm64', 'amd64')),
     affinity(term('In', 'arm64'), term('NotIn', 'arm64')),
+    affinity(term('Exists')),
     affinity('{matchExpressions: [{key: zone, operator: In, values: [a]}]}'),
     'containers: 7',
     'containers: [null, 7, {ports: {}, resources: [], securityContext: null}]',

@@ -79,10 +79,13 @@ function* fieldsIn(value: unknown, path = ''): Generator<readonly [path: string,
     yield* fieldsIn(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`);
 }
 
-const excludesArchitecture = (expression: unknown): boolean =>
-  /^(?:beta\.)?kubernetes\.io\/arch$/.test(textAt(expression, 'key') ?? '') &&
-  textAt(expression, 'operator') === 'In' &&
-  !listAt(expression, 'values').includes(ARCHITECTURE);
+/** Every node has a label with its architecture. */
+const excludesArchitecture = (expression: unknown): boolean => {
+  if (!/^(?:beta\.)?kubernetes\.io\/arch$/.test(textAt(expression, 'key') ?? '')) return false;
+  const isListed = listAt(expression, 'values').includes(ARCHITECTURE);
+  const operator = textAt(expression, 'operator');
+  return operator === 'DoesNotExist' || (operator === 'In' && !isListed) || (operator === 'NotIn' && isListed);
+};
 
 /** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
 const EBS_PROVISIONERS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
