@@ -62,6 +62,13 @@ function stop(): void {
   child = undefined;
 }
 
+// A mutant that hangs does not notice that this process has ended.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    stop();
+    process.exit(1);
+  });
+
 async function run(request: Run, usualMs: number): Promise<RunResult> {
   child ??= fork('test/mutation/runner.ts', [SOURCES], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

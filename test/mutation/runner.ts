@@ -4,7 +4,8 @@ import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import Mocha from 'mocha';
 
-// The process in which main.ts runs tests on mutants.
+// The process in which main.ts runs tests on mutants, and which ends with it.
+process.on('disconnect', () => process.exit());
 
 /** One run of a test file, or of the tests with these full titles, while one mutant is on, or none. */
 export interface Run {
