@@ -7,9 +7,9 @@ export const NODE_FLAGS: readonly string[] = [
   // Limits each semi-space of V8's young generation to 4 MiB. By default a semi-space grows to 16 MiB, and a grown heap
   // does not shrink.
   '--max-semi-space-size=4',
-  // Makes V8 collect the old generation after 20 % of growth. By default V8 lets the old generation grow up to fourfold
+  // Makes V8 collect the old generation after 10 % of growth. By default V8 lets the old generation grow up to fourfold
   // before a collection.
-  '--heap-growing-percent=20',
+  '--heap-growing-percent=10',
   // --no-wasm-tier-up and --no-wasm-dynamic-tiering keep V8 from optimizing undici's HTTP parser, which is WebAssembly.
   // V8's compiler TurboFan takes 21 MiB to compile one large function of the parser, and the C library keeps that
   // memory.
