@@ -9,7 +9,7 @@ import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
 import { findRolePathBlocker } from './role-path.ts';
-import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+import { isRoleOurs, strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
@@ -59,15 +59,15 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * EKS answers "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing
  * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
-function findAccountBlocker(
-  { surplus, recorded, identity, place, names }: Desired,
-  { cluster }: Observed,
-): Reason | undefined {
+function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
+  const { surplus, recorded, identity, place, names } = desired;
   if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The first name is the one that the spec asks for. The others depend on status, which is lost.
-  const [role] = names.roles;
+  const [name] = names.roles;
+  const found = name === undefined ? undefined : findRole(roles, name);
+  const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 

@@ -474,13 +474,15 @@ describe('plan', () => {
     }
   });
 
-  it('names the role to look for in an unknown account, unless the spec brings it', () => {
-    for (const [spec, role] of [
-      [{}, ROLE],
-      [{ roleARN: ROLE_ARN }, undefined],
+  it('names the role to look for in an unknown account, unless the spec brings it or it is foreign', () => {
+    for (const [spec, seen, role] of [
+      [{}, GONE, ROLE],
+      [{}, ROLE_OF_GONE, ROLE],
+      [{}, observed({ cluster: 'gone', role: aRole({ tags: {} }) }), undefined],
+      [{ roleARN: ROLE_ARN }, GONE, undefined],
     ] as const) {
       const leaving = desiredOnDeletion(spec);
-      const { end } = plan({ ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } }, GONE);
+      const { end } = plan({ ...leaving, recorded: { ...leaving.recorded, location: 'unknown' } }, seen);
       expect(end).to.have.nested.property('facts.role', role);
     }
   });

@@ -59,6 +59,9 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
     : undefined;
 }
 
+export const isRoleOurs = (desired: Desired, found: FoundRole): boolean =>
+  roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined;
+
 /** The identity that the object would have if its control plane were ready. */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'

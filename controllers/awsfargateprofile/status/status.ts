@@ -1,12 +1,11 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import { type ConditionUpdate, conditionOf, mergeConditions } from './conditions/condition-list.ts';
 import { isRecorded, isRecreated, ownershipOf, findProfile, findRole } from '../decide/compare.ts';
 import { isSucceeded, servingPredecessor } from '../decide/replacement.ts';
-import { strippedProfileReason, strippedRoleReason } from '../decide/stripped-tags.ts';
+import { isRoleOurs, strippedProfileReason } from '../decide/stripped-tags.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Step, isWithoutEffect } from '../model/outcome.ts';
@@ -160,7 +159,7 @@ function roleStatus(
   { roles }: Observed,
 ): StatusRole | undefined {
   const steps = execution?.steps ?? [];
-  const { wanted, recorded, identity } = desired;
+  const { wanted, recorded } = desired;
   const name = wanted?.role.name ?? recorded.roleName;
   const role = name === undefined ? undefined : roleAfter(findRole(roles, name), name, steps);
   if (role === undefined) {
@@ -173,8 +172,7 @@ function roleStatus(
     !isRecorded(desired, role.name) &&
     findRole(roles, recorded.roleName) !== undefined;
   if (!isNamed || (isFormerLeft && end !== 'inOrder')) return before;
-  const isOurs = roleOwnership(role, identity).kind === 'ours' || strippedRoleReason(desired, role) !== undefined;
-  const managed = wanted?.role.kind !== 'existing' && isOurs;
+  const managed = wanted?.role.kind !== 'existing' && isRoleOurs(desired, role);
   const attachedPolicies = managed ? policiesOfThisController(before, desired, role) : undefined;
   const permissionsBoundary = managed ? boundaryOfThisController(desired, role) : undefined;
   return {
