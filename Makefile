@@ -57,7 +57,7 @@ lint-and-unit: $(INSTALLED)
 	@mkdir -p .tmp; nice -n 5 $(MAKE) --no-print-directory lint test-unit > .tmp/$@.log 2>&1; result=$$?; cat .tmp/$@.log; exit $$result
 
 .PHONY: test-unit
-test-unit: $(INSTALLED) ## Tests without servers, three minutes
+test-unit: $(INSTALLED) ## Tests without servers, two minutes
 	SEED=$${SEED:-1} mocha --parallel --jobs 2 $(UNIT_TESTS)
 
 .PHONY: test-properties

@@ -4,7 +4,7 @@ import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { measureEksBusyTime } from './eks-busy-time.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { REAL_EKS, SimulatedWorld } from './world/simulated-world.ts';
 import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 
 const TEN = Array.from({ length: 10 }, (_, index) => `profile-${index}`);
@@ -25,7 +25,7 @@ const LIFE = [
 
 describe('the manager in a simulation', () => {
   it('creates and deletes a profile, and leaves nothing in AWS', async () => {
-    const world = new SimulatedWorld();
+    const world = new SimulatedWorld({ aws: { eks: REAL_EKS } });
     await world.startWithReady('a');
     expect(world.elapsed, 'EKS takes one to two minutes for a create').to.be.within(MINUTE, 2.4 * MINUTE);
     world.delete('a');
@@ -65,7 +65,7 @@ describe('the manager in a simulation', () => {
   });
 
   it('handles ten profiles of a cluster in at most 1.1 times the time that EKS needs', async () => {
-    const world = new SimulatedWorld({ seed: 2 });
+    const world = new SimulatedWorld({ seed: 2, aws: { eks: REAL_EKS } });
     const eks = measureEksBusyTime(world.aws, EKS_CLUSTER);
     await world.startWithReady(...TEN);
     const created = world.elapsed;

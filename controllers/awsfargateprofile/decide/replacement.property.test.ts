@@ -113,7 +113,7 @@ describe('A profile that may be replaced, in any order of changes and faults,', 
         expectNoGap(result);
         if (!isHeldBack(result)) expectOnlyWanted(result);
       }),
-      { numRuns: propertyRuns(500) },
+      { numRuns: propertyRuns(250) },
     );
   });
 });

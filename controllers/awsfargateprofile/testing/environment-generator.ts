@@ -300,7 +300,7 @@ const anyEnvironment: fc.Arbitrary<SimulatedEnvironment> = anySpec.chain((spec) 
 );
 
 /** The number of simulations for which a test checks one rule. */
-const RUNS = propertyRuns(1_500);
+const RUNS = propertyRuns(750);
 
 /** The highest number of results that this process keeps. 3,000 results take about 120 MB of memory. */
 const MAX_SHARED_RESULTS = 3_000;

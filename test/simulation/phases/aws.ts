@@ -88,7 +88,7 @@ export const AWS: readonly Phase[] = [
   },
   {
     name: 'aws-throttles-for-1h',
-    title: 'a Ready profile after an hour of throttled AWS calls',
+    title: 'a Ready profile after half an hour of throttled AWS calls',
     arrange: async (world) => {
       await watched(world);
       fault(world, '*', 'throttle');
@@ -229,7 +229,7 @@ export const AWS: readonly Phase[] = [
   },
   {
     name: 'clusters-not-served-while-ready',
-    title: 'a Ready profile an hour after the API server stopped serving Clusters',
+    title: 'a Ready profile half an hour after the API server stopped serving Clusters',
     arrange: async (world) => {
       await watched(world);
       world.api.unserve('clusters');

@@ -27,8 +27,8 @@ export interface Phase {
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
    * How long the test leaves the AWSFargateProfile in the situation before it compares the output with the golden file.
-   * The default is one hour, because users notice problems late. The manager must not repeat its Events within this
-   * hour.
+   * The default is half an hour, because users notice problems late. The manager must not repeat its Events within this
+   * time.
    */
   readonly readAfter?: Ms;
   /** Does what the message in the golden file asks the user to do; undefined: the situation ends without a user. */
@@ -56,7 +56,7 @@ export function isInPhase(world: SimulatedWorld, { until: [type, status, reason]
  * Phase.readAfter}, but at most for the time `limit`.
  */
 export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
-  const { arrange, until, readAfter = HOUR } = phase;
+  const { arrange, until, readAfter = 30 * MINUTE } = phase;
   await arrange(world);
   await world.until(until.join(' '), () => isInPhase(world, phase), HOUR);
   await world.clock.advance(Math.max(Math.min(readAfter, limit), AT_ONCE));

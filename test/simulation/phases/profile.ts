@@ -188,6 +188,7 @@ export const PROFILES: readonly Phase[] = [
       startAndApply(world);
     },
     until: ['Stalled', 'True', 'CreateFailed'],
+    readAfter: HOUR,
     remedy: noFailures,
   },
   {
