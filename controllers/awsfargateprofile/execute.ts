@@ -31,9 +31,9 @@ import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
 import { waitedFor } from './retry/retry-state.ts';
 
 /** IAM spreads a new trust policy within two minutes (the limit of Terraform's AWS provider). */
-export const TRUST_PATIENCE: Ms = 120_000;
+const TRUST_PATIENCE: Ms = 120_000;
 /** Contradicting answers of IAM and EKS about a resource usually become consistent within seconds. */
-export const VISIBILITY_PATIENCE: Ms = 120_000;
+const VISIBILITY_PATIENCE: Ms = 120_000;
 
 /** EKS repeats "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
 const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
@@ -41,7 +41,7 @@ const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 
 /** For how long no profile change is sent after EKS has refused such changes for the time `waited`. */
-export const updatePauseAfter = (waited: Ms): Ms =>
+const updatePauseAfter = (waited: Ms): Ms =>
   Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
 
 export interface ExecuteServices {

@@ -280,7 +280,7 @@ export class Lanes {
  * A deleted object with a profile on record, one that was never provisioned, or one whose profile does not work any
  * more or is to be replaced.
  */
-export function wantsTurn(object: AWSFargateProfile): boolean {
+function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN, createRequestedAt, initialization, successor } = object.status ?? {};
   if (hasPausedAnnotation(object) || isMoving(object)) return false;
   if (!isDeleting(object))

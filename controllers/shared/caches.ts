@@ -42,7 +42,7 @@ export const BY_CLUSTER = 'cluster';
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
-export const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
+const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
 /**
  * AWSFargateProfiles by namespace and the role that they ask for, in lower case. So the names of roles, some of which
  * are hashes, are computed once for each version of an object.

@@ -135,7 +135,6 @@ const options: BuildOptions = {
   sourcemap: 'linked',
   legalComments: 'none',
   logLevel: 'warning',
-  metafile: true,
   plugins: [dropUnusedModels, dropUnusedUndici, readNodeModulesLazily, inlineTexts],
 };
 

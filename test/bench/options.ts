@@ -1,5 +1,5 @@
 /** The parts of the benchmark, in the order in which they run. */
-export const PARTS = ['burst', 'rest', 'large', 'fair', 'sizes', 'lives'] as const;
+const PARTS = ['burst', 'rest', 'large', 'fair', 'sizes', 'lives'] as const;
 export type PartName = (typeof PARTS)[number];
 
 export interface BenchOptions {

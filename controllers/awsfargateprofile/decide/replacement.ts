@@ -32,10 +32,7 @@ export const isOfReplacement = (desired: Desired, found: FargateProfile): boolea
 export const oursOf = (desired: Desired, profiles: readonly ObservedProfile[]): readonly FargateProfile[] =>
   profiles.flatMap(({ found }) => (found !== undefined && ownershipOf(desired, found).kind === 'ours' ? [found] : []));
 
-export const predecessorsOf = (
-  desired: Desired,
-  { profiles }: Pick<Observed, 'profiles'>,
-): readonly FargateProfile[] =>
+const predecessorsOf = (desired: Desired, { profiles }: Pick<Observed, 'profiles'>): readonly FargateProfile[] =>
   !desired.isReplaceable ? [] : oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
 
 export const isSucceeded = (desired: Desired, { profiles }: Pick<Observed, 'profiles'>): boolean =>

@@ -98,7 +98,7 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
 
 /** In the words of Cluster API's `Paused` condition. */
-export function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
+function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
     ...(hasPausedAnnotation(object) ? [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`] : []),

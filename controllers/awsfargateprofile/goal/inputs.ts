@@ -132,10 +132,7 @@ function controlPlanesOf(
  * that the operator's limits do not allow, AWS is not asked about accounts, unless the deleted object may have
  * resources there.
  */
-export function controlPlanesToCompare(
-  object: AWSFargateProfile,
-  caches: InputCaches,
-): readonly AWSManagedControlPlane[] {
+function controlPlanesToCompare(object: AWSFargateProfile, caches: InputCaches): readonly AWSManagedControlPlane[] {
   const isDeletedInAws = isDeleting(object) && locationOf(object).kind === 'known';
   const isRefused = !isDeletedInAws && (namedEksCluster(object, caches)?.excess.length ?? 0) > 0;
   return isRefused

@@ -17,7 +17,7 @@ export function isClusterLeaving(inputs: ReconcileInputs): boolean {
 }
 
 /** If the namespace is being deleted, the Cluster will be deleted too, maybe after the object. */
-export const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
+const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
   isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
 
 // With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS deletes no

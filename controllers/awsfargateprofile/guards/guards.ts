@@ -36,7 +36,7 @@ export async function findObstacle(
   }
 }
 
-export async function firstObstacle(
+async function firstObstacle(
   guards: readonly (Check | Preparation)[],
   mutation: Mutation,
   pass: PassState,

@@ -18,7 +18,7 @@ export type WatchedKind = keyof typeof KINDS;
 const WIDTHS = [10, 49];
 
 /** The kinds of a Cluster's objects that the teardown demo watches. */
-export const KINDS_OF_CLUSTER = [
+const KINDS_OF_CLUSTER = [
   'Cluster',
   'AWSManagedControlPlane',
   'AWSManagedCluster',

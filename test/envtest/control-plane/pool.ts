@@ -240,7 +240,7 @@ async function stopAfterFailure(controlPlane: ControlPlane, doing: string, cause
   return new Error(`${doing}: ${cause instanceof Error ? cause.message : String(cause)}\n${logs}`, { cause });
 }
 
-export async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> {
+async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> {
   return { contents: await readAllKeys(etcdUrl), served: await readServed(api) };
 }
 
@@ -260,7 +260,7 @@ async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<vo
  * snapshot.
  * @throws {Error} after `timeoutMs`, with a list of the differences
  */
-export async function expectInventory(
+async function expectInventory(
   { etcdUrl, api }: Source,
   inventory: Inventory,
   timeoutMs = HANG_LIMIT_MS,

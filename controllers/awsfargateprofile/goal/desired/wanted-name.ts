@@ -59,7 +59,7 @@ function oursUnder(
   return found !== undefined && profileOwnership(found, identity).kind === 'ours' ? found : undefined;
 }
 
-export const isNamedAfter = (name: ProfileName, base: ProfileName): boolean =>
+const isNamedAfter = (name: ProfileName, base: ProfileName): boolean =>
   name === base || isDerivedProfileName(name, base);
 
 /** A profile that EKS failed to create is deleted, so that its name can be used again. */

@@ -48,7 +48,7 @@ const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
 
 /** EKS usually needs minutes to create or delete a profile. The controller never gives up. */
-export const LATE_AFTER: Ms = 30 * MINUTE;
+const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({
   after: LATE_AFTER,

@@ -12,7 +12,7 @@ export const MINUTE: Ms = 60 * SECOND;
  */
 export const pollProgress: Poll = (waited) => clamp(SECOND, 0.07 * waited, 5 * SECOND);
 
-export const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
+const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
 
 export const pollEvery =
   (interval: Ms): Poll =>

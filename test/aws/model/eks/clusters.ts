@@ -20,7 +20,7 @@ export function requireCluster(input: Input, member: string, context: Context): 
   return cluster;
 }
 
-export function clusterView(cluster: EmulatedCluster): Output {
+function clusterView(cluster: EmulatedCluster): Output {
   return {
     name: cluster.name,
     arn: cluster.arn,

@@ -17,7 +17,7 @@ interface CreateRequest {
   readonly tags: TagMap;
 }
 
-export function profileView(cluster: EmulatedCluster, profile: EmulatedProfile): Output {
+function profileView(cluster: EmulatedCluster, profile: EmulatedProfile): Output {
   return {
     fargateProfileName: profile.name,
     fargateProfileArn: profile.arn,
