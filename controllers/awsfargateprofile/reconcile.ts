@@ -265,12 +265,15 @@ export class Reconciler {
       E.left(reasonForFailure(failure, callContext(target, { session, abandonment })));
     const named = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish));
     if (E.isLeft(named)) return refused(named.left);
-    const byName = desiredFor(object, inputs, named.right.profiles);
+    this.noteProfiles(object, lane, named.right);
+    // EKS may just have shown the profile of a request that it had not answered.
+    const known = { ...inputs, isCreateUnconfirmed: this.options.retryStore.isCreateUnconfirmed(object) };
+    const byName = desiredFor(object, known, named.right.profiles);
     const seen = E.isLeft(byName) ? named : await findOtherProfiles(session, byName.right, named);
     if (E.isLeft(seen)) return refused(seen.left);
     const profiles = seen.right;
-    this.noteProfiles(object, lane, profiles);
-    const desired = seen === named ? byName : desiredFor(object, inputs, profiles.profiles);
+    if (seen !== named) this.noteProfiles(object, lane, profiles);
+    const desired = seen === named ? byName : desiredFor(object, known, profiles.profiles);
     return E.isLeft(desired) ? desired : E.right({ desired: desired.right, profiles });
   }
 

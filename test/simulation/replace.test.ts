@@ -168,6 +168,42 @@ describe('an object with updateStrategy Replace', () => {
     }
   });
 
+  it('takes a replacement back whose creation EKS has not answered', async () => {
+    for (const kind of ['reset', 'reset-after'] as const) {
+      const world = new ReplacingWorld();
+      await world.startWatched();
+      const before = world.roles();
+      const { length } = world.mutations();
+      world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind, times: 1 });
+      world.change({ roleName: 'other-role' });
+      await world.until('the request', () => world.operations(length).includes('CreateFargateProfile'));
+      world.change({ roleName: null });
+      await world.clock.advance(SECOND);
+      await world.settled();
+      expect(world.roles(), kind).to.deep.equal(before);
+      await world.deleteAndFinish('web');
+    }
+  });
+
+  it('finds a profile whose creation EKS has not answered, and that followed a failed one', async () => {
+    const hidden = { describeAfterCreateMs: 20 * SECOND, listAfterCreateMs: 20 * SECOND };
+    const world = new ReplacingWorld({ aws: { eks: { createMs: SECOND, ...hidden } } });
+    world.start();
+    world.aws.admin.planFailure({ operation: 'create', issues: [] });
+    world.applyWith('web', REPLACE);
+    const isDeleted = (): boolean => world.operations().includes('DeleteFargateProfile') && world.ours().length === 0;
+    await world.until('the end of the deletion', isDeleted);
+    world.aws.admin.clearPlannedFailures();
+    world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'reset-after', times: 1 });
+    world.change({ profileName: 'one' });
+    await world.until('the creation', () => world.ours().some(({ name }) => name === 'one'));
+    await world.clock.advance(0.5 * SECOND);
+    world.change({ profileName: null });
+    await world.clock.advance(SECOND);
+    expect(await world.settled()).to.equal(BASE);
+    await world.deleteAndFinish('web');
+  });
+
   it('needs no rule of its own for a second change before the first is done', async () => {
     for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
       const world = new ReplacingWorld();

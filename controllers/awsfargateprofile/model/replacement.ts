@@ -17,6 +17,19 @@ export function recordedReplacement({ metadata, status = {} }: AWSFargateProfile
     .slice(0, MOST_PROFILES);
 }
 
+/**
+ * The profile of a replacement that was requested and that no pass has seen. It is recorded among the predecessors when
+ * the object is deleted, or when the spec does not ask for it any more.
+ */
+export const unseenReplacement = ({
+  status: { successor, predecessors = [] } = {},
+}: AWSFargateProfile): ReplacementProfile | undefined =>
+  [successor, ...predecessors].find((each) => each !== undefined && each.arn === undefined);
+
+/** The name in the last create request; undefined: status records no name. */
+export const requestedNameOf = (object: AWSFargateProfile): ProfileName | undefined =>
+  unseenReplacement(object)?.name ?? object.status?.successor?.name ?? object.status?.profileName;
+
 /** `<profile>/<role>`, separated by spaces. */
 export const formatReplacement = (profiles: readonly ReplacementProfile[]): string =>
   profiles.map(({ name, role = '' }) => `${name}/${role}`).join(' ');

@@ -56,10 +56,11 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
 
 /**
  * All is over but the refused changes with one of the `notices`, and the retries of a predecessor that EKS failed to
- * delete, so that their backoff grows.
+ * delete, so that their backoff grows. The create request without an answer may be that of a profile that is not wanted
+ * any more.
  */
 export function withSuccess(
-  { confirmedCreate, refused = [], recovery, waiting }: RetryState,
+  { unconfirmedCreate, confirmedCreate, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -67,6 +68,7 @@ export function withSuccess(
   const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
   const first = kept[0]?.reason ?? removing;
   return {
+    ...(unconfirmedCreate !== undefined && { unconfirmedCreate }),
     ...(confirmedCreate !== undefined && { confirmedCreate }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),

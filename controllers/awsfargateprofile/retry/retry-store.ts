@@ -11,6 +11,7 @@ import type { ReconcileInputs } from '../goal/inputs.ts';
 import { locationOf } from '../model/location.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Observed } from '../model/observed-state.ts';
+import { requestedNameOf, unseenReplacement } from '../model/replacement.ts';
 import { type SiblingChange, isEndedBySibling } from '../reasons/reasons.ts';
 import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
 import { type RetryState, NO_RETRY_STATE, withSuccess } from './retry-state.ts';
@@ -135,8 +136,8 @@ export class RetryStore {
 
   recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
     // Even if the profile belongs to another owner: an EKS cluster has at most one profile with a name.
-    const { successor, profileName = profileNameOf(object), createRequestedAt } = object.status ?? {};
-    const requested = unseenOf(object)?.name ?? successor?.name ?? profileName;
+    const { createRequestedAt } = object.status ?? {};
+    const requested = requestedNameOf(object) ?? profileNameOf(object);
     const isNameTaken = observed.profiles.some(({ name, found }) => name === requested && found !== undefined);
     if (isNameTaken) {
       this.update(object, (state) => withConfirmedCreate(state, createRequestedAt ?? state.unconfirmedCreate?.asked));
@@ -147,15 +148,8 @@ export class RetryStore {
 /** During a replacement, the ARN in status is that of another profile than the requested one. */
 function createRecordOf(object: AWSFargateProfile): Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'> {
   const { profileARN, ...record } = object.status ?? {};
-  return unseenOf(object) !== undefined || profileARN === undefined ? record : { ...record, profileARN };
+  return unseenReplacement(object) !== undefined || profileARN === undefined ? record : { ...record, profileARN };
 }
-
-/**
- * The profile of a replacement that was requested and that no pass has seen. When the object is deleted, it is recorded
- * among the predecessors.
- */
-const unseenOf = ({ status: { successor, predecessors = [] } = {} }: AWSFargateProfile) =>
-  [successor, ...predecessors].find((each) => each !== undefined && each.arn === undefined);
 
 const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
 

@@ -101,7 +101,9 @@ function observedStatus(
   // The profile has disappeared, or another owner has its name.
   const { createRequestedAt, ...withoutRequest } = before;
   const isGone = profileARN !== undefined && !recorded.isCreateUnconfirmed;
-  const isOver = profile === undefined && (isGone || found !== undefined);
+  // The ARN is then that of the profile before.
+  const isRequested = execution?.steps.some(({ mutation }) => mutation.kind === 'createProfile') === true;
+  const isOver = profile === undefined && !isRequested && (isGone || found !== undefined);
   const request = isOver || createRequestedAt === undefined ? {} : { createRequestedAt };
   const isSuccessor = desired.isReplaceable && recorded.profileName !== name;
   // The recorded subnets are the wanted ones if spec.subnetIDs is empty.

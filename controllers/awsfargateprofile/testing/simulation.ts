@@ -176,7 +176,9 @@ class Simulation {
     const read = (profiles: readonly string[]) =>
       this.aws.observe({ profiles, roles: [] }, { forBlockers: () => false });
     const { cluster, profiles: named } = read(names);
-    const first = desiredFor(object, inputs, named);
+    this.retryStore.recordObservation(object, { profiles: named });
+    const known = { ...inputs, isCreateUnconfirmed: this.retryStore.isCreateUnconfirmed(object) };
+    const first = desiredFor(object, known, named);
     const search = isRight(first) ? searchFor(first.right, named) : undefined;
     const others = [...this.aws.profiles.keys()].map((name) => ProfileName.of(name));
     const found = read(others.filter((name) => !names.includes(name) && search?.(name) === true)).profiles;
@@ -186,7 +188,7 @@ class Simulation {
     ];
     this.retryStore.recordObservation(object, { profiles });
     if (cluster === 'there' && this.mode === 'live') this.provisionedIn = HERE;
-    const wanted = desiredFor(object, inputs, profiles);
+    const wanted = desiredFor(object, known, profiles);
     if (!isRight(wanted)) return this.endPass(wanted.left);
     const desired = wanted.right;
     const areRolesRead = transitReason(desired, profiles) === undefined && !canReadRolesLater(desired, profiles);

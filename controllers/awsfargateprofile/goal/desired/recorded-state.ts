@@ -4,7 +4,7 @@ import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from
 import type { ObjectIdentity, RecordedState } from '../../model/desired-state.ts';
 import type { TargetSource } from '../../model/goal-kinds.ts';
 import { locationOf } from '../../model/location.ts';
-import { recordedReplacement } from '../../model/replacement.ts';
+import { recordedReplacement, requestedNameOf } from '../../model/replacement.ts';
 
 /** `isRefused`: the operator's limits do not allow the EKS cluster that the object names. */
 export function recordedStateOf(
@@ -21,7 +21,7 @@ export function recordedStateOf(
   const ours = status.role?.managed === false ? undefined : status.role;
   return {
     profileName: status.profileName,
-    requestedName: status.successor?.name ?? status.profileName,
+    requestedName: requestedNameOf(object),
     replacement: recordedReplacement(object),
     activeSince: activeSinceOf(status),
     isQuotaExceeded: status.conditions?.find(({ type }) => type === 'Ready')?.reason === 'QuotaExceeded',
