@@ -47,8 +47,11 @@ describe('The status of an object in any environment', () => {
         if (steps.some(({ mutation }) => mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile'))
           continue;
         if (facts === undefined) continue;
-        const { desired, observed } = facts;
-        const name = desired.identity.profileName;
+        const { desired, observed, plan } = facts;
+        // Status keeps a profile without its tags, also when the name on record then belongs to another profile.
+        const stop = plan.end !== 'inOrder' && plan.end.name === 'OwnershipTagMissing' ? plan.end : undefined;
+        const isProfile = stop?.facts.resource === 'Fargate profile';
+        const name = isProfile ? stop.facts.name : desired.identity.profileName;
         // While the controller replaces a profile by a profile with another name, status still shows the old profile.
         if ((status.profileName ?? name) !== name) continue;
         const found = findProfile(observed.profiles, name);
