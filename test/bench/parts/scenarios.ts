@@ -1,7 +1,7 @@
 import type { Lifecycle } from './lifecycle.ts';
 
 const FLEET = { clusters: 40, profilesEach: 5, lifecycleMs: 2_000 };
-const AIMS = { overLimit: 1.3, cpuMs: 30, delayMs: 50, peakMiB: 140 };
+const AIMS = { overLimit: 1.6, cpuMs: 30, delayMs: 50, peakMiB: 140 };
 
 export const BURST: readonly Lifecycle[] = [
   { name: '40 × 5, CONFIG_MAP', ...FLEET, authenticationMode: 'CONFIG_MAP', aims: { ...AIMS, calls: 12 } },
