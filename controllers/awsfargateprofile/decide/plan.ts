@@ -20,7 +20,7 @@ import { ensureRole, roleDrift } from './ensure-role.ts';
 import { findLimitNotice } from './operator-limit-blocker.ts';
 import { removeUnwanted } from './remove.ts';
 import { isSucceeded, keptReason } from './replacement.ts';
-import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
+import { isRoleOurs, strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { transitReason } from './wait-for-eks-change.ts';
 
 /**
@@ -108,8 +108,7 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
   if (found === undefined || isRecreated(desired, found)) return 'broken';
   if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
-  if (role.kind === 'existing' || (roleOwnership(found, desired.identity).kind !== 'ours' && !isStripped))
-    return 'inOrder';
+  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'inOrder';
   return healthAfter([...roleDrift(desired, observed, role, found)]);
 }
 
