@@ -31,33 +31,18 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
- * Repeats `spec.updateStrategy.type: Replace`, for the same reason: without the field, a changed profile would be reported
- * instead of replaced.
+ * On an InstanceGroup of keiko: `Replace` asks for `spec.updateStrategy.type: Replace` of its AWSFargateProfile, because
+ * the InstanceGroup has no such field.
  */
 export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-strategy';
 /**
- * The names of the profiles and roles that status records for a replacement, because `clusterctl move` drops the status.
- * They tell only where to look: the tags of a profile or role prove whose it is.
+ * The note of the controller: where to look in AWS for what the object has there (controllers/shared/note.ts). It is no
+ * status field, because `clusterctl move` drops the status, and because an API server with another CRD prunes fields.
  */
-export const REPLACEMENT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/replacement';
+export const RECORD_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/record';
 /**
- * Where the EKS Fargate profile is, `<account>/<region>/<EKS cluster>`, or `nowhere` before the first change in AWS.
- * `clusterctl move` drops the status of an object but keeps its annotations.
+ * With it a user says that a Fargate profile with the owner tag of this object belongs to it, although another record of
+ * the object made the profile: another management cluster, or a restored backup. The value is the unique id at the end of
+ * the profile's ARN, or several of them separated by commas.
  */
-export const PROVISIONED_IN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/provisioned-in';
-/**
- * Written before a deletion changes anything in AWS. `clusterctl move` drops the deletionTimestamp but keeps
- * annotations, so the controller in the target cluster resumes the deletion.
- */
-export const DELETION_REQUESTED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/deletion-requested';
-/**
- * With it a user confirms that the EKS access entry of a recreated role has been recreated too, because the controller
- * lacks the permission and EKS keeps the old entry bound to the deleted role. The value is the unique id of the new
- * role.
- */
-export const ACCESS_ENTRY_RENEWED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-renewed';
-/**
- * The ARN of a role whose EKS access entry the controller has deleted or is about to delete. After a crash, the next
- * manager process recreates the entry. It is no status field, because `clusterctl move` drops the status.
- */
-export const ACCESS_ENTRY_DELETED_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/access-entry-deleted';
+export const TAKE_OVER_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/take-over';

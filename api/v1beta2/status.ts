@@ -79,13 +79,6 @@ export const StatusRole = object(
           'entry for the former role does not apply to it.',
       }),
     ),
-    accessEntryCheckedFor: optional(
-      string({
-        description:
-          'The unique id of the role for which the controller has last checked the access entry in the EKS cluster. It checks ' +
-          'the entry of a role once.',
-      }),
-    ),
     managed: optional(
       boolean({
         description:
@@ -96,16 +89,16 @@ export const StatusRole = object(
     attachedPolicies: optional(
       list(string(), {
         description:
-          'The ARNs of the managed policies that this controller attached to the role. While the object exists, the ' +
-          'controller detaches only these, and only if a tag of the role records them too.',
+          'The ARNs of the managed policies that this controller attached to the role. A tag of the role records them, and ' +
+          'only such policies are detached.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     permissionsBoundary: optional(
       string({
         description:
-          'The ARN of the permissions boundary that this controller put on the role. While the object exists, the controller ' +
-          'removes only this one, and only if a tag of the role records it too.',
+          'The ARN of the permissions boundary that this controller put on the role. A tag of the role records it, and only ' +
+          'such a boundary is removed.',
       }),
     ),
   },
@@ -113,23 +106,12 @@ export const StatusRole = object(
 );
 export interface StatusRole extends TypeOf<typeof StatusRole> {}
 
-const ReplacementProfile = object(
+const Predecessor = object(
   {
     name: optionalText(text(ProfileName, { description: 'The name of the profile in EKS.' })),
-    arn: optional(string({ description: 'The ARN of the profile in EKS, once EKS has shown the profile.' })),
     status: optional(string({ description: 'The status of the profile in EKS.' })),
-    role: optionalText(text(RoleName, { description: 'The name of the pod execution role of the profile.' })),
   },
-  { description: 'A profile that takes part in a replacement.' },
-);
-export interface ReplacementProfile extends TypeOf<typeof ReplacementProfile> {}
-
-const ActiveSince = object(
-  {
-    name: optional(string({ description: 'The name of the profile.' })),
-    time: optional(string({ description: 'The time.', format: 'date-time' })),
-  },
-  { description: 'When the controller first saw the profile that the spec asks for ACTIVE.' },
+  { description: 'A profile of this object that another one replaces.' },
 );
 
 export const HealthIssue = object(
@@ -185,16 +167,18 @@ export const AWSFargateProfileStatus = object(
           'The name of the profile in EKS. During a replacement it is the old profile until the new one is ACTIVE.',
       }),
     ),
-    successor: optional(ReplacementProfile),
     predecessors: optional(
-      list(ReplacementProfile, {
-        description:
-          'The profiles of this object that the spec does not ask for any more. An entry stays until the profile and its role ' +
-          'are gone.',
+      list(Predecessor, {
+        description: 'The profiles of this object in EKS that the spec does not ask for any more.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
-    activeSince: optional(ActiveSince),
+    activeSince: optional(
+      string({
+        description: 'When the controller first saw the profile that the spec asks for ACTIVE.',
+        format: 'date-time',
+      }),
+    ),
     profileARN: optional(string({ description: 'The ARN of the profile in EKS.' })),
     profileStatus: optional(
       string({
@@ -221,14 +205,6 @@ export const AWSFargateProfileStatus = object(
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
-    tagKeys: optional(
-      list(string(), {
-        description:
-          'The keys of the tags that this controller set on profile and role. The controller removes only these, and only ' +
-          'if a tag of the profile or role records them too.',
-        'x-kubernetes-list-type': 'atomic',
-      }),
-    ),
     deletionPolicy: optional(
       string({
         description:
@@ -239,8 +215,8 @@ export const AWSFargateProfileStatus = object(
     createRequestedAt: optional(
       string({
         description:
-          'The time of the last request to EKS to create the profile. In the minute after it, EKS can still answer that the ' +
-          'profile does not exist.',
+          'The time of a request to EKS to create the profile, until EKS shows the profile. In the minute after it, EKS can ' +
+          'still answer that the profile does not exist.',
         format: 'date-time',
       }),
     ),

@@ -129,7 +129,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     call: (clients: cloud.Clients, abortSignal: AbortSignal) => Promise<A>,
   ): Promise<A> {
     const clients = cloud.newClients({ ...config, region: target, credentials: () => config.pool.get(source) });
-    const dispatch = { beforeDispatch: () => {}, beforeSend: () => {} };
+    const dispatch = { beforeDispatch: () => {}, beforeSend: () => {}, onDate: () => {} };
     const send = (abortSignal: AbortSignal): Promise<A> =>
       cloud.withDispatchOptions({ ...dispatch, abortSignal }, () => call(clients, abortSignal));
     return withDeadline(config.clock, CALL_LIMIT, signal, 'AWS', send).catch((error: unknown) => {

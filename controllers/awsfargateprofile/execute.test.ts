@@ -1,9 +1,11 @@
 import { expect } from 'chai';
-import { RoleName } from '../../api/names.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { ProfileName, RoleName } from '../../api/names.ts';
+import { fieldAt, textAt } from '../../api/record.ts';
+import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
+import type { NotedProfile } from '../shared/note.ts';
 import { plan } from './decide/plan.ts';
 import { execute } from './execute.ts';
 import type { PassState } from './guards/pass-state.ts';
@@ -12,9 +14,11 @@ import type { Mutation } from './model/mutation.ts';
 import { type Execution, reasonOf } from './model/pass.ts';
 import { type Plan, change, optional, settling } from './model/plan.ts';
 import { newReason } from './reasons/reasons.ts';
-import { isCreateUnconfirmed, withUnconfirmedCreate } from './retry/create-visibility.ts';
 import { withWait } from './retry/retry-state.ts';
 import {
+  HERE,
+  NOTED,
+  NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
   ROLE,
@@ -37,10 +41,18 @@ import {
   newServices,
   passStateFor,
   roleUsers,
-  storedObject,
   writerThat,
 } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
+
+/** A writer in which the function `write` answers each patch of the note, which it gets as text. */
+const notingWriter = (
+  write: (object: AWSFargateProfile, text: string) => Promise<AWSFargateProfile | undefined>,
+): TestServices['profileWriter'] => ({
+  ...writerThat(async (object) => object),
+  patchMetadata: (object, patch) =>
+    write(object, textAt(fieldAt(fieldAt(patch, 'metadata'), 'annotations'), RECORD_ANNOTATION) ?? ''),
+});
 
 const DENIED = { code: 'AccessDeniedException', statusCode: 403 };
 
@@ -77,9 +89,10 @@ describe('execute', () => {
     ],
   ] as const)
     it(`keeps the record of the earlier changes when ${situation}`, async () => {
-      const profileWriter = writerThat((object, status) =>
-        status?.createRequestedAt === undefined ? Promise.resolve(storedObject(object, status)) : Promise.reject(error),
-      );
+      const profileWriter = notingWriter(async (object, text) => {
+        if (text.includes(`"profiles":[{"name":"${PROFILE}"`)) throw error;
+        return object;
+      });
       const result: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
       const pass = passStateFor(awsWith());
       const guards = newGuards({ ...services, profileWriter });
@@ -91,15 +104,15 @@ describe('execute', () => {
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
     });
 
-  for (const when of ['before', 'while status is written'])
+  for (const when of ['before', 'while the note is written'])
     it(`creates no role that another pass of this process removes: ${when}`, async () => {
       const remove = () => services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
       if (when === 'before') remove();
       let isWritten = false;
-      const profileWriter = writerThat(async (object, status) => {
+      const profileWriter = notingWriter(async (object) => {
         remove();
         isWritten = true;
-        return storedObject(object, status);
+        return object;
       });
       expect(await run(passStateFor(awsWith()), { profileWriter })).to.deep.equal({
         end: 'NotNow: another object changes the same resource',
@@ -157,7 +170,7 @@ describe('execute', () => {
     it('does not keep another role', async () => {
       const other = RoleName.of('former-role');
       const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
-      const pass = passStateFor(aws, aDeletedObject({ status: { role: { name: other, managed: true } } }));
+      const pass = passStateFor(aws, aDeletedObject({ note: { ...NOTED, roles: [...NOTED.roles, { name: other }] } }));
       const readRoleUsers = async (_object: AWSFargateProfile, { name }: { readonly name: string }) =>
         roleUsers(...(name === ROLE ? ['team-a/other'] : []));
       const live = { ...shared.live, readRoleUsers };
@@ -211,7 +224,7 @@ describe('execute', () => {
     for (const [situation, failure, over, end] of [
       ['EKS refuses the change', { code: 'InvalidParameterException', statusCode: 400 }, {}, 'Refused'],
       ['another client wrote first', undefined, conflict, 'Conflict'],
-      ['the status write fails', undefined, broken, 'thrown'],
+      ['the write of the note fails', undefined, broken, 'thrown'],
     ] as const)
       it(`ends when ${situation}`, async () => {
         const ended = await run(creating(failure), over).catch(() => ({ end: 'thrown' }));
@@ -513,43 +526,50 @@ describe('execute', () => {
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
     });
 
-  describe('a create of the profile', () => {
-    const REQUESTED_AT = '2026-11-21T03:25:00Z';
-    const recording: ServiceOverrides = {
-      profileWriter: writerThat(async (object, status) =>
-        storedObject(object, { ...status, createRequestedAt: REQUESTED_AT }),
-      ),
-    };
-    const isUnconfirmedAfter = async (failure: Partial<AwsFailure> | undefined, isEarlierUnconfirmed = false) => {
-      const object = anObject({ status: { profileName: PROFILE } });
-      const pass = passStateFor(awsWith(aSimulatedRole()), object, { isCreateUnconfirmed: isEarlierUnconfirmed });
-      pass.retry.update(() => ({ confirmedCreate: REQUESTED_AT }));
+  describe('the note of a create request', () => {
+    const noteAfter = async (failure?: Partial<AwsFailure>, note = {}): Promise<readonly NotedProfile[]> => {
+      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ note: { in: HERE, ...note } }));
       pass.session.onCall = (operation) =>
         failure !== undefined && operation === 'CreateFargateProfile' ? aFailure(failure) : undefined;
-      await run(pass, recording);
-      return isCreateUnconfirmed(withUnconfirmedCreate(pass.retry.state, { createRequestedAt: REQUESTED_AT }, 0), 0);
+      await run(pass);
+      expect(pass.retry.state.noted, 'in this process').to.equal(pass.note);
+      return pass.note.profiles;
     };
+    const requested = { name: PROFILE, requestedAt: NOW };
+    const REFUSED = { code: 'InvalidParameterException', statusCode: 400 };
 
-    it('stays unconfirmed when another change is made', async () => {
-      const object = anObject({ status: { profileName: PROFILE, createRequestedAt: REQUESTED_AT } });
-      const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })), object);
-      expect((await run(pass)).did).to.deep.equal(['attachPolicy done']);
-      expect(pass.retry.state.confirmedCreate).to.equal(undefined);
+    it('has the id of the profile at once when EKS accepts the request', async () => {
+      const [entry, ...others] = await noteAfter();
+      expect(entry).to.include(requested).and.have.property('id');
+      expect(others).to.deep.equal([]);
     });
 
-    it('is confirmed when EKS accepts it, and unconfirmed when its answer never comes', async () => {
-      expect(await isUnconfirmedAfter(undefined)).to.equal(false);
-      expect(await isUnconfirmedAfter({ code: 'NoAnswer' })).to.equal(true);
+    it('stays when the answer never comes', async () => {
+      expect(await noteAfter({ code: 'NoAnswer' })).to.deep.equal([requested]);
     });
 
-    for (const [situation, failure] of [
-      ['the call is never sent', { code: 'NotDispatched' }],
-      ['EKS refuses it', { code: 'InvalidParameterException', statusCode: 400 }],
-    ] as const)
-      it(`is confirmed when ${situation}, unless an earlier create is unconfirmed`, async () => {
-        for (const isEarlierUnconfirmed of [false, true])
-          expect(await isUnconfirmedAfter(failure, isEarlierUnconfirmed)).to.equal(isEarlierUnconfirmed);
-      });
+    it('counts as settled in this process once AWS has refused the request, because the annotation still has it', async () => {
+      const [pass, unanswered] = [passStateFor(awsWith(aSimulatedRole())), passStateFor(awsWith(aSimulatedRole()))];
+      pass.session.onCall = () => aFailure(REFUSED);
+      unanswered.session.onCall = () => aFailure({ code: 'NoAnswer' });
+      for (const each of [pass, unanswered]) await run(each);
+      const sinceOf = ({ retry }: PassState) => Object.values(retry.state.unanswered ?? {}).map(({ since }) => since);
+      expect(sinceOf(pass)).to.deep.equal([-60_000]);
+      expect(sinceOf(unanswered)).to.deep.equal([]);
+    });
+
+    it('goes when the request is refused or was never sent, unless an earlier one has had no answer', async () => {
+      for (const failure of [REFUSED, { code: 'NotDispatched' }]) {
+        expect(await noteAfter(failure)).to.deep.equal([]);
+        const earlier = { name: PROFILE, requestedAt: NOW - 5_000 };
+        const profiles = [earlier, { ...earlier, name: ProfileName.of('other') }];
+        const pass = passStateFor(awsWith(aSimulatedRole()));
+        pass.note = { ...pass.note, profiles };
+        pass.session.onCall = () => aFailure(failure);
+        await run(pass);
+        expect(pass.note.profiles).to.have.deep.members(profiles);
+      }
+    });
   });
 
   describe('the access entry of the role', () => {
@@ -565,18 +585,18 @@ describe('execute', () => {
       return pass;
     };
 
-    it('is deleted before the profile is created, after an annotation has recorded that', async () => {
+    it('is deleted before the profile is created, after the note says so', async () => {
       const aws = withEntry(awsWith(aSimulatedRole()));
-      const written: string[] = [];
-      const profileWriter = writerThat(async (object, status) => {
-        written.push(idIn(aws) === 'AROAFORMER' ? 'before' : 'after');
-        return storedObject(object, status);
+      const noted: string[] = [];
+      const profileWriter = notingWriter(async (object, text) => {
+        if (text.includes(`"entry":"${ROLE_ARN}"`)) noted.push(idIn(aws) ?? 'deleted');
+        return object;
       });
       expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
         end: 'Creating',
         did: ['deleteAccessEntry done', 'createProfile done'],
       });
-      expect(written.slice(0, 2)).to.deep.equal(['before', 'before']);
+      expect(noted[0]).to.equal('AROAFORMER');
       expect(idIn(aws)).to.equal('AROAEXAMPLE');
     });
 

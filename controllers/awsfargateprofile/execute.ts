@@ -25,10 +25,11 @@ import type { MutationOutcome } from './model/outcome.ts';
 import type { Execution } from './model/pass.ts';
 import type { Change, Plan } from './model/plan.ts';
 import { type Reason, type TagChange, inconsistentAnswers, isSilent, newReason, pollOf } from './reasons/reasons.ts';
-import { withCreateOutcome } from './retry/create-visibility.ts';
 import { isRetryOfFailedProfile, withAttempt, withProfileFailure } from './retry/failed-profile-backoff.ts';
 import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
-import { waitedFor } from './retry/retry-state.ts';
+import { withRefusedRequests } from './note.ts';
+import { noteAfter } from './record.ts';
+import { waitedFor, withNoted } from './retry/retry-state.ts';
 
 /** IAM spreads a new trust policy within two minutes (the limit of Terraform's AWS provider). */
 const TRUST_PATIENCE: Ms = 120_000;
@@ -85,6 +86,7 @@ async function makeChange(
 ): Promise<Reason | undefined> {
   const { mutation } = change;
   const { claims, clock, lanes } = services;
+  const before = pass.note;
   try {
     recordProfileFailure(pass, mutation, clock);
     // The second look comes after status names the role. So either this pass finds the claim of a pass that removes the
@@ -97,6 +99,12 @@ async function makeChange(
     if (!claims.tryClaim(mutation, pass)) return claimed;
     const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
     execution.steps.push({ mutation, outcome });
+    const ahead = pass.note;
+    pass.note = noteAfter(ahead, before, mutation, outcome);
+    pass.retry.update((state) => ({
+      ...withNoted(state, pass.note),
+      unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, pass.note),
+    }));
     const reason = reasonFor(pass, mutation, outcome, clock);
     if (isQueuedMutation(mutation)) tellLane(lanes, pass, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
@@ -118,9 +126,9 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
 function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
-  const { wanted, recorded } = pass.desired;
+  const { wanted, isProvisioned } = pass.desired;
   if (wanted?.role.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
-  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned: recorded.isProvisioned };
+  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned };
   return newReason('RoleSettingsConflict', facts);
 }
 
@@ -145,7 +153,6 @@ function tellLane(
 /** `undefined` if the change was made. */
 function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome, clock: Clock): Reason | undefined {
   const now = clock.monotonic();
-  if (mutation.kind === 'createProfile') pass.retry.update((state) => withCreateOutcome(state, pass, outcome));
   switch (outcome.kind) {
     case 'done':
     case 'gone':
@@ -216,7 +223,7 @@ function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFail
     const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
     if (role !== undefined) return roleRecreated(desired, role, entry, aws.describeFailure(failure));
   }
-  const { abandonment, recorded, wanted } = desired;
+  const { abandonment, isProvisioned, wanted } = desired;
   const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
     ? newReason('SubnetChoiceDenied', { detail: aws.describeFailure(failure), denial })
@@ -226,7 +233,7 @@ function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFail
           session,
           abandonment,
           subnets: wanted?.profile.subnetSource,
-          isProvisioned: recorded.isProvisioned,
+          isProvisioned,
           resource: isCreation(mutation) ? undefined : resourceOf(mutation),
           violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
         }),

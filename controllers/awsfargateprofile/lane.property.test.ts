@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ClusterName } from '../../api/names.ts';
+import { ClusterName, ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
-import { anObject } from './testing/builders.ts';
+import { HERE, anObject } from './testing/builders.ts';
 import { newLanes } from './testing/lanes.ts';
 
 /** The plan for one simulated object and its one change in EKS. */
@@ -68,7 +68,7 @@ function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargatePr
   return anObject({
     metadata: { name, uid: name, creationTimestamp: `2026-11-20T10:00:0${age}Z`, ...deletion },
     spec: { clusterName: ClusterName.of(cluster) },
-    status: { createRequestedAt: '2026-11-20T10:00:00Z' },
+    note: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
   });
 }
 

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { right } from 'fp-ts/lib/Either.js';
-import { ClusterName, EksClusterName } from '../../api/names.ts';
+import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import { type LaneWait, Lanes } from './lane.ts';
-import { type ObjectParts, RECORDED, anObject } from './testing/builders.ts';
+import { type ObjectParts, HERE, NOW, RECORDED, anObject } from './testing/builders.ts';
 import { type TestLanes, newLanes } from './testing/lanes.ts';
 
 const LANE = '111122223333/eu-west-1/prod';
@@ -15,9 +15,13 @@ const profile = (name: string, { metadata, ...rest }: ObjectParts = {}): AWSFarg
   anObject({ ...rest, metadata: { name, uid: `uid-of-${name}`, ...metadata } });
 const createdAt = (hour: number) => ({ creationTimestamp: `2026-11-20T${`${hour}`.padStart(2, '0')}:00:00Z` });
 const DELETED = { deletionTimestamp: '2026-11-21T03:00:00Z' };
-const CREATED = { status: { createRequestedAt: '2026-11-20T10:00:00Z' } };
+const CREATED = { note: { in: HERE, profiles: [{ name: ProfileName.of('9999-team-a_a'), requestedAt: NOW }] } };
+const SERVED = { note: { in: HERE, profiles: [{ name: ProfileName.of('team-a_a'), id: 'x', served: true }] } } as const;
 const deleted = (name: string, hour = 10): AWSFargateProfile =>
-  profile(name, { metadata: { ...createdAt(hour), ...DELETED }, ...CREATED });
+  profile(name, {
+    metadata: { ...createdAt(hour), ...DELETED },
+    note: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
+  });
 /** Returns an object that names its EKS cluster instead of a Cluster. */
 const joined = (name: string, region: string, identity?: string, kind = 'Role'): AWSFargateProfile => ({
   ...profile(name),
@@ -79,7 +83,7 @@ describe('Lanes', () => {
       for (;;) {
         const wait = take(young);
         if (wait?.kind !== 'wait') return names.join(' ');
-        const first = objects.find(({ metadata }) => wait.ahead === `team-a_${metadata.name}`);
+        const first = objects.find(({ metadata }) => wait.ahead.endsWith(`team-a_${metadata.name}`));
         if (first === undefined || names.length > objects.length) return expect.fail(`behind ${wait.ahead}`);
         names.push(first.metadata.name);
         world.remove(first);
@@ -97,7 +101,7 @@ describe('Lanes', () => {
       ['with one whose profile is gone', [profile('a', provisioned()), profile('b')], 'a b'],
       [
         'with one whose profile is replaced',
-        [profile('a', { status: { ...provisioned('ACTIVE').status, successor: {} } }), profile('b')],
+        [profile('a', { ...provisioned('ACTIVE'), ...CREATED }), profile('b')],
         'a b',
       ],
       [
@@ -106,15 +110,17 @@ describe('Lanes', () => {
         'a b',
       ],
       ['with one whose profile has failed', [profile('a', provisioned('CREATE_FAILED')), profile('b')], 'a b'],
-      ['without one that has its profile', [profile('a', provisioned('ACTIVE')), profile('b')], 'b'],
-      ...[{ profileStatus: 'ACTIVE' }, { profileARN: 'arn' }].map(
-        (status) =>
-          [
-            `with a deletion that records ${Object.keys(status).join()}`,
-            [profile('a', { metadata: DELETED, status }), profile('b')],
-            'a b',
-          ] as const,
-      ),
+      ['without one that has its profile', [profile('a', { ...provisioned('ACTIVE'), ...SERVED }), profile('b')], 'b'],
+      [
+        'with a deletion whose note has a profile',
+        [profile('a', { metadata: DELETED, ...SERVED }), profile('b')],
+        'a b',
+      ],
+      [
+        'with a deletion whose status has a profile',
+        [profile('a', { metadata: DELETED, status: { profileARN: 'arn' } }), profile('b')],
+        'a b',
+      ],
       ['without a deletion that has nothing in EKS', [profile('a', { metadata: DELETED }), profile('b')], 'b'],
       [
         'without a deletion that is not ours to end',
@@ -282,6 +288,15 @@ describe('Lanes', () => {
     });
   });
 
+  it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {
+    const [a] = putThree();
+    lanes.sawStranger(LANE, 'theirs', 'being created');
+    expect(turnOf(a)).to.equal('theirs is being created, as a stranger');
+    lanes.saw(LANE, 'team-a_b', 'being deleted', profile('b'));
+    lanes.sawStranger(LANE, 'theirs', 'being created');
+    expect(turnOf(a)).to.equal('team-a_b is being deleted');
+  });
+
   it('give no turn while EKS updates the cluster', async () => {
     const [a] = putThree();
     lanes.close(LANE, 15_000, 'busy');
@@ -307,6 +322,27 @@ describe('Lanes', () => {
       expect(aheadOf(c)).to.equal('closed for 1000');
     });
 
+    it('of the second as soon as it has nothing to prepare', () => {
+      const [a, b] = putThree();
+      expect(aheadOf(b), 'its role').to.equal('go');
+      const prepared = { note: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } };
+      expect(aheadOf(world.put(profile('b', prepared)))).to.equal('team-a_a is next in turn');
+      world.remove(a);
+      expect(aheadOf(world.put(profile('b', prepared))), 'it is the first now').to.equal('go');
+      const [first, second] = [world.put(deleted('y')), world.put(deleted('z'))];
+      expect([first, second].map(aheadOf)).to.deep.equal(['go', 'team-a_y is next in turn']);
+    });
+
+    it('of the first that has only to wait, unless it has to ask EKS about a stranger', () => {
+      const [a] = putThree();
+      const first = world.put(profile('a', { note: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } }));
+      lanes.saw(LANE, 'team-a_b', 'being created', profile('b'));
+      expect(aheadOf(a), 'its role').to.equal('go');
+      expect(aheadOf(first)).to.equal('team-a_b is being created');
+      lanes.saw(LANE, 'theirs', 'being created');
+      expect(aheadOf(first)).to.equal('go');
+    });
+
     it('but not of an object that does not wait for a turn', () => {
       const [, , c] = putThree();
       world.stopped.add('c');
@@ -318,9 +354,12 @@ describe('Lanes', () => {
       const [, , c] = putThree();
       lanes.saw(LANE, 'team-a_c', 'being created', c);
       expect(aheadOf(c)).to.equal('go');
-      expect(aheadOf(world.put(profile('z', { status: { profileStatus: 'CREATING' } }))), 'after a start').to.equal(
-        'go',
-      );
+      const status = { profileName: ProfileName.of('team-a_z'), profileStatus: 'CREATING' };
+      expect(aheadOf(world.put(profile('z', { status }))), 'after a start').to.equal('go');
+      const requested = profile('y', {
+        note: { in: HERE, profiles: [{ name: ProfileName.of('team-a_y'), requestedAt: NOW }] },
+      });
+      expect(aheadOf(world.put(requested)), 'after a start, before status tells').to.equal('go');
     });
 
     it('nor before the objects are listed; a list that is unknown for a while keeps the order', () => {

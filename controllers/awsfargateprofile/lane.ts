@@ -6,6 +6,7 @@ import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 import { type ClusterIndex, clusterIndexOf } from '../shared/caches.ts';
+import { noteOf } from '../shared/note.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { isInTransit } from './model/eks-change-in-progress.ts';
@@ -87,17 +88,20 @@ export class Lanes {
   }
 
   /**
-   * Lets the first two objects of a cluster go, the second of which may prepare its role meanwhile, and each object
-   * that wants no turn. An object that its last pass stopped for something else looks whether that is over.
+   * Lets the first object of a cluster go, the second until it has prepared its role, and each object that wants no turn. An object that its last pass stopped for something else looks whether that is over.
    * {@link leave} must end the pass of an object that goes on.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     const [first, second] = this.orderOf(object) ?? [];
-    const isBehind = first !== undefined && !isSame(first, object) && !isSame(second, object);
-    if (isBehind && this.isEligible(object) && !this.isInFlight(lane, object)) {
-      const busy = this.findBusy(lane, object) ?? waitFor(first);
-      // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
-      return this.joined(lane, object, busy.kind === 'wait' ? { ...busy, isOfStranger: false } : busy);
+    const busy = this.findBusy(lane, object);
+    const isFirst = first === undefined || isSame(first, object);
+    const mayPrepare = (isFirst || isSame(second, object)) && hasToPrepare(object);
+    // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
+    const mayChange = isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isOfStranger));
+    if (!mayPrepare && !mayChange && this.isEligible(object) && !this.isInFlight(lane, object)) {
+      const wait = busy ?? (first === undefined ? undefined : waitFor(first));
+      if (wait !== undefined)
+        return this.joined(lane, object, wait.kind === 'wait' ? { ...wait, isOfStranger: false } : wait);
     }
     this.going.add(idOf(object));
     return undefined;
@@ -135,6 +139,11 @@ export class Lanes {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
     this.wakeIfFree(lane, object);
+  }
+
+  /** A survey of the EKS cluster may be older than what the lane knows, so it only fills an empty lane. */
+  sawStranger(lane: string, profile: string, doing: string): void {
+    if (this.get(lane).inFlight === undefined) this.saw(lane, profile, doing);
   }
 
   close(lane: string, span: Ms, because: string): void {
@@ -277,17 +286,21 @@ export class Lanes {
 }
 
 /**
- * A deleted object with a profile on record, one that was never provisioned, or one whose profile does not work any
- * more or is to be replaced.
+ * A deleted object with a profile in the note, one that was never provisioned, or one whose profile does not work any more or
+ * is to be replaced.
  */
 function wantsTurn(object: AWSFargateProfile): boolean {
-  const { profileStatus, profileARN, createRequestedAt, initialization, successor } = object.status ?? {};
+  const { profileStatus, profileARN, initialization } = object.status ?? {};
   if (hasPausedAnnotation(object) || isMoving(object)) return false;
-  if (!isDeleting(object))
-    return initialization?.provisioned !== true || profileStatus !== 'ACTIVE' || successor !== undefined;
-  const isRecorded = [profileStatus, profileARN, createRequestedAt].some((each) => each !== undefined);
-  return isRecorded && hasFinalizer(object);
+  const { profiles } = noteOf(object);
+  const isUnfinished = profiles.some(({ served }) => served !== true);
+  if (!isDeleting(object)) return initialization?.provisioned !== true || profileStatus !== 'ACTIVE' || isUnfinished;
+  return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
+
+/** The second in the lane may make its role while EKS changes the profile of the first. */
+const hasToPrepare = (object: AWSFargateProfile): boolean =>
+  !isDeleting(object) && noteOf(object).roles.every(({ id }) => id === undefined);
 
 /** Deletions go first, then older objects, then names in their order. */
 function isBefore(one: AWSFargateProfile, other: AWSFargateProfile): boolean {

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
-import { ProfileName, RoleArn } from '../../api/names.ts';
+import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import {
-  DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
-  PROVISIONED_IN_ANNOTATION,
+  RECORD_ANNOTATION,
+  TAKE_OVER_ANNOTATION,
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
@@ -19,6 +19,7 @@ import { type FakeKind, type Intercept, json } from '../../pkg/kube/testing/fake
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
+import { type Note, noteOf } from '../shared/note.ts';
 import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
 import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -35,17 +36,20 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   HERE,
+  NOTED,
+  NOW,
+  OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_ID,
   RECORDED,
   ROLE,
   aFailure,
   anObject,
-  desiredOf,
 } from './testing/builders.ts';
 import { FOREIGN_TAGS } from './testing/fixtures.ts';
 import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
-import type { SimulatedAws } from './testing/simulated-aws.ts';
+import type { SimulatedAws, SimulatedProfile } from './testing/simulated-aws.ts';
 import { type SimulatedSession, sessionOn } from './testing/simulated-session.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
@@ -54,8 +58,7 @@ const CONTROL_PLANES = { group: CONTROL_PLANE.group, version: 'v1beta2', plural:
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
 
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
-const changeIn = (body: string): string =>
-  ['finalizers', 'deletion-requested', 'provisioned-in'].find((word) => body.includes(word)) ?? 'metadata';
+const changeIn = (body: string): string => ['finalizers', 'record'].find((word) => body.includes(word)) ?? 'metadata';
 
 // `plan`, `findObstacle` and `execute` have tests of their own. The tests of this file cover the order of the
 // requests of a reconcile, and reconciles that end before they read or change AWS.
@@ -174,6 +177,11 @@ describe('Reconciler', () => {
       'reason',
     );
   };
+  /** The note that the object has in the API server. */
+  const noted = (): Note => {
+    const decoded = decodeAWSFargateProfile(now());
+    return E.isRight(decoded) ? noteOf(decoded.right) : expect.fail('the object cannot be decoded');
+  };
   const all = (kind: FakeKind): readonly KubeObject[] => api.server.storage.list(kind, KEY.namespace);
   function sync(): void {
     const version = String(api.server.storage.newest);
@@ -204,25 +212,27 @@ describe('Reconciler', () => {
   const pass = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
-  it('adds both finalizers, opens a session, reads AWS, records the location, and writes status before each mutation', async () => {
+  it('adds both finalizers, opens a session, reads AWS, and writes the note before each create, and before the status', async () => {
     given();
     await pass();
     expect(requests).to.deep.equal([
       'PATCH finalizers',
       'add the control plane finalizer',
       'open a session',
-      'DescribeFargateProfile',
+      'ListFargateProfiles',
       'GetRole',
       'DescribeCluster',
       'DescribeAccessEntry',
-      'PATCH provisioned-in',
       'confirm the control plane finalizer',
-      'PATCH status',
+      'PATCH record',
       'CreateRole',
+      // The id of the role, which the answer of IAM has.
+      'PATCH record',
       'AttachRolePolicy',
       'confirm the control plane finalizer',
-      'PATCH status',
+      'PATCH record',
       'CreateFargateProfile',
+      'PATCH record',
       'PATCH status',
     ]);
     expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
@@ -236,34 +246,24 @@ describe('Reconciler', () => {
     ['a profile of others', aSimulatedProfile({ tags: FOREIGN_TAGS }), false],
     ['a role of others', aSimulatedRole({ tags: FOREIGN_TAGS }), false],
   ] as const)
-    it(`${isRecorded ? 'records' : 'does not record'} the location if AWS has ${what} and nothing may be created`, async () => {
+    it(`notes ${isRecorded ? 'the location' : 'no location'} if AWS has ${what} and nothing may be created`, async () => {
       finalizerResult = { kind: 'controlPlaneDeleting' };
       aws = awsWith(...(part === undefined ? [] : [part]));
       session = sessionOn(aws);
       given();
       await pass();
-      expect(requests.includes('PATCH provisioned-in')).to.equal(isRecorded);
+      expect(noted().in.kind).to.equal(isRecorded ? 'known' : 'none');
     });
 
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
     requests.length = 0;
-    retryStore.update(anObject(), () => ({ confirmedCreate: 'x' }));
+    retryStore.update(anObject(), () => ({ surveyed: { until: 5 } }));
     expect(await pass()).to.include({ kind: 'backoff' });
-    expect(retryStore.get(anObject())).to.deep.equal({ confirmedCreate: 'x' });
+    expect(retryStore.get(anObject())).to.deep.equal({ surveyed: { until: 5 } });
     stores.profiles.replaceAll([], '1');
     expect(await pass()).to.include({ kind: 'done' });
     expect(retryStore.get(anObject())).to.deep.equal({});
     expect(requests).to.deep.equal([]);
-  });
-
-  it('knows the result of a create request once EKS shows the profile', async () => {
-    given({ status: { ...RECORDED, profileName: PROFILE, createRequestedAt: '2026-11-21T03:25:00Z' } });
-    const before = decodeAWSFargateProfile(now());
-    if (E.isLeft(before)) throw new Error('the object cannot be decoded');
-    expect(retryStore.isCreateUnconfirmed(before.right)).to.equal(true);
-    aws.profiles.set(PROFILE, aSimulatedProfile({ status: 'CREATING' }));
-    await pass();
-    expect(retryStore.isCreateUnconfirmed(before.right)).to.equal(false);
   });
 
   it('calls no AWS API for an object that another client has changed since the cache read it', async () => {
@@ -276,7 +276,7 @@ describe('Reconciler', () => {
   });
 
   it('waits for half a minute after the Cluster of a deleted object has vanished', async () => {
-    deleted({ status: { ...RECORDED, profileName: PROFILE } });
+    deleted({ note: NOTED });
     api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
     sync();
     await pass();
@@ -286,15 +286,178 @@ describe('Reconciler', () => {
     expect(requests).to.include('open a session');
   });
 
-  for (const isPaused of [false, true])
-    it(`${isPaused ? 'does not delete' : 'deletes'} an object again whose deletion clusterctl move has interrupted, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
-      given({ metadata: { finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } } });
-      if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
+  describe('with a living object whose note says that its deletion has begun', () => {
+    const DELETING: Partial<Note> = { ...NOTED, deleting: true };
+    const finalizers = [FINALIZER];
+
+    for (const isPaused of [false, true])
+      it(`${isPaused ? 'does not delete' : 'deletes'} it again, because clusterctl move has interrupted that, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
+        given({ metadata: { finalizers }, note: DELETING });
+        aws.profiles.set(PROFILE, aSimulatedProfile());
+        if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
+        await pass();
+        expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
+        expect(session.calls.join()).not.to.contain('Delete');
+        expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
+      });
+
+    for (const [what, parts, profile] of [
+      ['has not the profile that serves', {}, aSimulatedProfile({ id: 'made-since' })],
+      ['is older than the status, which a move drops', { status: RECORDED }, aSimulatedProfile()],
+    ] as const)
+      it(`does not delete it, and says so once, if the note ${what}`, async () => {
+        given({ metadata: { finalizers }, note: DELETING, ...parts });
+        aws.profiles.set(PROFILE, profile);
+        aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+        for (let passes = 0; passes < 2; passes++) {
+          await pass();
+          sync();
+        }
+        expect(now().metadata.deletionTimestamp).to.equal(undefined);
+        expect(aws.profiles.get(PROFILE)?.status).to.equal('ACTIVE');
+        expect(recordedEvents.filter((reason) => reason.endsWith('Deletion'))).to.deep.equal(['IgnoredDeletion']);
+        expect(noted().deleting).to.equal(undefined);
+      });
+  });
+
+  describe('with what it has noted', () => {
+    const putAsWanted = (over: Partial<SimulatedProfile> = {}): void => {
+      aws.profiles.set(PROFILE, aSimulatedProfile({ createdAt: NOW - 60_000, ...over }));
+      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
+    };
+    const nextPass = async (): Promise<readonly string[]> => {
+      sync();
+      const before = session.calls.length;
       await pass();
-      expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
-      expect(requests).to.not.include('open a session');
-      expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
+      return session.calls.slice(before).map((call) => call.split(' ')[0] ?? '');
+    };
+
+    it('notes a profile that has become as the spec asks for, before status says so', async () => {
+      given({
+        metadata: { finalizers: [FINALIZER] },
+        note: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] },
+      });
+      putAsWanted();
+      await pass();
+      expect(noted()).to.deep.include({
+        profiles: [{ name: PROFILE, id: PROFILE_ID, served: true, activeSince: NOW }],
+        last: NOW - 60_000,
+      });
+      expect(requests.indexOf('PATCH record')).to.be.below(requests.indexOf('PATCH status'));
+      expect(requests).to.include('PATCH record');
     });
+
+    it('glances at an object at rest with three calls, and surveys its EKS cluster at first and about every hour', async () => {
+      const GLANCE = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
+      given({ note: NOTED });
+      putAsWanted();
+      expect(await nextPass()).to.include('ListFargateProfiles');
+      expect(await nextPass()).to.have.members(GLANCE);
+      await api.clock.advance(59 * 60_000);
+      expect(await nextPass()).to.have.members(GLANCE);
+      await api.clock.advance(13 * 60_000 + 1);
+      expect(await nextPass()).to.include('ListFargateProfiles');
+    });
+
+    it('surveys the EKS cluster as soon as a glance shows something else', async () => {
+      given({ note: NOTED });
+      putAsWanted();
+      await nextPass();
+      aws.profiles.clear();
+      expect(await nextPass()).to.include.members(['ListFargateProfiles', 'CreateFargateProfile']);
+    });
+
+    it('remembers what another client has removed from the object', async () => {
+      given();
+      await pass();
+      const { profiles, roles } = noted();
+      expect(profiles).to.have.length(1);
+      api.server.storage.mergePatch(PROFILE_KIND, KEY, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
+      await nextPass();
+      expect(noted().profiles.map(({ id }) => id)).to.deep.equal(profiles.map(({ id }) => id));
+      expect(noted().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
+    });
+
+    it('notes that a deletion has begun before it deletes the profile', async () => {
+      deleted({ note: NOTED });
+      putAsWanted();
+      await pass();
+      expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
+      expect(noted().deleting).to.equal(true);
+    });
+
+    it('keeps a deleted object for a minute while AWS has not answered a create request', async () => {
+      deleted({ note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
+      await nextPass();
+      await api.clock.advance(59_999);
+      await nextPass();
+      expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
+      await api.clock.advance(1);
+      await nextPass();
+      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
+    });
+
+    it('keeps a deleted object that has lost its note for a minute, because AWS may not have answered a request', async () => {
+      deleted({ metadata: { annotations: {} } });
+      await nextPass();
+      await api.clock.advance(59_999);
+      await nextPass();
+      expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
+      await api.clock.advance(1);
+      await nextPass();
+      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
+    });
+
+    it('deletes the profile of such a request if it appears meanwhile', async () => {
+      deleted({ note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
+      await nextPass();
+      putAsWanted({ createdAt: NOW });
+      expect(await nextPass()).to.include('DeleteFargateProfile');
+    });
+
+    describe('beside a younger profile that another record of the object has made', () => {
+      const ID = 'made-elsewhere';
+      const FOUND = { ...NOTED, last: NOW - 60_000 };
+      const putElsewhere = (): void => {
+        const name = 'team-a_elsewhere';
+        aws.profiles.set(name, aSimulatedProfile({ name, id: ID, createdAt: NOW }));
+      };
+      const changesIn = (calls: readonly string[]): readonly string[] =>
+        calls.filter((call) => !/^(Get|List|Describe)/.test(call));
+
+      it('changes nothing in AWS, and keeps Ready as the noted profile deserves', async () => {
+        given({ note: FOUND });
+        putAsWanted();
+        await nextPass();
+        putElsewhere();
+        await api.clock.advance(2 * 60 * 60_000);
+        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect([reasonOf('Stalled'), reasonOf('Ready')]).to.deep.equal(['ManagedElsewhere', 'Ready']);
+      });
+
+      it('creates no other profile when its own is gone', async () => {
+        given({ note: FOUND });
+        putElsewhere();
+        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
+      });
+
+      it('deletes nothing when the object is deleted', async () => {
+        deleted({ note: FOUND });
+        putAsWanted();
+        putElsewhere();
+        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
+        expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
+      });
+
+      it('takes the profile over when the annotation names it, among others', async () => {
+        deleted({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${ID}` } }, note: FOUND });
+        putElsewhere();
+        expect(changesIn(await nextPass())).to.deep.equal(['DeleteFargateProfile']);
+      });
+    });
+  });
 
   describe('without usable credentials', () => {
     it('reports no problem when the manager only stops', async () => {
@@ -304,17 +467,17 @@ describe('Reconciler', () => {
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
 
-    const nowhere = { annotations: { [PROVISIONED_IN_ANNOTATION]: 'nowhere' } };
+    const nowhere = { note: {} };
     const refused = { reason: 'IdentityNotAllowed', message: 'the identity does not allow the namespace' } as const;
 
     for (const [situation, parts, problem] of [
-      ['without the mark that nothing was created', { metadata: { annotations: {} } }, refused],
-      ['whose mark names a place', { metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: 'a/b/c' } } }, refused],
-      ['with a recorded region', { metadata: nowhere, status: { region: 'eu-west-1' } }, refused],
-      ['while the identities cannot be read', { metadata: nowhere }, { reason: 'IdentityUnreadable', message: 'no' }],
+      ['without a note', { metadata: { annotations: {} } }, refused],
+      ['whose note names a place', { note: { in: HERE } }, refused],
+      ['whose note cannot be read', { metadata: { annotations: { [RECORD_ANNOTATION]: 'x' } } }, refused],
+      ['while the identities cannot be read', nowhere, { reason: 'IdentityUnreadable', message: 'no' }],
       [
         'while AWS does not answer',
-        { metadata: nowhere },
+        nowhere,
         { reason: 'AccountUnknown', message: 'no', failure: aFailure({ service: 'sts', code: 'NoAnswer' }) },
       ],
     ] as const)
@@ -326,15 +489,15 @@ describe('Reconciler', () => {
       });
 
     it('looks for a profile in AWS before it ends such a deletion with credentials', async () => {
-      deleted({ metadata: nowhere });
+      deleted(nowhere);
       await pass();
       expect(session.calls).to.not.deep.equal([]);
-      expect(requests).to.not.include('PATCH provisioned-in');
+      expect(requests).to.not.include('PATCH record');
       expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
     });
 
     it('deletes a retained object of a torn down cluster if nothing was created in AWS', async () => {
-      given({ metadata: { ...nowhere, finalizers: [FINALIZER] }, spec: { deletionPolicy: 'Retain' } });
+      given({ ...nowhere, metadata: { finalizers: [FINALIZER] }, spec: { deletionPolicy: 'Retain' } });
       const key = { ...KEY, name: REFERENCE.name };
       api.server.storage.mergePatch(CONTROL_PLANE, key, { metadata: { finalizers: ['test.example.com/held'] } });
       api.server.storage.delete(CONTROL_PLANE, key);
@@ -350,8 +513,7 @@ describe('Reconciler', () => {
       finalizerResult = result;
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
-      const status = { ...RECORDED, profileName: PROFILE, role: { name: ROLE } };
-      given({ metadata: { finalizers: [FINALIZER] }, status });
+      given({ metadata: { finalizers: [FINALIZER] }, note: NOTED });
       await pass();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
@@ -361,7 +523,7 @@ describe('Reconciler', () => {
     ['a new object', {}, 'read'],
     ['an object at rest', { observedGeneration: 1, conditions: [ready] }, 'resync'],
     ['a changed object', { observedGeneration: 0, conditions: [ready] }, 'read'],
-    ['an object whose profile EKS changes', { profileStatus: 'CREATING' }, 'poll'],
+    ['an object whose profile EKS changes', { profileName: PROFILE, profileStatus: 'CREATING' }, 'poll'],
   ] as const)
     it(`gives the reads of ${what} the priority of a ${expected}`, async () => {
       given({ metadata: { finalizers: [FINALIZER] }, status });
@@ -390,7 +552,7 @@ describe('Reconciler', () => {
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${ROLE.toLowerCase()}`], () => held);
     expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
-    expect(session.calls).to.deep.equal([`DescribeFargateProfile ${PROFILE}`]);
+    expect(session.calls).to.deep.equal([]);
     release();
     await other;
     expect(requests).to.include('wake team-a/web');
@@ -399,12 +561,9 @@ describe('Reconciler', () => {
     expect(session.calls.join()).to.contain('CreateRole');
   });
 
-  it('locks the role that an earlier version of Cluster API Provider AWS computed, if the profile uses it', async () => {
-    given();
-    const [, formerName = ''] = desiredOf(anObject()).identity.capaRoleNames;
-    const podExecutionRoleArn = `arn:aws:iam::${ACCOUNT}:role/${formerName}`;
-    aws.profiles.set(PROFILE, aSimulatedProfile({ podExecutionRoleArn }));
-    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${formerName.toLowerCase()}`], async () => {
+  it('locks each role of the note, also under another name than that of the spec', async () => {
+    given({ note: { in: HERE, roles: [{ name: RoleName.of('Former') }] } });
+    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/former`], async () => {
       expect(await pass()).to.include({ reason: 'NotNow' });
     });
   });
@@ -419,6 +578,13 @@ describe('Reconciler', () => {
     expect(next).to.include({ kind: 'after', reason: 'AccessDenied', priority: 'low' });
     expect(next.kind === 'after' && next.delay).to.be.within(1_000, 600_000);
     expect(reasonOf('Ready')).to.equal('Ready');
+  });
+
+  it('locks no role of the note that another owner has', async () => {
+    given({ note: { in: HERE, roles: [{ name: RoleName.of('theirs'), managed: false }] } });
+    await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
+      expect(await pass()).to.include({ reason: 'Creating' });
+    });
   });
 
   it('locks no role that the object brings along', async () => {
@@ -442,7 +608,7 @@ describe('Reconciler', () => {
   });
 
   for (const [call, isThisCall] of [
-    ['a read', (text: string) => text.startsWith('DescribeFargateProfile')],
+    ['a read', (text: string) => text.startsWith('ListFargateProfiles')],
     ['a mutation', (text: string) => text.startsWith('CreateRole')],
     ['a read of the access entry', (text: string) => text.startsWith('DescribeCluster')],
   ] as const)
@@ -463,7 +629,7 @@ describe('Reconciler', () => {
     it(`reports ${reason} when the access entry of role ${id} cannot be read, because a recreated role ends Ready`, async () => {
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ status: { ...RECORDED, profileName: PROFILE, role: { name: ROLE, id, managed: true } } });
+      given({ note: { ...NOTED, roles: [{ name: ROLE, id }] } });
       session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
       await pass();
       expect(reasonOf('Ready')).to.equal(reason);
@@ -484,11 +650,11 @@ describe('Reconciler', () => {
       expect(reasonOf('Ready')).to.equal('TagsInvalid');
     });
 
-    it('a third object that has lost its status is read first, because it may be at rest', async () => {
+    it('a third object that has lost its status in a move is read first, because it may be at rest', async () => {
       for (const name of ['a', 'b']) api.put({ metadata: { name } });
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } } });
+      given({ note: NOTED });
       await pass();
       expect(reasonOf('Ready')).to.equal('Ready');
     });
@@ -505,11 +671,11 @@ describe('Reconciler', () => {
       ['CREATING', false],
       ['ACTIVE', true],
     ] as const)
-      it(`an object asks EKS after a start about the change on record of a sibling, which is ${status} by now`, async () => {
+      it(`an object asks EKS after a start about the change of a sibling that status shows, which is ${status} by now`, async () => {
         const name = ProfileName.of('team-a_z');
-        aws.profiles.set(name, aSimulatedProfile({ name, status }));
+        aws.profiles.set(name, aSimulatedProfile({ name, status, tags: { [OWNER_TAG]: 'team-a/z' } }));
         const recorded = { ...RECORDED, profileName: name, profileStatus: 'CREATING' };
-        api.put({ metadata: { name: 'z' }, status: recorded });
+        api.put({ metadata: { name: 'z' }, note: { in: HERE }, status: recorded });
         given();
         await pass();
         expect(session.calls).to.include(`DescribeFargateProfile ${name}`);
@@ -519,7 +685,7 @@ describe('Reconciler', () => {
   });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
-    given({ metadata: { finalizers: [FINALIZER] }, status: { ...RECORDED, profileName: PROFILE } });
+    given({ metadata: { finalizers: [FINALIZER] }, note: NOTED });
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();
@@ -538,25 +704,16 @@ describe('Reconciler', () => {
     const forbidden = () =>
       json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'forbidden' });
 
-    it('reports a rejected status write in Ready, after the events of earlier mutations', async () => {
+    it('reports a rejected write of the note in Ready, after the events of earlier changes', async () => {
       given();
-      atWrite(2, '/status', forbidden());
+      atWrite(4, '/web', forbidden());
       await pass();
       expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 
-    it('knows after a lost status that it has sent nothing, if it had just recorded the location', async () => {
-      given();
-      atWrite(1, '/status', new Error('socket hang up'));
-      await pass().catch(() => 'thrown');
-      expect(session.calls.join()).not.to.contain('Create');
-      const after = decodeAWSFargateProfile(api.server.storage.delete(PROFILE_KIND, KEY) ?? now());
-      expect(E.isRight(after) && retryStore.isCreateUnconfirmed(after.right), 'in a deletion').to.equal(false);
-    });
-
-    it('changes nothing in AWS if the location cannot be recorded because another client wrote first', async () => {
+    it('changes nothing in AWS if the note cannot be written because another client wrote first', async () => {
       given();
       atWrite(
         2,
@@ -567,9 +724,9 @@ describe('Reconciler', () => {
       expect(session.calls.join()).not.to.contain('Create');
     });
 
-    it('throws after an unanswered status write, so that the queue retries, and records the events of earlier mutations', async () => {
+    it('throws after a write of the note without an answer, so that the queue retries, and records the events of earlier mutations', async () => {
       given();
-      atWrite(2, '/status', new Error('socket hang up'));
+      atWrite(4, '/web', new Error('socket hang up'));
       expect(await pass().catch(() => 'thrown')).to.equal('thrown');
       expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);

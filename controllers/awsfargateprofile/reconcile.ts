@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { MAX_FACT, cut } from '../../api/text.ts';
+import { type AWSFargateProfile, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import type { Random } from '../../pkg/env/random.ts';
-import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
@@ -15,22 +15,32 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
+import {
+  EMPTY_NOTE,
+  type KnownLocation,
+  type Note,
+  isNeverBegun,
+  locationOf,
+  noteOf,
+  readNote,
+} from '../shared/note.ts';
+import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
+import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { listSiblings } from '../shared/caches.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
-import { type ObservedProfiles, findOtherProfiles, observeProfiles, observeRoles } from './aws/observe.ts';
-import { AccessEntryReader } from './aws/read-access-entry.ts';
 import { openSession } from './aws/session.ts';
 import { plan } from './decide/plan.ts';
+import { keptRoles } from './decide/remove.ts';
+import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired/desired.ts';
+import { findRoleSharers } from './desired/role-sharing.ts';
 import { execute } from './execute.ts';
-import { type DesiredInputs, candidateProfiles, desiredFor, roleConflictOf } from './goal/desired/desired.ts';
-import { findRoleSharers } from './goal/desired/role-sharing.ts';
 import { goalFor } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts } from './goal/inputs.ts';
-import { metadataPatch } from './goal/metadata.ts';
+import { metadataPatch, notePatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft } from './guards/checks/checks.ts';
 import type { LiveChecks } from './guards/checks/live-checks.ts';
 import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
@@ -39,18 +49,24 @@ import { Claims } from './guards/claims.ts';
 import type { Guards } from './guards/guards.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
-import { markDeletionBegun, newPreparations, reasonForWait } from './guards/preparations.ts';
-import { recordLocation } from './guards/record-location.ts';
+import { newPreparations, reasonForWait } from './guards/preparations.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, describeTransit } from './model/eks-change-in-progress.ts';
+import { changesInProgress, describeTransit, isInTransit } from './model/eks-change-in-progress.ts';
+import { fitsSpec } from './model/fit.ts';
 import type { Goal } from './model/goal-kinds.ts';
-import { type KnownLocation, isNeverBegun } from './model/location.ts';
-import type { Execution, PassResult } from './model/pass.ts';
+import { identityOf, placeOf } from './model/identity.ts';
+import type { Observed } from './model/observed-state.ts';
+import { isRoleTaggedOurs, oursOf } from './model/ownership.ts';
+import type { Execution, PassEnd, PassResult } from './model/pass.ts';
+import { type Seen, isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
+import { AccessEntryReader } from './observe/access-entries.ts';
+import { type Looking, type ProfilesAndRoles, glance, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
+import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
 import type { RetryState } from './retry/retry-state.ts';
 import type { RetryStore } from './retry/retry-store.ts';
-import { type EventSpec, abandonedEvents, warningFor } from './status/events.ts';
+import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './status/events.ts';
 import { PassFinisher } from './status/finish.ts';
 import { reportUndecodable } from './status/undecodable-object.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
@@ -85,18 +101,18 @@ export interface ReconcilerOptions {
 }
 
 /**
- * A pass over one AWSFargateProfile:
+ * A pass over one AWSFargateProfile. Data goes down this list and never back up:
  *
  * 1. `pass`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
- * 2. `openAws`: credentials of the object's identity, and the account that AWS confirms.
- * 3. `readProfiles`: what EKS has, and what is desired. An object that is neither first nor second among those that wait
- *    for a change in its EKS cluster ends its pass before.
- * 4. `changeAws`: reads the roles, plans all changes, and makes them one by one until one is not done. Before each change,
- *    guards look whether it is allowed now, take the turn in the lane, and record it in annotations and status.
- * 5. `finish`: writes status and events, takes the finalizer off, or deletes the object. It also chooses when the next pass
- *    comes (status/requeue.ts).
+ * 2. `openAws`: credentials of the object's identity, and the account that AWS confirms. An object that is neither first
+ *    nor second among those that wait for a change in its EKS cluster ends its pass here.
+ * 3. `readAws`: a glance at the noted profiles or a survey of the EKS cluster, and then, once, what is desired.
+ * 4. `changeAws`: plans all changes, and makes them one by one until one is not done. Before each change, guards look
+ *    whether it is allowed now, take the turn in the lane, and write the note.
+ * 5. `finish`: writes note, status and events, removes the finalizer, or deletes the object. It also chooses when the next
+ *    pass comes (status/requeue.ts).
  *
- * Locks on the role's name are held in steps 4 and 5, without waiting: a pass that gets none comes again. A step that stops
+ * Locks on the role's name are held from step 3 on, without waiting: a pass that gets none comes again. A step that stops
  * says why by a {@link Reason}, which is what users read.
  */
 export class Reconciler {
@@ -172,8 +188,6 @@ export class Reconciler {
         return this.finisher.finish({ object, end: goal.reason }, context);
       case 'release':
         return this.release(inputs, context);
-      case 'resumeDeletion':
-        return this.finisher.resumeDeletion(object, context);
       case 'pursue':
         return this.pursue(object, goal, context);
     }
@@ -183,40 +197,69 @@ export class Reconciler {
    * A deletion keeps the locks of the roles until the finalizer is off, because until then other objects count this
    * object as a user of the role.
    */
-  private async pursue(object: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+  private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, lanes } = this.options;
-    const opened = await this.openAws(object, goal, context);
+    const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
     const { session, inputs } = opened.right;
-    const end = (reason: Reason, current = object): Promise<Requeue> =>
-      this.finish({ object: current, end: reason, isAuthenticated: true }, goal, context);
-    const wish = desiredFor(object, inputs);
-    if (E.isLeft(wish)) return end(wish.left);
-    const place = { account: session.account, region: goal.target.region, eksCluster: goal.target.eksCluster };
-    const lane = laneOf(place);
+    const object = await this.noteDeletion(before, context.signal);
+    if (object === undefined) return CONFLICT;
+    const end = (reason: Reason): Promise<Requeue> =>
+      this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
+    const lane = laneOf({ account: session.account, region: goal.target.region, eksCluster: goal.target.eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
-    const isStatusLost = wish.right.recorded.lostNames.profiles.length > 0;
+    const isStatusLost = object.status?.account === undefined && noteOf(object).profiles.length > 0;
     const wait = isStatusLost ? undefined : lanes.findAhead(lane, object);
-    if (wait !== undefined) {
-      const marked = await markDeletionBegun(this.options, object, place, context.signal);
-      return marked === undefined ? CONFLICT : end(reasonForWait(wait, place.eksCluster), marked);
-    }
+    if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, goal.target.eksCluster));
 
     try {
-      const read = await this.readProfiles(object, wish.right, { session, inputs, lane });
-      if (E.isLeft(read)) return await end(read.left);
-      const work = { session, inputs, lane, ...read.right };
-      const locks = rolesToLock(work.desired).map((role) =>
-        [place.account, object.metadata.namespace, role.toLowerCase()].join('/'),
+      const locks = this.rolesToLock(object).map((role) =>
+        [session.account, object.metadata.namespace, role].join('/'),
       );
       const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.finish(await this.changeAws(object, goal, work, context), goal, context),
+        this.decide(object, goal, { session, inputs, lane }, context),
       );
       return await (decided ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
     } finally {
       lanes.leave(object);
     }
+  }
+
+  /** Under the locks of the roles: reads AWS, decides, changes AWS, and reports. */
+  private async decide(
+    object: AWSFargateProfile,
+    goal: PursueGoal,
+    work: AwsWork,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    const read = await this.readAws(object, goal, work, context);
+    if (E.isLeft(read)) return this.finish({ object, end: read.left, isAuthenticated: true }, goal, context);
+    const { desired, observed } = read.right;
+    if (noteOf(object).deleting === true && !isDeleting(object)) {
+      if (isMovedWhileDeleted(object, desired, observed)) return this.finisher.resumeDeletion(object, context);
+      this.options.recordEvent(object, IGNORED_DELETION);
+    }
+    return this.finish(await this.changeAws(object, goal, work, read.right, context), goal, context);
+  }
+
+  /**
+   * `clusterctl move` drops the deletionTimestamp and keeps annotations, so the note says that the deletion has begun.
+   * Returns `undefined` if another client wrote or deleted the object first.
+   */
+  private async noteDeletion(object: AWSFargateProfile, signal: AbortSignal): Promise<AWSFargateProfile | undefined> {
+    if (!isDeleting(object) || !hasFinalizer(object)) return object;
+    const read = readNote(object);
+    if (read.kind === 'noted' && (read.note.deleting === true || read.note.in.kind === 'none')) return object;
+    const note: Note = { ...this.noteOfObject(object), deleting: true };
+    return this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
+  }
+
+  private noteOfObject(object: AWSFargateProfile): Note {
+    const { noted } = this.options.retryStore.get(object);
+    const read = readNote(object);
+    const fromStatus = read.kind === 'noted' ? EMPTY_NOTE : noteOf(object);
+    return mergeNotes(read, fromStatus, noted);
   }
 
   /** Left: why the pass ends here. */
@@ -225,7 +268,7 @@ export class Reconciler {
     goal: PursueGoal,
     { signal, logger }: ReconcileContext,
   ): Promise<E.Either<PassResult, Pick<AwsWork, 'session' | 'inputs'>>> {
-    const { clock, sessions, profiles, controlPlaneFinalizer, limits, retryStore, leadership } = this.options;
+    const { sessions, profiles, controlPlaneFinalizer, limits, retryStore, leadership } = this.options;
     const guarded =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
@@ -239,76 +282,106 @@ export class Reconciler {
     const session = opened.right;
     const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
     if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
-    const known = {
+    const known: Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'> = {
       ...goal,
       controlPlaneFacts: facts?.right,
       account: session.account,
       limits,
-      isCreateUnconfirmed: retryStore.isCreateUnconfirmed(object),
-      now: clock.now(),
+      isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
+      now: session.now(),
     };
-    const roleConflict = roleConflictOf(object, known, findRoleSharers(object, profiles));
-    return E.right({ session, inputs: { ...known, roleConflict } });
+    const sharers = findRoleSharers(object, profiles);
+    const roleConflict = roleConflictOf(object, known, sharers);
+    return E.right({
+      session,
+      inputs: { ...known, roleConflict, keysOfOthers: tagKeysOf(sharers, known.controlPlaneFacts) },
+    });
   }
 
-  /**
-   * Reads the profiles under the names on record, and then those that these show to exist. What is desired depends on what
-   * is found: a profile that serves pods keeps its name.
-   */
-  private async readProfiles(
+  /** A glance where that is enough, else a survey. What is desired follows from what is found. */
+  private async readAws(
     object: AWSFargateProfile,
-    wish: Desired,
-    { session, inputs, lane }: Pick<AwsWork, 'session' | 'inputs' | 'lane'>,
-  ): Promise<E.Either<Reason, Pick<AwsWork, 'desired' | 'profiles'>>> {
-    const { target, abandonment } = inputs;
-    const refused = (failure: AwsFailure): E.Either<Reason, never> =>
-      E.left(reasonForFailure(failure, callContext(target, { session, abandonment })));
-    const named = await observeProfiles(session, target.eksCluster, candidateProfiles(object, wish));
-    if (E.isLeft(named)) return refused(named.left);
-    this.noteProfiles(object, lane, named.right);
-    // EKS may just have shown the profile of a request that it had not answered.
-    const known = { ...inputs, isCreateUnconfirmed: this.options.retryStore.isCreateUnconfirmed(object) };
-    const byName = desiredFor(object, known, named.right.profiles);
-    const seen = E.isLeft(byName) ? named : await findOtherProfiles(session, byName.right, named);
-    if (E.isLeft(seen)) return refused(seen.left);
-    const profiles = seen.right;
-    if (seen !== named) this.noteProfiles(object, lane, profiles);
-    const desired = seen === named ? byName : desiredFor(object, known, profiles.profiles);
-    return E.isLeft(desired) ? desired : E.right({ desired: desired.right, profiles });
+    { target, abandonment }: PursueGoal,
+    { session, inputs, lane }: AwsWork,
+    { signal }: ReconcileContext,
+  ): Promise<E.Either<Reason, AwsRead>> {
+    const { retryStore, clock } = this.options;
+    const note = this.noteOfObject(object);
+    const place = placeOf(target, session.account);
+    const looking: Looking = {
+      object,
+      identity: identityOf(object, inputs, place, baseNameOf(object, note)),
+      note,
+      isLeaving: inputs.controlPlaneFacts === undefined,
+      isClusterLeaving: abandonment === 'removeFinalizer',
+    };
+    const seen = await this.look(session, looking);
+    if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, callContext(target, { session, abandonment })));
+    this.tellLane(object, lane, looking, seen.right);
+    const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
+    if (E.isLeft(read)) return read;
+    const observed = read.right;
+    const now = clock.monotonic();
+    const { unanswered = {} } = retryStore.update(object, (state) => ({
+      ...state,
+      unanswered: withUnanswered(state.unanswered ?? {}, note, now),
+    }));
+    const { identity } = looking;
+    const settled = settle(note, seenBy(looking, observed), {
+      unanswered,
+      now,
+      takeOver: takenOver(object),
+      isWanted: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
+    });
+    // A glance does not show what another record has made.
+    if (settled.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
+    // The time is AWS's own, as of its last answer.
+    const desired = desiredFor(object, { ...inputs, now: session.now() }, settled, observed);
+    return E.isLeft(desired) ? desired : E.right({ desired: desired.right, observed });
+  }
+
+  private async look(session: Session, looking: Looking): Promise<E.Either<AwsFailure, ProfilesAndRoles>> {
+    const { retryStore, clock, random } = this.options;
+    const { object, note } = looking;
+    const until = retryStore.get(object).surveyed?.until ?? 0;
+    const isExpected = looking.isLeaving ? isInTransit(object) : note.deleting !== true;
+    const mayGlance = isExpected && note.profiles.length > 0 && clock.monotonic() < until;
+    const seen = mayGlance ? await glance(session, looking) : E.right(undefined);
+    if (E.isLeft(seen)) return seen;
+    if (seen.right !== undefined) return E.right(seen.right);
+    const surveyed = await survey(session, looking);
+    if (E.isRight(surveyed)) {
+      const next = clock.monotonic() + SURVEY_INTERVAL * (1 + SURVEY_JITTER * random.next());
+      retryStore.update(object, (state) => ({ ...state, surveyed: { until: next } }));
+    }
+    return surveyed;
   }
 
   private async changeAws(
     before: AWSFargateProfile,
     { target }: PursueGoal,
-    { session, inputs, desired, profiles, lane }: AwsWork,
+    { session, inputs, lane }: AwsWork,
+    { desired, observed }: AwsRead,
     context: ReconcileContext,
   ): Promise<PassResult> {
     const { retryStore } = this.options;
-    const { signal } = context;
-    const stop = (reason: Reason): PassResult => ({ object: before, end: reason, isAuthenticated: true });
-    const roles = await observeRoles(session, desired, profiles.profiles);
-    if (E.isLeft(roles))
-      return stop(reasonForFailure(roles.left, callContext(target, { session, abandonment: inputs.abandonment })));
-    const withRoles = { ...profiles, roles: roles.right };
-    const read = await this.accessEntries.complete(session, { target, desired, observed: withRoles }, signal);
-    if (E.isLeft(read)) return stop(read.left);
-    const observed = read.right;
-
     const facts = { desired, observed, plan: plan(desired, observed) };
-    const object = await recordLocation(this.options, before, facts, signal);
-    if (object === undefined) return stop(newReason('Conflict', {}));
+    const isBegun = facts.plan.changes.length > 0 || hasAnythingInAws(desired.note, desired, observed);
+    const isThere = observed.cluster === 'there' && isBegun;
+    const known = isDeleting(before) ? desired.note : withoutDeletion(desired.note);
     const state: PassState = {
-      object,
+      object: before,
+      note: isThere ? located(known, desired, target.identity) : known,
       observed,
       desired,
       target,
       controlPlane: inputs.controlPlaneFacts?.controlPlane,
       session,
-      retry: retryStore.handleFor(object),
+      retry: retryStore.handleFor(before),
       lane,
       roleUsage: new Map(),
-      roleConflictWith: (roleSharers) => roleConflictOf(object, inputs, roleSharers),
-      signal,
+      roleConflictWith: (roleSharers) => roleConflictOf(before, inputs, roleSharers),
+      signal: context.signal,
     };
     const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
     try {
@@ -319,23 +392,40 @@ export class Reconciler {
     } finally {
       this.claims.release(state);
     }
-    return { object: state.object, end: execution.end, facts, execution };
+    const kept = [...execution.kept, ...keptRoles(desired, observed)];
+    const note = noteAtEnd(state.note, desired, observed, { end: execution.end, kept });
+    const end = mayEnd(execution.end, desired, observed, note)
+      ? execution.end
+      : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
+    return { object: state.object, end, facts, execution, note };
   }
 
-  private noteProfiles(object: AWSFargateProfile, lane: string, observed: ObservedProfiles): void {
-    const { retryStore, lanes } = this.options;
-    retryStore.recordObservation(object, observed);
-    for (const { name, found } of observed.profiles) {
-      const doing = describeTransit(found?.status);
-      if (doing === undefined) lanes.settle(lane, name, object);
-      else lanes.saw(lane, name, doing, object);
+  /** A role that the object brings along is only used, so no pass decides about it. */
+  private rolesToLock(object: AWSFargateProfile): readonly string[] {
+    const noted = this.noteOfObject(object).roles.filter(({ managed }) => managed !== false);
+    const asked = roleNameOf(object);
+    const names = [...noted.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
+    return [...new Set(names.map((name) => name.toLowerCase()))];
+  }
+
+  private tellLane(object: AWSFargateProfile, lane: string, looking: Looking, { profiles }: ProfilesAndRoles): void {
+    const { lanes } = this.options;
+    const ours = oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles);
+    for (const found of profiles) {
+      const doing = describeTransit(found.status);
+      const isOwn = ours.includes(found);
+      if (doing !== undefined && isOwn) lanes.saw(lane, found.name, doing, object);
+      else if (doing !== undefined) lanes.sawStranger(lane, found.name, doing);
+      else if (isOwn) lanes.settle(lane, found.name, object);
     }
+    for (const { name } of looking.note.profiles)
+      if (profiles.every((each) => each.name !== name)) lanes.settle(lane, name, object);
   }
 
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
-    return listSiblings(object, this.options.profiles).flatMap(({ status = {} }) => {
-      const { account = '', region = '', eksClusterName = '' } = status;
-      return laneOf({ account, region, eksCluster: eksClusterName }) === lane ? changesInProgress({ status }) : [];
+    return listSiblings(object, this.options.profiles).flatMap((sibling) => {
+      const location = locationOf(sibling);
+      return location.kind === 'known' && laneOf(location) === lane ? changesInProgress(sibling) : [];
     });
   }
 
@@ -383,20 +473,53 @@ type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 interface AwsWork {
   readonly session: Session;
   readonly inputs: DesiredInputs;
-  readonly desired: Desired;
-  readonly profiles: ObservedProfiles;
   readonly lane: string;
 }
+
+interface AwsRead {
+  readonly desired: Desired;
+  readonly observed: Observed;
+}
+
+/** A survey of an object at rest finds what another management cluster has made. */
+const SURVEY_INTERVAL: Ms = 60 * 60_000;
+const SURVEY_JITTER = 0.2;
+
+const seenBy = ({ identity, object }: Looking, observed: Observed): Seen => {
+  const owner = { identity, adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned' } as const;
+  return {
+    ...observed,
+    ours: oursOf(owner, observed.profiles),
+    roles: observed.roles.map(({ name, found }) => ({
+      name,
+      found,
+      isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
+      isBrought: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
+    })),
+  };
+};
+
+/** The ids of profiles that a user has declared to be this object's. */
+const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
+  cut(metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '', MAX_FACT)
+    .split(',')
+    .map((id) => id.trim());
+
+/**
+ * A living object whose note says that its deletion has begun was moved meanwhile, which drops the status. An old copy of a
+ * note must not delete what serves, so the note has to have had each profile before this pass has read AWS.
+ */
+const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
+  object.status?.account === undefined &&
+  oursOf(desired, profiles).every((found) => isEntryOf(noteOf(object).profiles, found));
+
+/** A deletion ends only after a survey, and when nothing is left of what the note names. */
+const mayEnd = (end: PassEnd, { wanted, surplus }: Desired, { depth }: Observed, note: Note): boolean =>
+  end !== 'inOrder' || wanted !== undefined || (depth === 'survey' && (surplus === 'retain' || !isAnythingLeft(note)));
 
 /** The name of the lane of an EKS cluster, once AWS has confirmed the account. */
 const laneOf = ({ account, region, eksCluster }: Record<keyof KnownLocation, string>): string =>
   [account, region, eksCluster].join('/');
-
-/** A role that the object brings along is only used, so no pass decides about it. */
-const rolesToLock = ({ names, wanted }: Desired): Desired['names']['roles'] =>
-  wanted?.role.kind === 'existing'
-    ? names.roles.filter((name) => !isSameRoleName(name, wanted.role.name))
-    : names.roles;
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { crd } from '../../api/v1beta2/crd.ts';
-import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
+import { RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { NOTED, anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { KnownFields } from './lost-fields.ts';
@@ -31,11 +31,8 @@ describe('the fields that an object lost', () => {
   });
 
   it('are known from the annotations of the object after a restart of the manager', () => {
-    const annotations = {
-      [RETAIN_ANNOTATION]: 'true',
-      [PROVISIONED_IN_ANNOTATION]: '111122223333/eu-west-1/team-a_prod-control-plane',
-    };
-    expect(fieldsOf(new KnownFields(), object({ metadata: { annotations } }))).to.deep.equal([
+    const retained = object({ metadata: { annotations: { [RETAIN_ANNOTATION]: 'true' } }, note: NOTED });
+    expect(fieldsOf(new KnownFields(), retained)).to.deep.equal([
       'spec.deletionPolicy',
       'status.account',
       'status.region',

@@ -1,9 +1,6 @@
 import { fieldAt, isRecord } from '../../api/record.ts';
-import { PROVISIONED_IN_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-
-/** Nothing was created in AWS for the object. */
-const NOWHERE = 'nowhere';
 
 /** An AWSFargateProfile that was written under the CRD of another provider, and the fields that it lost. */
 export interface Loss {
@@ -52,11 +49,14 @@ const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
     }),
   );
 
+/** In the note of an object that has nothing in AWS. */
+const NOTHING_IN_AWS = '"in":"nowhere"';
+
 /** The API server never drops annotations. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
-  const { [RETAIN_ANNOTATION]: retain, [PROVISIONED_IN_ANNOTATION]: place = NOWHERE } = metadata.annotations ?? {};
+  const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: note = NOTHING_IN_AWS } = metadata.annotations ?? {};
   return [
     ...(retain === undefined ? [] : ['spec.deletionPolicy']),
-    ...(place === NOWHERE ? [] : ['status.account', 'status.region', 'status.eksClusterName']),
+    ...(note.includes(NOTHING_IN_AWS) ? [] : ['status.account', 'status.region', 'status.eksClusterName']),
   ];
 }

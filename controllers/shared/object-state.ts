@@ -4,9 +4,7 @@ import {
   DELETE_FOR_MOVE_ANNOTATION,
   FINALIZER,
   PAUSED_ANNOTATION,
-  REPLACEMENT_ANNOTATION,
   RETAIN_ANNOTATION,
-  UPDATE_STRATEGY_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 
 type ObjectWithMeta = { readonly metadata: ObjectMeta };
@@ -28,27 +26,14 @@ export const hasPausedAnnotation = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[PAUSED_ANNOTATION] !== undefined;
 
 /**
- * The annotation repeats `spec.deletionPolicy: Retain`, which the API server drops under another provider's CRD. Only
- * an explicit `Delete` overrides it.
+ * The annotation repeats `spec.deletionPolicy: Retain`, which the API server drops under another provider's CRD. If the
+ * annotation is lost too, the policy in status counts. Only an explicit `Delete` overrides it.
  */
-export function isRetained({ metadata, spec }: AWSFargateProfile): boolean {
-  return (
-    spec.deletionPolicy === 'Retain' ||
-    (spec.deletionPolicy === undefined && metadata.annotations?.[RETAIN_ANNOTATION] !== undefined)
-  );
+export function isRetained({ metadata, spec, status }: AWSFargateProfile): boolean {
+  if (spec.deletionPolicy !== undefined) return spec.deletionPolicy === 'Retain';
+  return metadata.annotations?.[RETAIN_ANNOTATION] !== undefined || status?.deletionPolicy === 'Retain';
 }
 
-/**
- * Whether a new profile takes the place of one that differs from the spec. The annotation repeats
- * `spec.updateStrategy.type: Replace` as long as the field is absent. A replacement that has begun goes on under any
- * strategy.
- */
-export function isReplaceable(object: AWSFargateProfile): boolean {
-  const { metadata, spec } = object;
-  const strategy = spec.updateStrategy?.type ?? metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
-  const isBegun = metadata.annotations?.[REPLACEMENT_ANNOTATION] !== undefined;
-  return strategy === 'Replace' || isBegun || isReplacementRecorded(object);
-}
-
-export const isReplacementRecorded = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
-  status?.successor !== undefined || (status?.predecessors?.length ?? 0) > 0;
+/** Whether a new profile takes the place of one that differs from the spec. */
+export const isReplaceable = ({ spec }: Pick<AWSFargateProfile, 'spec'>): boolean =>
+  spec.updateStrategy?.type === 'Replace';

@@ -1,42 +1,41 @@
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { findProfileNameProblem, isDerivedProfileName, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
+import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
+import { type Note, noteOf } from './note.ts';
 import { isReplaceable } from './object-state.ts';
 
+/** spec.profileName, or the computed name. */
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
   return spec.profileName ?? profileNameFor(metadata);
 }
 
 /**
- * The name from which the names of the role and of replacements derive: spec.profileName, or the computed name. A client
- * that removes spec.profileName does not lose the profile, because EKS cannot rename it: the usable name in status then
- * counts, unless the profile may be replaced.
+ * The name from which the names of the role and of replacements derive. A client that removes spec.profileName under
+ * updateStrategy Reject does not lose the profile, because EKS cannot rename it: the noted name then counts.
  */
-export function baseNameOf(object: AWSFargateProfile): ProfileName {
-  const base = profileNameOf(object);
-  const recorded = recordedNameOf(object);
-  const isOwnName = object.spec.profileName !== undefined || isReplaceable(object);
-  return recorded === undefined || isOwnName || isDerivedProfileName(recorded, base) ? base : recorded;
+export function baseNameOf(object: AWSFargateProfile, note: Note = noteOf(object)): ProfileName {
+  const computed = profileNameOf(object);
+  if (object.spec.profileName !== undefined || isReplaceable(object)) return computed;
+  const noted = (note.profiles.findLast(({ served }) => served === true) ?? note.profiles.at(-1))?.name;
+  return noted === undefined || isNamedAfter(noted, computed) ? computed : noted;
 }
 
-/** The name of the profile that the object has, as far as status tells: the base name, or one that derives from it. */
+/** The name of the profile that the object has, as far as the note tells: the base name, or that of a replacement. */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
-  const [base, recorded] = [baseNameOf(object), recordedNameOf(object)];
-  return recorded !== undefined && isDerivedProfileName(recorded, base) ? recorded : base;
-}
-
-function recordedNameOf({ status }: AWSFargateProfile): ProfileName | undefined {
-  const recorded = status?.profileName;
-  return recorded === undefined || findProfileNameProblem(recorded) !== undefined ? undefined : recorded;
+  const note = noteOf(object);
+  const base = baseNameOf(object, note);
+  const noted = note.profiles.filter(({ name }) => isNamedAfter(name, base));
+  return (noted.findLast(({ served }) => served === true) ?? noted.at(-1))?.name ?? base;
 }
 
 /**
- * spec.roleName, or the computed name. `undefined` with spec.roleARN, and if neither spec nor status names a cluster:
+ * spec.roleName, or the computed name. `undefined` with spec.roleARN, and if neither spec nor note names a cluster:
  * under another provider's CRD, the API server may have dropped both fields.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;
   if (roleARN !== undefined) return undefined;
-  const cluster = clusterName ?? eksCluster?.name ?? object.status?.eksClusterName;
-  return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object)));
+  const note = noteOf(object);
+  const cluster = clusterName ?? eksCluster?.name ?? (note.in.kind === 'known' ? note.in.eksCluster : undefined);
+  return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object, note)));
 }

@@ -47,7 +47,10 @@ export class ProfileWriter {
     this.written.delete(keyText(key));
   }
 
-  /** `undefined` if another client wrote first, or if the object no longer exists. */
+  /**
+   * `undefined` if another client wrote first, or if the object no longer exists. An empty patch asks the API server for
+   * that, and `undefined` sends nothing.
+   */
   async patchMetadata(
     object: AWSFargateProfile,
     patch: UnknownRecord | undefined,
@@ -56,19 +59,14 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, patch, { signal });
   }
 
-  /**
-   * Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. Without a
-   * difference, the API server is asked only with `evenIfEqual`.
-   */
+  /** Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. */
   async patchStatus(
     object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
     signal: AbortSignal,
-    { evenIfEqual = false }: { readonly evenIfEqual?: boolean } = {},
   ): Promise<AWSFargateProfile | undefined> {
     const patch = diffMergePatch({ ...object.status }, { ...status });
-    if (patch === undefined && !evenIfEqual) return object;
-    return this.write(object, { ...(patch && { status: patch }) }, { subresource: 'status', signal });
+    return patch === undefined ? object : this.write(object, { status: patch }, { subresource: 'status', signal });
   }
 
   async delete(object: AWSFargateProfile, signal: AbortSignal): Promise<void> {

@@ -2,9 +2,21 @@ import { dirname, relative, resolve, sep } from 'node:path';
 
 const PROFILE = 'controllers/awsfargateprofile';
 /** The folders of the profile controller and the lane, in an order in which each imports only from those before it. */
-const STEPS = ['reasons', 'model', 'goal', 'decide', 'aws', 'retry', 'lane.ts', 'status', 'guards'].map(
-  (step) => `${PROFILE}/${step}`,
-);
+const STEPS = [
+  'reasons',
+  'note.ts',
+  'model',
+  'goal',
+  'aws',
+  'observe',
+  'desired',
+  'decide',
+  'record.ts',
+  'retry',
+  'lane.ts',
+  'status',
+  'guards',
+].map((step) => `${PROFILE}/${step}`);
 const SHARED = ['api', 'pkg', 'controllers/shared'];
 
 /**

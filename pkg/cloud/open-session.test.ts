@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { EksClusterName, RoleName } from '../../api/names.ts';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
+import { parseTimestamp } from '../env/timestamp.ts';
 import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import { CallerAccounts } from './credentials/caller-accounts.ts';
@@ -169,6 +170,46 @@ describe('Sessions', () => {
       ['eks.eu-west-1.amazonaws.com', 'KEY1'],
       ['eks.us-east-1.amazonaws.com', 'KEY2'],
     ]);
+  });
+
+  describe('tell the time', () => {
+    const dated =
+      (date: string): FakeTransport['respond'] =>
+      (sent) => {
+        const response = isSts(sent)
+          ? caller('111122223333')
+          : eksError('ResourceNotFoundException', 'No cluster.', 404);
+        return { ...response, headers: { ...response.headers, date } };
+      };
+    const NOON = parseTimestamp('2026-11-22T12:00:00Z') ?? 0;
+
+    it('of the manager before AWS has answered', async () => {
+      const session = await open();
+      await clock.advance(5_000);
+      expect(session.now()).to.equal(clock.now());
+    });
+
+    it('of the last answer of AWS, also of a refusal, and what has passed since, whatever the clock of the manager says', async () => {
+      const session = await open();
+      transport.respond = dated('Sun, 22 Nov 2026 11:00:00 GMT');
+      await session.clusters.describe(cluster)();
+      transport.respond = dated('Sun, 22 Nov 2026 12:00:00 GMT');
+      await session.roles.get(RoleName.of('r'))();
+      expect(session.now()).to.equal(NOON);
+      await clock.advance(2_500);
+      expect(session.now()).to.equal(NOON + 2_500);
+    });
+
+    it('of the last answer that had one', async () => {
+      const session = await open();
+      transport.respond = dated('Sun, 22 Nov 2026 12:00:00 GMT');
+      await session.clusters.describe(cluster)();
+      for (const respond of [rejecting(() => false), dated('some time'), dated('')]) {
+        transport.respond = respond;
+        await session.clusters.describe(cluster)();
+      }
+      expect(session.now()).to.equal(NOON);
+    });
   });
 
   it('send no call with credentials of another account than the one they were opened with', async () => {

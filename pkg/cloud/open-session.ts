@@ -7,6 +7,7 @@ import { untilAborted } from '../async/deadline.ts';
 import { errorMessage } from '../env/error-text.ts';
 import { isPanic } from '../env/panic.ts';
 import type { Random } from '../env/random.ts';
+import { parseTimestamp } from '../env/timestamp.ts';
 import type { AwsConfig, Session, SessionRequest, Sessions } from './session.ts';
 import { newCallFactory, type CallFactory } from './call/call.ts';
 import { newClients, type Clients } from './sdk-clients.ts';
@@ -96,6 +97,12 @@ class IdentitySessions {
   private newSession(request: SessionRequest, account: AccountId): Session {
     const { region, signal, mutationBudget, readPriority = () => 'read' } = request;
     const logger = (request.logger ?? this.config.logger).with({ account, region });
+    const { clock } = this.config;
+    let answered: { readonly date: Ms; readonly at: Ms } | undefined;
+    const onDate = (text: string): void => {
+      const date = parseTimestamp(text);
+      if (date !== undefined) answered = { date, at: clock.monotonic() };
+    };
     const newCalls = (service: AwsService, rateLimitKeyPrefix: string): CallFactory =>
       newCallFactory(this.config, service, {
         rateLimitKeyPrefix,
@@ -103,6 +110,7 @@ class IdentitySessions {
         mutationBudget,
         readPriority,
         logger,
+        onDate,
         examine: (failure) => this.examine(failure, region, signal),
       });
     const { eks, iam } = this.clientsForAccount(account, region, request.identity);
@@ -114,6 +122,7 @@ class IdentitySessions {
       clusters: eksClusters(eks, callEks),
       accessEntries: accessEntries(eks, callEks, this.config.random),
       roles: podExecutionRoles(iam, newCalls('iam', account)),
+      now: () => (answered === undefined ? clock.now() : answered.date + clock.monotonic() - answered.at),
     };
   }
 

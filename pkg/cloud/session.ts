@@ -23,6 +23,11 @@ export interface Session {
   readonly clusters: EksClusters;
   readonly accessEntries: AccessEntries;
   readonly roles: PodExecutionRoles;
+  /**
+   * AWS's clock, in ms since 1970: the Date of the last answer in this session, or the manager's clock before the first. The
+   * times of creation in AWS are compared with it, so that a wrong clock of the manager does no harm.
+   */
+  readonly now: () => Ms;
 }
 
 export interface SessionRequest {

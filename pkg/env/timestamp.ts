@@ -15,3 +15,6 @@ export function parseTimestamp(text: string): Ms | undefined {
 export function formatMicroTime(instant: Ms): string {
   return `${new Date(instant).toISOString().slice(0, 23)}000Z`;
 }
+
+/** RFC 3339 in UTC with milliseconds, the precision with which EKS gives the time of a creation. */
+export const formatMilliTime = (instant: Ms): string => new Date(instant).toISOString();

@@ -2,11 +2,16 @@ import { expect } from 'chai';
 import { ClusterName, EksClusterName, ProfileName } from '../../api/names.ts';
 import {
   defaultEksClusterName,
+  findProfileNameProblem,
   generateName,
+  isNamedAfter,
+  isSameRoleName,
+  nextReplacementName,
   profileNameFor,
+  replacementDigits,
+  replacementName,
   roleNameFor,
   roleNamesOfCapa,
-  isSameRoleName,
 } from './names.ts';
 
 describe('Names', () => {
@@ -67,5 +72,55 @@ describe('Names', () => {
 
   it('of EKS clusters default to namespace and name of the control plane', () => {
     expect(defaultEksClusterName('prod-control-plane', 'default')).to.equal('default_prod-control-plane');
+  });
+
+  describe('of replacements', () => {
+    const base = ProfileName.of('team-a_web');
+    const next = (existing: readonly string[], ...taken: readonly string[]) =>
+      nextReplacementName(base, existing, (name) => taken.includes(name));
+
+    for (const [situation, name, expected] of [
+      ['begin with 9999', next([base]), '9999-team-a_web'],
+      ['have digits one less than the smallest', next(['9998-team-a_web', base, '9999-team-a_web']), '9997-team-a_web'],
+      ['keep four digits', next(['0100-team-a_web']), '0099-team-a_web'],
+      ['end with 0000', next(['0001-team-a_web']), '0000-team-a_web'],
+      ['leave out the names of others', next([base], '9999-team-a_web', '9998-team-a_web'), '9997-team-a_web'],
+      ['do not count names of another base', next(['5000-team-a_api', '17-team-a_web', '5000_web']), '9999-team-a_web'],
+      ['are the highest free one after 0000', next(['0000-team-a_web'], '9999-team-a_web'), '9998-team-a_web'],
+    ] as const)
+      it(`${situation}: ${name}`, () => expect(name).to.equal(expected));
+
+    it('come before the base and before all earlier replacements, in the order of EKS', () => {
+      const names: string[] = [base];
+      for (let count = 0; count < 20; count++) names.unshift(next(names));
+      expect(names.toSorted()).to.deep.equal(names);
+    });
+
+    it('keep the limit of EKS, and cut no letter in half', () => {
+      for (const letter of ['x', '\u{20BB7}']) {
+        const long = ProfileName.of(letter.repeat(100));
+        const name = replacementName(long, 9_999);
+        expect(name).to.equal(`9999-${letter.repeat(95)}`);
+        expect(findProfileNameProblem(name)).to.equal(undefined);
+        expect(isNamedAfter(name, long)).to.equal(true);
+      }
+    });
+
+    it('show the digits, and only of this base', () => {
+      for (const [name, digits] of [
+        ['9999-team-a_web', 9_999],
+        ['0000-team-a_web', 0],
+        ['team-a_web', undefined],
+        ['999-team-a_web', undefined],
+        ['99999-team-a_web', undefined],
+        ['9999-team-a_web2', undefined],
+        ['9999-team-a_we', undefined],
+        ['9999_team-a_web', undefined],
+        ['x9999-team-a_web', undefined],
+      ] as const) {
+        expect(replacementDigits(name, base), name).to.equal(digits);
+        expect(isNamedAfter(name, base), name).to.equal(digits !== undefined || name === base);
+      }
+    });
   });
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { blake2b } from '@noble/hashes/blake2.js';
 import { type ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 
@@ -34,25 +33,50 @@ export function profileNameFor(object: { readonly name: string; readonly namespa
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME));
 }
 
-/** The length of the end of a derived name: a hyphen and eight hexadecimal digits. */
-const DERIVED_END = 9;
+/** The length of the beginning of a replacement's name: four digits and a hyphen. */
+const DIGITS_LENGTH = 5;
+const MAX_DIGITS = 9_999;
 
 /**
- * The name of a profile that replaces another profile of its object: `<base>-<hash of what the profile consists of>`. A
- * long base is cut, so that the name keeps EKS's limit. `attempt` gives another name if somebody else has the first.
+ * The name of a profile that replaces another profile of its object. EKS gives a pod that two profiles match to the first
+ * name, so the digits let new pods start on the replacement. A long base is cut, so that the name keeps EKS's limit.
  */
-export function derivedProfileName(base: ProfileName, content: unknown, attempt: number): ProfileName {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([base, content, attempt]))
-    .digest('hex');
-  return ProfileName.of(`${derivedStem(base)}-${hash.slice(0, DERIVED_END - 1)}`);
+export const replacementName = (base: ProfileName, digits: number): ProfileName =>
+  ProfileName.of(`${String(digits).padStart(DIGITS_LENGTH - 1, '0')}-${stemOf(base)}`);
+
+/** The digits of a replacement's name; `undefined` if the name is not four digits and this base. */
+export function replacementDigits(name: string, base: ProfileName): number | undefined {
+  const digits = /^(?<digits>\d{4})-/.exec(name)?.groups?.['digits'];
+  return digits !== undefined && name.slice(DIGITS_LENGTH) === stemOf(base) ? Number(digits) : undefined;
 }
 
-/** Whether a profile of this name may have been made to replace another profile of an object with this base name. */
-export const isDerivedProfileName = (name: string, base: ProfileName): boolean =>
-  name.startsWith(`${derivedStem(base)}-`) && /^[0-9a-f]{8}$/.test(name.slice(derivedStem(base).length + 1));
+/** The base name itself, or that of a replacement. */
+export const isNamedAfter = (name: string, base: ProfileName): boolean =>
+  name === base || replacementDigits(name, base) !== undefined;
 
-const derivedStem = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - DERIVED_END).join('');
+/**
+ * The name for a new replacement, which comes before those of `existing`. After 0000 there is none that comes first, and
+ * the highest free one is taken.
+ */
+export function nextReplacementName(
+  base: ProfileName,
+  existing: readonly string[],
+  isTaken: (name: ProfileName) => boolean,
+): ProfileName {
+  const used = existing.flatMap((name) => replacementDigits(name, base) ?? []);
+  const from = Math.min(MAX_DIGITS + 1, ...used) - 1;
+  for (let digits = from; digits >= 0; digits--) {
+    const name = replacementName(base, digits);
+    if (!isTaken(name)) return name;
+  }
+  for (let digits = MAX_DIGITS; digits > from; digits--) {
+    const name = replacementName(base, digits);
+    if (!isTaken(name)) return name;
+  }
+  return replacementName(base, 0);
+}
+
+const stemOf = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - DIGITS_LENGTH).join('');
 
 /** The default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage it. */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {

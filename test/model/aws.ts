@@ -1,9 +1,12 @@
 import { type EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AwsFailure, FargateProfile, NewFargateProfile, NewRole, Role } from '../../pkg/cloud/index.ts';
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
+import { NOW } from './time.ts';
 
 export const ACCOUNT = '111122223333';
 export const REGION = 'eu-west-1';
+/** The provenance of what another management cluster has created for the same object. */
+export const ELSEWHERE = 'another management cluster';
 export const EKS_CLUSTER = 'team-a_prod-control-plane';
 
 /** `by` is the AWSFargateProfile for which the resource was created, or `stranger`. The product does not see it. */
@@ -15,6 +18,10 @@ interface Provenance {
 
 export interface ModelProfile extends Provenance {
   readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
+  /** The unique id at the end of its ARN. */
+  readonly serial: number;
+  /** In ms since 1970. */
+  readonly createdAt: number;
   readonly role: string;
   readonly subnets: readonly string[];
   readonly selectors: FargateProfile['selectors'];
@@ -67,8 +74,8 @@ const READS = /^(Describe|List|Get)/;
 export const isAwsRead = ({ call }: AwsRequest): boolean => READS.test(call);
 
 const BUSY = ['CREATING', 'DELETING'];
-export const arnOfProfile = (name: string): string =>
-  `arn:aws:eks:${REGION}:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/0ec0ffee`;
+export const arnOfProfile = (name: string, { serial }: Pick<ModelProfile, 'serial'>): string =>
+  `arn:aws:eks:${REGION}:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/id-${serial}`;
 export const arnOfRole = (path: string, name: string): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
 
 /** Answers a call for the AWSFargateProfile `by`, and returns AWS after it. */
@@ -107,12 +114,22 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
         return refused('ResourceInUse', 'A Fargate Profile already exists with this name in this cluster.');
       const busy = busyProfile(aws, name);
       if (busy !== undefined) return refused('ResourceInUse', busyMessage('create', name, busy, aws));
-      const serial = serialOfRole(aws, role);
-      if (serial === undefined) return refused('InvalidParameter', TRUST_REFUSED);
-      const profile: ModelProfile = { status: 'CREATING', role, subnets, selectors, tags, by };
-      const made = { ...aws, profiles: { ...aws.profiles, [name]: profile } };
+      const serialOfItsRole = serialOfRole(aws, role);
+      if (serialOfItsRole === undefined) return refused('InvalidParameter', TRUST_REFUSED);
+      const serial = aws.serial + 1;
+      const profile: ModelProfile = {
+        status: 'CREATING',
+        serial,
+        createdAt: NOW + serial,
+        role,
+        subnets,
+        selectors,
+        tags,
+        by,
+      };
+      const made = { ...aws, serial, profiles: { ...aws.profiles, [name]: profile } };
       const hasEntry = aws.mode === 'CONFIG_MAP' || aws.entries[role] !== undefined;
-      return [hasEntry ? made : withEntry(made, role, serial), { right: profileOf(name, profile) }];
+      return [hasEntry ? made : withEntry(made, role, serialOfItsRole), { right: profileOf(name, profile) }];
     }
     case 'DeleteFargateProfile': {
       const { name } = request;
@@ -124,7 +141,8 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
     }
     case 'TagResource':
     case 'UntagResource': {
-      const [name, profile] = Object.entries(aws.profiles).find(([each]) => arnOfProfile(each) === request.arn) ?? [];
+      const [name, profile] =
+        Object.entries(aws.profiles).find(([each, found]) => arnOfProfile(each, found) === request.arn) ?? [];
       if (name === undefined || profile === undefined) return refused('NotFound', 'no such resource');
       const tags =
         request.call === 'TagResource' ? { ...profile.tags, ...request.tags } : without(profile.tags, request.keys);
@@ -257,7 +275,7 @@ const serialOfRole = ({ roles }: Aws, arn: string): number | undefined =>
 
 /** The ARNs of the profiles and roles that were created for the AWSFargateProfile. */
 export const ownedBy = ({ profiles, roles }: Aws, by: string): readonly string[] => [
-  ...Object.entries(profiles).flatMap(([name, each]) => (each.by === by ? [arnOfProfile(name)] : [])),
+  ...Object.entries(profiles).flatMap(([name, each]) => (each.by === by ? [arnOfProfile(name, each)] : [])),
   ...Object.entries(roles).flatMap(([name, each]) => (each.by === by ? [arnOfRole(each.path, name)] : [])),
 ];
 
@@ -280,9 +298,13 @@ const entryOf = ({ entries }: Aws, arn: string) => ({
 
 const timeOf = (serial: number): number => 1_700_000_000_000 + serial * 1_000;
 
-const profileOf = (name: string, { status, role, subnets, selectors, tags }: ModelProfile): FargateProfile => ({
+const profileOf = (
+  name: string,
+  { status, serial, createdAt, role, subnets, selectors, tags }: ModelProfile,
+): FargateProfile => ({
   name: ProfileName.of(name),
-  arn: arnOfProfile(name),
+  arn: arnOfProfile(name, { serial }),
+  createdAt,
   cluster: EKS_CLUSTER as EksClusterName,
   status,
   podExecutionRoleArn: RoleArn.of(role),

@@ -297,6 +297,7 @@ export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
   return {
     account: AccountId.of(ACCOUNT),
     region: REGION,
+    now: () => NOW,
     clusters: { describe: () => call({ to: 'aws', call: 'DescribeCluster' }) },
     accessEntries: {
       describe: (_cluster, arn) => call({ to: 'aws', call: 'DescribeAccessEntry', arn }),

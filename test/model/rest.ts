@@ -1,5 +1,5 @@
 import { fieldAt } from '../../api/record.ts';
-import { type Condition, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { type Condition, FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { arnOfRole, ownedBy, userOf } from './aws.ts';
 import { conditionsOf } from '../simulation/world/problems.ts';
@@ -25,7 +25,10 @@ function restOf(world: World, name: string, stalls: readonly string[]): Rest {
   if (object.metadata.annotations?.[PAUSED_ANNOTATION] !== undefined) return rests('paused');
   const stalled = conditionOf(object, 'Stalled');
   const reason = stalled?.status === 'True' ? stalled.reason : undefined;
-  if (reason !== undefined && stalls.includes(reason)) return rests(reason);
+  if (reason !== undefined && stalls.includes(reason))
+    return reason === 'SpecDiffers' && !hasServed(object)
+      ? wrong(`${name} has never served, and stalls`)
+      : rests(reason);
   if (isDeleting(object)) return wrong(`${name} stays although it is deleted (${reasonsOf(object)})`);
   const controlPlane = world.objects[CONTROL_PLANE_PATH];
   if (cluster === undefined || isDeleting(cluster) || controlPlane === undefined) {
@@ -36,6 +39,12 @@ function restOf(world: World, name: string, stalls: readonly string[]): Rest {
   if (fieldAt(controlPlane['status'], 'ready') !== true) return rests('without a ready control plane');
   if (conditionOf(object, 'Ready')?.status !== 'True') return wrong(`${name} is not Ready: ${reasonsOf(object)}`);
   return restWhenReady(world, name, object);
+}
+
+/** A spec may change in the moment in which its profile becomes ACTIVE: then the profile that serves stays. */
+function hasServed({ metadata }: KubeObject): boolean {
+  const profiles = fieldAt(JSON.parse(metadata.annotations?.[RECORD_ANNOTATION] ?? '{}'), 'profiles');
+  return Array.isArray(profiles) && profiles.some((each: unknown) => fieldAt(each, 'served') === true);
 }
 
 function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {

@@ -1,7 +1,7 @@
 import { fieldAt, isRecord } from '../../api/record.ts';
 import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
-import { arnOfProfile, arnOfRole, type AwsRequest, userOf } from './aws.ts';
+import { ELSEWHERE, arnOfProfile, arnOfRole, type AwsRequest, userOf } from './aws.ts';
 import type { Answered } from './pass.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
@@ -106,10 +106,11 @@ const namespacesOf = (selectors: unknown): readonly unknown[] =>
 export function findBroken({ aws, objects, ledger }: World): string | undefined {
   const mayStay = (by: string, arn: string): boolean =>
     by === 'stranger' ||
+    by === ELSEWHERE ||
     objects[pathOf(by)]?.metadata.finalizers?.includes(FINALIZER) === true ||
     ledger.retained.includes(arn);
-  for (const [name, { by }] of Object.entries(aws.profiles))
-    if (!mayStay(by, arnOfProfile(name))) return `profile ${name} of ${by} is leaked`;
+  for (const [name, { by, serial }] of Object.entries(aws.profiles))
+    if (!mayStay(by, arnOfProfile(name, { serial }))) return `profile ${name} of ${by} is leaked`;
   for (const [name, { by, path }] of Object.entries(aws.roles)) {
     const arn = arnOfRole(path, name);
     const isUsed = userOf(aws, arn) !== undefined || Object.values(objects).some((object) => namesRole(object, name));

@@ -1,13 +1,19 @@
 import { CONTROL_PLANE_GROUP } from '../../api/external/index.ts';
-import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
+import {
+  API_VERSION,
+  KIND,
+  PAUSED_ANNOTATION,
+  RECORD_ANNOTATION,
+  TAKE_OVER_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
 import { fieldAt, isRecord, type UnknownRecord } from '../../api/record.ts';
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
-import { type Aws, arnOfProfile, arnOfRole, busyProfile, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
+import { type Aws, ELSEWHERE, arnOfRole, busyProfile, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
 import { CLUSTER, NAMESPACE, NO_MEMORY } from './pass.ts';
 import { type Action, type Fault, released, type Scenario } from './transitions.ts';
-import { once } from './time.ts';
+import { NOW, once } from './time.ts';
 import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
 
 type Spec = Readonly<Record<string, unknown>>;
@@ -188,6 +194,74 @@ const backups = (name: string): readonly Action[] => [
   },
 ];
 
+/** A client such as `kubectl replace` writes the object without the annotations of others. */
+const dropsNote = (name: string): Action =>
+  changes(`a client drops the annotations of ${name}`, pathOf(name), ({ metadata }) =>
+    metadata.annotations?.[RECORD_ANNOTATION] === undefined
+      ? undefined
+      : { metadata: { annotations: { [RECORD_ANNOTATION]: null } } },
+  );
+
+/** A user keeps the note and the status of a moment, and sets them back later. */
+const setsBack = (name: string): readonly Action[] => [
+  {
+    label: `a user keeps the record of ${name}`,
+    apply: (world) => {
+      const object = world.objects[pathOf(name)];
+      const note = object?.metadata.annotations?.[RECORD_ANNOTATION];
+      if (object === undefined || note === undefined || world.ledger.backup !== undefined) return undefined;
+      return { ...world, ledger: { ...world.ledger, backup: { note, status: object['status'] } } };
+    },
+  },
+  {
+    label: `a user sets the record of ${name} back`,
+    apply: (world) => {
+      const { backup } = world.ledger;
+      const object = world.objects[pathOf(name)];
+      if (object === undefined || backup === undefined || typeof backup['note'] !== 'string') return undefined;
+      const annotations = { ...object.metadata.annotations, [RECORD_ANNOTATION]: backup['note'] };
+      const { status: _status, ...rest } = object;
+      const restored = { ...rest, metadata: { ...object.metadata, annotations } };
+      const status = isRecord(backup['status']) ? { status: backup['status'] } : {};
+      return { ...world, objects: { ...world.objects, [pathOf(name)]: stored({ ...restored, ...status }) } };
+    },
+  },
+];
+
+/** Another management cluster, which has an older or newer backup of the object, makes a profile for its own spec. */
+const replacesElsewhere = (name: string): Action =>
+  inAws(`another management cluster replaces ${name}`, (aws, web) => {
+    const note: unknown = JSON.parse(web.metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
+    const profile = aws.profiles[PROFILE];
+    const other = `9999-${PROFILE}`;
+    if (profile?.status !== 'ACTIVE' || aws.profiles[other] !== undefined || fieldAt(note, 'last') === undefined)
+      return undefined;
+    const serial = aws.serial + 1;
+    return withProfile({ ...aws, serial }, other, {
+      ...profile,
+      serial,
+      createdAt: NOW + serial,
+      selectors: [{ namespace: 'elsewhere', labels: {} }],
+      by: ELSEWHERE,
+    });
+  });
+
+const takesOver = (name: string): Action => ({
+  label: `a user takes the other profile over for ${name}`,
+  apply: (world) => {
+    const [other, profile] = Object.entries(world.aws.profiles).find(([, { by }]) => by === ELSEWHERE) ?? [];
+    const object = world.objects[pathOf(name)];
+    if (other === undefined || profile === undefined || object === undefined) return undefined;
+    const annotations = { ...object.metadata.annotations, [TAKE_OVER_ANNOTATION]: `id-${profile.serial}` };
+    const marked = stored({ ...object, metadata: { ...object.metadata, annotations } });
+    return {
+      ...world,
+      objects: { ...world.objects, [pathOf(name)]: marked },
+      aws: withProfile(world.aws, other, { ...profile, by: name }),
+    };
+  },
+});
+
 const inAws = (label: string, change: (aws: Aws, web: Partial<KubeObject>) => Aws | undefined): Action => ({
   label,
   apply: (world) => {
@@ -199,20 +273,28 @@ const inAws = (label: string, change: (aws: Aws, web: Partial<KubeObject>) => Aw
 const PROFILE = 'team-a_web';
 const ROLE = 'prod-team-a_web_fargate';
 
-// If status does not have the ARN or id yet, nothing proves without the tags whose the profile or role is.
+/** The ids in the note of an object. */
+function idsIn({ metadata }: Partial<KubeObject>, field: 'profiles' | 'roles'): readonly unknown[] {
+  const note: unknown = JSON.parse(metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
+  const entries = fieldAt(note, field);
+  return Array.isArray(entries) ? entries.map((each: unknown) => fieldAt(each, 'id')) : [];
+}
+
+// If the note does not have the id yet, nothing proves without the tags whose the profile or role is.
 const stripsProfile = (name: string): Action =>
-  inAws(`somebody takes the tags off profile ${name}`, (aws, { status }) => {
+  inAws(`somebody takes the tags off profile ${name}`, (aws, web) => {
     const profile = aws.profiles[name];
     if (profile === undefined || profile.isStripped) return undefined;
-    const by = fieldAt(status, 'profileARN') === arnOfProfile(name) ? profile.by : 'stranger';
+    const isNoted = idsIn(web, 'profiles').includes(`id-${profile.serial}`);
+    const by = isNoted ? profile.by : 'stranger';
     return withProfile(aws, name, { ...profile, tags: unowned(profile.tags), by, isStripped: true });
   });
 
 const stripsRole = (name: string): Action =>
-  inAws(`somebody takes the tags off role ${name}`, (aws, { status }) => {
+  inAws(`somebody takes the tags off role ${name}`, (aws, web) => {
     const role = aws.roles[name];
     if (role === undefined || role.isStripped) return undefined;
-    const by = fieldAt(fieldAt(status, 'role'), 'id') === `AROA${role.serial}` ? role.by : 'stranger';
+    const by = idsIn(web, 'roles').includes(`AROA${role.serial}`) ? role.by : 'stranger';
     return withRole(aws, name, { ...role, tags: unowned(role.tags), by, isStripped: true });
   });
 
@@ -246,8 +328,11 @@ const detachesPolicies = (name: string): Action =>
 const takesProfileName = (name: string): Action =>
   inAws(`a stranger creates profile ${name}`, (aws) => {
     if (aws.profiles[name] !== undefined || busyProfile(aws) !== undefined || aws.cluster === 'gone') return undefined;
-    return withProfile(aws, name, {
+    const serial = aws.serial + 1;
+    return withProfile({ ...aws, serial }, name, {
       status: 'ACTIVE',
+      serial,
+      createdAt: NOW + serial,
       role: arnOfRole('/', 'theirs'),
       subnets: ['subnet-0a'],
       selectors: [{ namespace: 'theirs', labels: {} }],
@@ -328,10 +413,12 @@ export const SCENARIOS: readonly Scenario[] = [
   scenario('life', 'one profile is created, changed and deleted', [2, 1], {
     actions: [...LIFE, OTHER],
     faults: LOSSES,
+    stalls: ['SpecDiffers'],
   }),
   scenario('edits', 'a spec is changed and changed back', [2, 1], {
     actions: [...LIFE, OTHER, BACK, TAGS],
     faults: LOSSES,
+    stalls: ['SpecDiffers'],
   }),
   scenario('replace', 'a profile is replaced, and replaced again', [3, 1], {
     actions: [creates('web', REPLACE), deletes('web'), OTHER, BACK],
@@ -357,6 +444,31 @@ export const SCENARIOS: readonly Scenario[] = [
     actions: [...LIFE, ...backups('web')],
     faults: ['crash', 'answerLost'],
   }),
+  scenario('records', 'the record of an object is set back to an earlier moment', [4, 1], {
+    actions: [creates('web'), deletes('web'), OTHER, ...setsBack('web')],
+    stalls: ['SpecDiffers'],
+  }),
+  scenario('replaced records', 'the record of an object that is replaced is set back', [4, 0], {
+    actions: [creates('web', REPLACE), deletes('web'), OTHER, ...setsBack('web')],
+    stalls: ['ManagedElsewhere'],
+  }),
+  scenario('lost records', 'the annotations of an object are dropped', [3, 1], {
+    actions: [creates('web', REPLACE), deletes('web'), OTHER, dropsNote('web')],
+    faults: LOSSES,
+  }),
+  scenario('elsewhere', 'another management cluster replaces the profile of the same object', [4, 1], {
+    actions: [
+      creates('web', REPLACE),
+      deletes('web'),
+      OTHER,
+      RETAIN,
+      deletesCluster,
+      replacesElsewhere('web'),
+      takesOver('web'),
+      deletesProfileInAws(PROFILE),
+    ],
+    stalls: ['ManagedElsewhere'],
+  }),
   scenario('drift', 'others change AWS', [3, 1], {
     actions: [...LIFE, ...DRIFT],
     mode: 'API',
@@ -373,6 +485,7 @@ export const SCENARIOS: readonly Scenario[] = [
   scenario('lag', 'a manager restarts on an API server that is behind', [3, 1], {
     actions: [...LIFE, OTHER, ...pauses('web')],
     faults: ['restartBehind'],
+    stalls: ['SpecDiffers'],
   }),
   scenario('shared role', 'two objects share a role and a lane', [3, 0], {
     actions: [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map((name) => deletes(name))],

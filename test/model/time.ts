@@ -1,6 +1,7 @@
 import { isRecord } from '../../api/record.ts';
+import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
-import { formatTimestamp } from '../../pkg/env/timestamp.ts';
+import { formatMilliTime, formatTimestamp } from '../../pkg/env/timestamp.ts';
 
 // Time passes only between two passes, and always by one span that is longer than every wait of the product but those of
 // 30 minutes and more. The clock of the model stands still: when time passes, all recorded times move back instead. So
@@ -10,19 +11,26 @@ import { formatTimestamp } from '../../pkg/env/timestamp.ts';
 export const NOW: Ms = 1_770_000_000_000;
 const SPAN: Ms = 20 * 60_000;
 export const LONG_AGO: Ms = NOW - SPAN;
-const LONG_AGO_TEXT = formatTimestamp(LONG_AGO);
 
-const TIMES = new Set(['since', 'seenAt', 'until']);
-const TIMESTAMPS = new Set(['createRequestedAt', 'confirmedCreate', 'asked', 'time']);
+const TIMES = new Set(['since', 'seenAt', 'until', 'requestedAt', 'activeSince']);
+/** Times of creation in AWS, each some milliseconds after the time of its pass, so that their order stays. */
+const CREATIONS = new Set(['createdAt', 'last']);
+const TIMESTAMPS = new Set(['createRequestedAt']);
 
 /** A memory, a status or an object after the time has passed. */
 export function aged<A>(value: A): A {
   return agedField('', value) as A;
 }
 
+const agedTime = (name: string, time: Ms): Ms => {
+  if (TIMES.has(name)) return Math.min(time, LONG_AGO);
+  return CREATIONS.has(name) && time >= NOW ? time - SPAN : time;
+};
+
 function agedField(name: string, value: unknown): unknown {
-  if (typeof value === 'number' && TIMES.has(name)) return Math.min(value, LONG_AGO);
-  if (typeof value === 'string' && TIMESTAMPS.has(name) && value.startsWith('20')) return LONG_AGO_TEXT;
+  if (typeof value === 'number' && name === 'notBefore') return Math.min(value, LONG_AGO);
+  if (typeof value === 'number') return agedTime(name, value);
+  if (typeof value === 'string') return agedText(name, value);
   if (name === 'refused' && Array.isArray(value)) {
     const held = value.flatMap((each: unknown) =>
       isRecord(each) && Number(each['notBefore']) - SPAN > NOW
@@ -31,7 +39,6 @@ function agedField(name: string, value: unknown): unknown {
     );
     return held.length === 0 ? undefined : held;
   }
-  if (typeof value === 'number' && name === 'notBefore') return Math.min(value, LONG_AGO);
   if (Array.isArray(value)) return value.map((each: unknown) => agedField('', each));
   if (!isRecord(value)) return value;
   if (name === 'clusterGone') return Object.fromEntries(Object.keys(value).map((key) => [key, LONG_AGO]));
@@ -41,6 +48,15 @@ function agedField(name: string, value: unknown): unknown {
       return after === undefined ? [] : [[key, after]];
     }),
   );
+}
+
+/** The note of an object is JSON, and so are the times in it. */
+function agedText(name: string, text: string): string {
+  if (name === RECORD_ANNOTATION) return JSON.stringify(agedField('', JSON.parse(text)));
+  if (!/^20\d\d-/.test(text)) return text;
+  const isOfStatus = TIMESTAMPS.has(name) || (name === 'activeSince' && !text.includes('.'));
+  const after = agedTime(isOfStatus ? 'activeSince' : name, Date.parse(text));
+  return isOfStatus ? formatTimestamp(after) : formatMilliTime(after);
 }
 
 /** The same object has the same result, which is one JavaScript object. */

@@ -1,7 +1,7 @@
 import { fieldAt, type UnknownRecord } from '../../api/record.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
-import { failed, isAwsRead, ownedBy, shown, TRUST_REFUSED, userOf, withEnd, withProfile } from './aws.ts';
+import { type Aws, failed, isAwsRead, ownedBy, shown, TRUST_REFUSED, userOf, withEnd, withProfile } from './aws.ts';
 import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';
 import { aged, once } from './time.ts';
 import { findHarm, isDeleting } from './safety.ts';
@@ -312,7 +312,7 @@ function addClusterApi(fair: (agent: string, label: string, after: World) => voi
 
 const later = ({ objects, aws, managers, ledger }: World): World => ({
   objects: agedObjects(objects),
-  aws: Object.entries(aws.profiles).reduce((now, [name, { isHidden }]) => (isHidden ? shown(now, name) : now), aws),
+  aws: agedAws(aws),
   ledger,
   managers: managers.map((manager) => {
     const { memory, cache } = manager;
@@ -320,15 +320,29 @@ const later = ({ objects, aws, managers, ledger }: World): World => ({
   }),
 });
 
+/** Whatever EKS has hidden is visible by then. */
+const agedAws = once((aws: Aws): Aws => {
+  const all = Object.keys(aws.profiles).reduce(
+    (now, name) => (now.profiles[name]?.isHidden ? shown(now, name) : now),
+    aws,
+  );
+  return aged(all);
+});
+
 const agedMemory = once((memory: Memory) => aged(memory));
 
 const agedObjects = (objects: Objects): Objects =>
   Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object && agedObject(object)]));
 
-/** The times of a status are part of the content, so the resourceVersion is that of the changed content. */
+/** The times of status and note are part of the content, so the resourceVersion is that of the changed content. */
 const agedObject = once((object: KubeObject): KubeObject => {
-  const status = aged(object['status']);
-  return JSON.stringify(status) === JSON.stringify(object['status']) ? object : stored({ ...object, status });
+  const { metadata, status } = object;
+  const after = { status: aged(status), annotations: aged(metadata.annotations) };
+  const before = { status, annotations: metadata.annotations };
+  if (JSON.stringify(after) === JSON.stringify(before)) return object;
+  const { annotations } = after;
+  const aging = { ...object, metadata: { ...metadata, ...(annotations && { annotations }) } };
+  return stored(after.status === undefined ? aging : { ...aging, status: after.status });
 });
 
 /**

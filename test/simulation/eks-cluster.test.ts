@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { text } from '../../pkg/kube/testing/fake-api-server.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
+import { noteAnnotation } from './world/notes.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const REGION = 'us-east-1';
@@ -150,7 +151,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
         metadata: {
           name: 'web',
           finalizers: [FINALIZER],
-          annotations: { [PROVISIONED_IN_ANNOTATION]: `${ACCOUNT}/${REGION}/tools` },
+          annotations: noteAnnotation({ name: 'web' }, { eksCluster: 'tools' }),
         },
         spec: { eksCluster: TOOLS, selectors: [{ namespace: 'web' }] },
       });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
-import { statusOf } from './world/problems.ts';
+import { isCreateRequested } from './world/notes.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
@@ -106,13 +106,13 @@ describe('leader election', () => {
     const world = new SimulatedWorld();
     const leader = world.start('--leader-elect', '--leader-elect-renew-deadline', '14s');
     const stopListening = world.api.storage.listen(({ object }) => {
-      if (statusOf(object).createRequestedAt === undefined) return;
+      if (!isCreateRequested(object)) return;
       leader.kubeConnection.cut();
       stopListening();
     });
     world.apply('a');
     await world.clock.advance(5 * SECOND);
-    // The leader patches the status to record that it is about to call CreateFargateProfile. The answer to the patch
+    // The leader notes that it is about to call CreateFargateProfile. The answer to this patch
     // arrives just before the lease expires. So the leader does not make the call, and first renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();

@@ -3,23 +3,15 @@ import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api
 import { right } from 'fp-ts/lib/Either.js';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import {
-  PLURAL,
-  REPLACEMENT_ANNOTATION,
-  UPDATE_STRATEGY_ANNOTATION,
-  decodeAWSFargateProfile,
-  describeProblems,
-} from '../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { findOrphans } from '../../cmd/capaf/doctor/orphans.ts';
 import { objectNames } from '../../cmd/capaf/import/run.ts';
 import { alignColumns } from '../../cmd/capaf/io.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
-import { withMirrors } from '../../controllers/awsfargateprofile/goal/retain.ts';
-import { locationOf } from '../../controllers/awsfargateprofile/model/location.ts';
+import { notePatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/status/events.ts';
 import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
-import { replacementAhead } from '../../controllers/awsfargateprofile/status/replacement.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/status/status.ts';
 import {
   PLACE,
@@ -39,6 +31,7 @@ import { evaluateSelector } from '../../controllers/identities/allowed-namespace
 import { Secrets } from '../../controllers/identities/secrets.ts';
 import { withFieldsOfGroup } from '../../controllers/instancegroups/profile-spec.ts';
 import { apiRejectionFrom } from '../../controllers/shared/api-rejections.ts';
+import { readNote } from '../../controllers/shared/note.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
@@ -62,6 +55,7 @@ import { errorFromResponse } from '../../pkg/kube/requests/error-response.ts';
 import { splitLines } from '../../pkg/kube/requests/watch-stream.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
+import { noteAnnotation } from './world/notes.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 type Work = () => unknown;
@@ -78,6 +72,8 @@ interface Input {
 const KIB = 1_024;
 /** The maximum total length of the annotations of an object. */
 const ANNOTATIONS = 256 * KIB;
+/** The manager reads no note that is longer than 32 KiB. */
+const NOTE = 16 * KIB;
 /** The maximum length of the managed policy of a role of AWS; trust policies are shorter. */
 const POLICY = 130 * KIB;
 /** The maximum size of an object in etcd. */
@@ -228,26 +224,48 @@ function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile
   return () => withOverlap({}, object, me, findRivals(me, known), 0);
 }
 
-/** What a pass does with the record of a replacement, in status or in an annotation. */
-const workOnReplacement = (object: AWSFargateProfile): Work => {
+/** What a pass does with a note, in the annotation or in status. */
+const workOnNote = (object: AWSFargateProfile): Work => {
   const replaced = { ...object, spec: { ...object.spec, updateStrategy: { type: 'Replace' } as const } };
+  const seen = observed({ profile: aProfile() });
   return () => {
-    const desired = desiredOf(replaced);
-    const seen = observed({ profile: aProfile() });
-    return [
-      statusAfter(observedPass({ object: replaced, desired, seen })),
-      replacementAhead(desired, seen),
-      withMirrors(replaced),
-    ];
+    const desired = desiredOf(replaced, {}, seen);
+    return [statusAfter(observedPass({ object: replaced, desired, seen })), notePatch(replaced, desired.note)];
   };
 };
+
+const withNote = (text: string): AWSFargateProfile =>
+  anObject({ metadata: { annotations: { [RECORD_ANNOTATION]: text } } });
+
+/** A note with an unknown field, which the manager keeps. */
+const noteWith = (fields: object): string => JSON.stringify({ v: 1, for: 'team-a/web', ...fields });
 
 const INPUTS: readonly Input[] = [
   ofTexts('a message', ANNOTATIONS, toPrintableLine),
   ofTexts('an error of AWS', 32 * KIB, classify),
-  ofTexts('the annotation provisioned-in', ANNOTATIONS, (text) =>
-    locationOf(anObject({ metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/provisioned-in': text } } })),
+  ofTexts('the note', NOTE, (text) =>
+    [
+      text,
+      '['.repeat(text.length),
+      '{"a":'.repeat(text.length / 5),
+      noteWith({ in: text }),
+      noteWith({ in: `111122223333/${text}/c` }),
+      noteWith({ identity: text, entry: text }),
+      noteWith({ profiles: [{ name: text }] }),
+    ].map((note) => readNote(withNote(note))),
   ),
+  ofTexts('unknown fields of the note', NOTE, (text) => workOnNote(withNote(noteWith({ newer: text })))()),
+  {
+    name: 'the entries of a note (their number)',
+    size: 300,
+    prepare: (count) => {
+      const profiles = repeated(count, (n) => ({ name: `${'é'.repeat(20)}-${n}`, served: true }));
+      const roles = repeated(count, (n) => ({ name: `r${n}` }));
+      return workOnNote(
+        withNote(noteWith({ in: '111122223333/eu-west-1/team-a_prod-control-plane', profiles, roles })),
+      );
+    },
+  },
   ofTexts('an answer of the API server', ANNOTATIONS, (message) => {
     const text = JSON.stringify({ kind: 'Status', code: 400, reason: 'BadRequest', message });
     const error = errorFromResponse('patching', 'PATCH', { status: 400, headers: {}, text });
@@ -372,25 +390,16 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'the record of a replacement in status (the number of its profiles)',
+    name: 'the predecessors in the status of an object without a note (their number)',
     size: 4_000,
     prepare: (count) => {
       const predecessors = repeated(count, (n) => ({
         name: ProfileName.of(`${'é'.repeat(80)}-${n}`),
-        role: RoleName.of(`r${n}`),
+        status: 'ACTIVE',
       }));
-      return workOnReplacement(anObject({ status: { ...RECORDED, predecessors } }));
+      return workOnNote(anObject({ metadata: { annotations: {} }, status: { ...RECORDED, predecessors } }));
     },
   },
-  ofTexts('the annotation of a replacement', ANNOTATIONS, (text) =>
-    [text, 'a/b '.repeat(text.length / 4)].map((record) =>
-      workOnReplacement(
-        anObject({
-          metadata: { annotations: { [REPLACEMENT_ANNOTATION]: record, [UPDATE_STRATEGY_ANNOTATION]: text } },
-        }),
-      )(),
-    ),
-  ),
   {
     name: 'tags (their number)',
     size: 8_000,
@@ -398,7 +407,11 @@ const INPUTS: readonly Input[] = [
       const tags = Object.fromEntries(repeated(count, (n) => [`key-${n}`, 'v']));
       const owner = { namespace: 'a', name: 'b' };
       return () => [
-        tagDrift({ tags, additions: Object.keys(tags) }, { tags }, Object.keys(tags), foldCase),
+        tagDrift(
+          { tags, additions: Object.keys(tags), keysOfOthers: Object.keys(tags) },
+          { tags, additions: Object.keys(tags) },
+          foldCase,
+        ),
         roleTags({ eksClusterArn: 'a', namespace: 'b' }, { clusterName: undefined, object: tags, controlPlane: tags }),
         profileTags(owner, { clusterName: undefined, object: tags, controlPlane: tags }),
       ];
@@ -537,7 +550,7 @@ async function runManager(size: number): Promise<void> {
   world.awsRegion = 'us-east-1';
   world.api.serve(INSTANCE_GROUPS);
   const spaces = (count = size): string => `a${' \n'.repeat(count / 2)}b`;
-  const annotations = { 'aws-fargate.cluster.x-k8s.io/provisioned-in': `123456789012/${spaces()}/c` };
+  const annotations = noteAnnotation({ name: 'annotated' }, { in: `123456789012/${spaces()}/c` });
   const status = {
     conditions: [{ type: 'Ready', status: 'False', message: spaces(), lastTransitionTime: '2026-01-01T00:00:00Z' }],
   };

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { fieldAt } from '../../api/record.ts';
-import { FINALIZER, PLURAL, PROVISIONED_IN_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { measureEksBusyTime } from './eks-busy-time.ts';
@@ -101,8 +100,14 @@ describe('an object that is deleted during its first pass', () => {
    */
   const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
     ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],
-    ['has its location annotation', ({ metadata }) => metadata.annotations?.[PROVISIONED_IN_ANNOTATION] !== 'nowhere'],
-    ['has the role in its status', ({ status }) => fieldAt(status, 'role') !== undefined],
+    [
+      'has its location noted',
+      ({ metadata }) => metadata.annotations?.[RECORD_ANNOTATION]?.includes('"in":"nowhere"') === false,
+    ],
+    [
+      'has the role noted',
+      ({ metadata }) => metadata.annotations?.[RECORD_ANNOTATION]?.includes('"roles":[{') === true,
+    ],
   ];
   for (const [moment, isSo] of moments)
     it(`when it ${moment}: is gone within seconds and leaves nothing`, async () => {

@@ -18,8 +18,9 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.startWithReady('shop');
     expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen' });
     world.applyWith('all', { selectors: [{ namespace: '*' }] });
+    // The new object reads all profiles of the EKS cluster.
     const calls = () =>
-      world.aws.admin.calls().filter(({ identifiers }) => identifiers['fargateProfileName'] === 'default_shop');
+      world.aws.admin.calls().filter(({ identifiers }) => identifiers['RoleName'] === 'prod-default_shop_fargate');
     const before = calls().length;
     await world.until('the first look at AWS', () => reasonOf(world, 'all') !== undefined);
     await world.clock.advance(TOLD);

@@ -6,6 +6,7 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 
 const HOUR = 60 * MINUTE;
 const BASE = `${NAMESPACE}_web`;
+const REPLACEMENT = `9999-${BASE}`;
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const THEIR_ROLE = `arn:aws:iam::${ACCOUNT}:role/theirs`;
 const REPLACE = { updateStrategy: { type: 'Replace' } };
@@ -105,19 +106,19 @@ describe('an object with updateStrategy Replace', () => {
     world.change(OTHER);
     await world.untilReason('False/Replacing');
     expect(world.condition('web')?.message).to.match(
-      /^EKS is creating Fargate profile "default_web-[0-9a-f]{8}", which replaces "default_web"; pods still start on "default_web"/,
+      /^EKS is creating Fargate profile "9999-default_web", which replaces "default_web"; pods still start on "default_web"/,
     );
     expect(world.shown('Reconciling')).to.equal('True/Replacing');
     expect(world.shown('Available')).to.equal('True/Active');
     expect(world.status.profileName, 'the profile that serves pods').to.equal(BASE);
     await world.untilReason('True/PredecessorKept');
     expect(world.condition('web')?.message).to.match(
-      /^Fargate profile "default_web-[0-9a-f]{8}" is ACTIVE and replaces "default_web", which the controller keeps until [-0-9T:]+Z\. A new pod that matches both starts on "default_web", the first name in alphabetical order\. Then the controller deletes "default_web", and EKS stops its pods at once, without regard to PodDisruptionBudgets/,
+      /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller keeps until [-0-9T:]+Z\. A new pod that matches both starts on "9999-default_web", the first name in alphabetical order\. Then the controller deletes "default_web", and EKS stops its pods at once, without regard to PodDisruptionBudgets/,
     );
     expect(world.shown('Reconciling')).to.equal('False/Idle');
     await world.untilReason('True/RemovingPredecessor');
     const name = await world.settled();
-    expect(name).to.match(/^default_web-[0-9a-f]{8}$/);
+    expect(name).to.equal(REPLACEMENT);
     expect(world.roles(), 'the role derives from the base name').to.deep.equal([role]);
     await world.end();
     expect(world.warnings()).to.deep.equal([]);
@@ -171,16 +172,17 @@ describe('an object with updateStrategy Replace', () => {
   it('takes a replacement back whose creation EKS has not answered', async () => {
     for (const kind of ['reset', 'reset-after'] as const) {
       const world = new ReplacingWorld();
-      await world.startWatched();
+      await world.startWatched({ roleName: 'first-role' });
       const before = world.roles();
       const { length } = world.mutations();
       world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind, times: 1 });
       world.change({ roleName: 'other-role' });
       await world.until('the request', () => world.operations(length).includes('CreateFargateProfile'));
-      world.change({ roleName: null });
+      world.change({ roleName: 'first-role' });
       await world.clock.advance(SECOND);
       await world.settled();
-      expect(world.roles(), kind).to.deep.equal(before);
+      const isAsBefore = (): boolean => world.ours().length === 1 && world.roles().join() === before.join();
+      await world.until(`${kind}: only what was there before`, isAsBefore, 2 * MINUTE);
       await world.deleteAndFinish('web');
     }
   });
@@ -200,7 +202,7 @@ describe('an object with updateStrategy Replace', () => {
     await world.clock.advance(0.5 * SECOND);
     world.change({ profileName: null });
     await world.clock.advance(SECOND);
-    expect(await world.settled()).to.equal(BASE);
+    expect(await world.settled()).to.equal(REPLACEMENT);
     await world.deleteAndFinish('web');
   });
 
@@ -227,7 +229,7 @@ describe('an object with updateStrategy Replace', () => {
     expect(world.shown('Available')).to.equal('True/Active');
     expect(world.active()).to.deep.equal([BASE]);
     world.aws.admin.clearPlannedFailures();
-    expect(await world.settled()).to.match(/^default_web-/);
+    expect(await world.settled()).to.equal(REPLACEMENT);
     await world.end();
   });
 
@@ -239,45 +241,46 @@ describe('an object with updateStrategy Replace', () => {
     await world.until('the first failure', () => world.ours().some(({ status }) => status === 'DELETE_FAILED'), HOUR);
     await world.until('Stalled', () => world.shown('Stalled') === 'True/DeleteFailed', HOUR);
     expect(world.shown()).to.equal('True/RemovingPredecessor');
-    expect(await world.settled()).to.match(/^default_web-[0-9a-f]{8}$/);
+    expect(await world.settled()).to.equal(REPLACEMENT);
     expect(world.eksChanges().filter((each) => each === `Delete ${BASE}`)).to.have.length(7);
     await world.end();
   });
 
-  it('makes room for the new profile if the quota of the EKS cluster allows no more', async () => {
+  it('makes room for the new profile if the quota allows no more, with a profile that never served', async () => {
+    const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
+    await world.startWatched();
+    world.change(OTHER);
+    await world.until('the second', () => world.ours().length === 2);
+    world.change(THIRD);
+    await world.untilReason('False/QuotaExceeded');
+    const third = await world.settled();
+    expect(third, 'the name is free again').to.equal(REPLACEMENT);
+    expect(world.eksChanges().slice(-3)).to.deep.equal([`Delete ${REPLACEMENT}`, `Create ${third}`, `Delete ${BASE}`]);
+    expect(world.gaps).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('keeps each profile that has served, also if the quota allows no new one, until the user makes room', async () => {
     const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
     await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });
     world.change(OTHER);
     await world.untilReason('True/PredecessorKept');
     world.change(THIRD);
     await world.untilReason('False/QuotaExceeded');
-    await world.until(
-      'the third',
-      () => world.ours().some(({ selectors }) => selectors[0]?.namespace === 'third'),
-      HOUR,
-    );
-    await world.untilReason('True/PredecessorKept');
-    world.change({ updateStrategy: { replace: null } });
-    await world.settled();
-    expect(world.gaps).to.deep.equal([]);
+    await world.clock.advance(6 * HOUR);
+    expect(world.active()).to.have.members([BASE, REPLACEMENT]);
+    world.change({ ...OTHER, updateStrategy: { replace: null } });
+    expect(await world.settled()).to.equal(REPLACEMENT);
     await world.deleteAndFinish('web');
   });
 
-  it('takes another name if a stranger has the derived one', async () => {
-    const first = new ReplacingWorld();
-    await first.startWatched();
-    first.change(OTHER);
-    const taken = await first.settled();
-    await first.end();
-
+  it('takes the next name if a stranger has the first one', async () => {
     const world = new ReplacingWorld();
-    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: taken, podExecutionRoleArn: THEIR_ROLE });
+    world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, podExecutionRoleArn: THEIR_ROLE });
     await world.startWatched();
     world.change(OTHER);
-    expect(await world.settled())
-      .to.match(/^default_web-/)
-      .and.not.equal(taken);
-    expect(world.aws.admin.profiles().map(({ name }) => name)).to.include(taken);
+    expect(await world.settled()).to.equal(`9998-${BASE}`);
+    expect(world.aws.admin.profiles().map(({ name }) => name)).to.include(REPLACEMENT);
     await world.end();
   });
 
@@ -298,10 +301,10 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     await world.startWatched();
     world.change(OTHER);
-    await world.untilReason('False/Replacing');
+    await world.until('the creation', () => world.ours().length === 2);
     world.change({ updateStrategy: { type: 'Reject' } });
     const name = await world.settled();
-    expect(name).to.match(/^default_web-/);
+    expect(name).to.equal(REPLACEMENT);
     const before = world.mutations().length;
     world.patch(PLURAL, 'web', { status: null }, 'status');
     await world.clock.advance(HOUR);

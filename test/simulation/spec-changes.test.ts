@@ -3,7 +3,7 @@ import { PLURAL } from '../../api/v1beta2/index.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { type SimulationOptions, SimulatedWorld } from './world/simulated-world.ts';
 import { PROFILE, ROLE, WEB, patchWeb, putForeignProfile, startAndApply, startUntilReady } from './phases/phase.ts';
-import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { conditionsOf, statusOf } from './world/problems.ts';
 
 const SLOW: SimulationOptions = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
@@ -49,6 +49,7 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     const world = new SimulatedWorld(SLOW);
     startAndApply(world);
     await world.reason(WEB, 'Creating');
+    await world.clock.advance(2 * SECOND);
     const { arn, subnets = [] } = world.eksProfile(WEB) ?? {};
     patchWeb(world, { spec: { selectors: [{ namespace: 'right' }], subnetIDs: subnets.slice(1) } });
     await world.reason(WEB, 'WaitingForCreate');
@@ -157,13 +158,7 @@ describe('an object whose status was lost', () => {
   it('gets it back without a change in AWS', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
-    const {
-      conditions: _before,
-      createRequestedAt: _at,
-      activeSince: _since,
-      tagKeys: _keys,
-      ...facts
-    } = statusOf(world.profile(WEB));
+    const { conditions: _before, createRequestedAt: _at, activeSince: _since, ...facts } = statusOf(world.profile(WEB));
     const { length } = world.mutations();
     world.patch(PLURAL, WEB, { status: null }, 'status');
     await world.clock.advance(MINUTE);

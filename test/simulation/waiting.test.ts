@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { DELETION_REQUESTED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
+import { noteIn } from './world/notes.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
@@ -22,12 +22,14 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     const world = start(4 * SECOND);
     world.apply(...NAMES);
     await world.ready(...NAMES);
-    const calls = world.aws.admin.calls().filter(({ operation }) => operation.endsWith('FargateProfile'));
-    const readsBeforeCreate = NAMES.map((name) =>
-      calls
-        .filter((call) => isAbout(`default_${name}`, call))
-        .findIndex(({ operation }) => operation === 'CreateFargateProfile'),
-    );
+    const calls = world.aws.admin.calls();
+    const readsBeforeCreate = NAMES.map((name) => {
+      const isCreate = (call: CallRecord): boolean =>
+        call.operation === 'CreateFargateProfile' && isAbout(`default_${name}`, call);
+      const isRead = ({ operation, identifiers }: CallRecord): boolean =>
+        operation === 'GetRole' && identifiers['RoleName'] === `prod-default_${name}_fargate`;
+      return calls.slice(0, calls.findIndex(isCreate)).filter(isRead).length;
+    });
     expect(readsBeforeCreate).to.have.members([1, 2, 2, 2, 2]);
     await world.deleteAndFinish(...NAMES);
   });
@@ -59,8 +61,7 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     await world.until('one is deleted, and the others wait', () =>
       names.every((name) => reasonOf(name) === (name === 'a' ? 'DeletingProfile' : 'WaitingForSibling')),
     );
-    for (const name of names)
-      expect(world.profile(name)?.metadata.annotations, name).to.include({ [DELETION_REQUESTED_ANNOTATION]: 'true' });
+    for (const name of names) expect(noteIn(world.profile(name)), name).to.include({ deleting: true });
     await world.gone(...names);
     await world.finish();
   });
@@ -68,9 +69,12 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
 
 const pollAfter = (waited: Ms): Ms => Math.min(Math.max(waited / 8, SECOND / 2), 5 * SECOND);
 
+/** The object that is second reads all profiles when it becomes second, and when its turn comes. */
+const READS_OF_OTHERS = 2;
+
 /** Returns how many polls the manager needs at most to see the end of a change, if each comes a tenth early. */
 function mostPolls(span: Ms): number {
-  let [waited, polls] = [0, 1];
+  let [waited, polls] = [0, 1 + READS_OF_OTHERS];
   for (; waited < span; waited += 0.9 * pollAfter(waited)) polls++;
   return polls;
 }

@@ -60,19 +60,22 @@ describe('the writes to the API server', () => {
       'metadata annotations, finalizers, labels, ownerReferences',
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The manager records the AWS region and account in an annotation after it has read the EKS cluster, and before
-      // it changes AWS.
+      // The note of the request for the role, and of the role's id before its policy is attached.
       'metadata annotations',
-      // Before the manager creates the role, it records in the status the names of the AWS resources, the policies and
-      // the tag keys.
-      'status account, eksClusterName, profileName, region, role, tagKeys',
-      // The manager records the time of the CreateFargateProfile call in the status before it makes the call.
-      'status createRequestedAt',
+      'metadata annotations',
+      // The note of the request for the profile, and of the profile's id.
+      'metadata annotations',
+      'metadata annotations',
       // After the CreateFargateProfile call, the manager writes only conditions and Events, which tell the user about
       // the progress of the creation.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',
+      // EKS has shown the profile, so the request is answered.
+      'metadata annotations',
+      'status createRequestedAt',
+      // The profile is ACTIVE and as the spec asks for.
+      'metadata annotations',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',
     ]);
@@ -90,12 +93,16 @@ describe('the writes to the API server', () => {
       'control plane finalizer',
       'metadata annotations, finalizers, labels, ownerReferences',
       'metadata annotations',
-      'status account, eksClusterName, profileName, region, role, tagKeys',
+      'metadata annotations',
       'status WaitingForSibling',
       'event SuccessfulIAMRoleCreation',
-      'status createRequestedAt',
+      'metadata annotations',
+      'metadata annotations',
       'status Creating',
       'event InitiatedCreateEKSFargateProfile',
+      'metadata annotations',
+      'status createRequestedAt',
+      'metadata annotations',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',
     ]);

@@ -50,8 +50,8 @@ export function describeAsKubectl(object: DescribedObject & object, all: readonl
     ...alignColumns([
       ['Name:', name],
       ['Namespace:', namespace],
-      ...linesOfMap('Labels:', labels, '='),
-      ...linesOfMap('Annotations:', annotations, ': '),
+      ...linesOfMap('Labels:', labels, ([key, value]) => [`${key}=${value}`]),
+      ...linesOfMap('Annotations:', annotations, linesOfAnnotation),
       ...fieldsOf(toJson(object), ''),
     ]),
     ...(events.length === 0
@@ -77,11 +77,28 @@ const toJson = (object: DescribedObject & object): Json => {
 /**
  * The lines in which `kubectl describe` prints a map, such as the labels. Only the first line begins with the title.
  */
-function linesOfMap(title: string, values: Readonly<Record<string, string>> = {}, between: string): readonly Line[] {
+type Entry = readonly [key: string, value: string];
+
+function linesOfMap(
+  title: string,
+  values: Readonly<Record<string, string>> = {},
+  linesOf: (entry: Entry) => readonly string[],
+): readonly Line[] {
   const lines = Object.entries(values)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value], index): Line => [index === 0 ? title : '', `${key}${between}${value}`]);
+    .flatMap(linesOf)
+    .map((line, index): Line => [index === 0 ? title : '', line]);
   return lines.length === 0 ? [[title, '<none>']] : lines;
+}
+
+/** As `maxAnnotationLen` of kubectl, in bytes. */
+const LONGEST_ANNOTATION = 140;
+
+/** A long value stands on a line of its own, and is cut. */
+function linesOfAnnotation([key, value]: Entry): readonly string[] {
+  if (key.length + value.length + 2 <= LONGEST_ANNOTATION) return [`${key}: ${value}`];
+  const most = LONGEST_ANNOTATION - 2;
+  return [`${key}:`, `  ${value.length > most ? `${value.slice(0, most)}...` : value}`];
 }
 
 function fieldsOf(content: Json, indent: string): readonly Line[] {

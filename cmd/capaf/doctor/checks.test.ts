@@ -251,7 +251,7 @@ describe('capaf doctor tells of', () => {
       if (name === 'v1beta2')
         Reflect.deleteProperty(schema.openAPIV3Schema.properties.spec.properties, 'updateStrategy');
     const [line = ''] = told({ crd: seen(older as unknown as KubeObject) });
-    expect(line).to.match(/^warning CRD: .* is of another release and lacks spec.updateStrategy$/);
+    expect(line).to.match(/^problem CRD: .* is of another release and lacks spec.updateStrategy$/);
   });
 });
 

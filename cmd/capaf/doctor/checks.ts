@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { textAt } from '../../../api/record.ts';
-import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
+import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
-import { CAPA_WEBHOOKS, compareSchema, fieldsDroppedBy } from '../../../controllers/shared/crd/crd-schema.ts';
+import { CAPA_WEBHOOKS, compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
@@ -102,15 +102,13 @@ function judgeCrd(crd: KubeObject | undefined): Verdict {
   const cure = 'Apply config/crd of the release of the manager';
   if (crd === undefined) return ['problem', `${name} does not exist`, cure];
   const schema = compareSchema(crd);
-  if (schema.kind === 'foreign') {
-    const writers = writersOf({ crd, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
-    const writer = writers.length === 0 ? '' : `; last written by ${writers.join(' and ')}`;
-    const drops = `is that of ${schema.provider ?? 'another provider'} and drops ${schema.missing.join(', ')}`;
-    return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
-  }
-  const dropped = fieldsDroppedBy(crd, ourCrd);
-  if (dropped.length === 0) return ['ok', `${name} is that of this provider`];
-  return ['warning', `${name} is of another release and lacks ${dropped.join(', ')}`, cure];
+  if (schema.kind === 'ours') return ['ok', `${name} is that of this provider`];
+  const missing = schema.missing.join(', ');
+  if (schema.provider === PROVIDER) return ['problem', `${name} is of another release and lacks ${missing}`, cure];
+  const writers = writersOf({ crd, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
+  const writer = writers.length === 0 ? '' : `; last written by ${writers.join(' and ')}`;
+  const drops = `is that of ${schema.provider ?? 'another provider'} and drops ${missing}`;
+  return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
 }
 
 type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];

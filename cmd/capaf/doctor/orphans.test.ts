@@ -4,6 +4,7 @@ import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   CLUSTER_ARN,
   EKS_CLUSTER,
+  HERE,
   ROLE,
   ROLE_ARN,
   anObject,
@@ -90,10 +91,10 @@ describe('an orphan among the IAM roles', () => {
       false,
     ],
     [
-      'that a replacement has on record',
+      'that the note of an object has, for example after a replacement',
       roleOf({ name: RoleName.of('x') }),
       [],
-      withStatus({ predecessors: [{ role: 'x' }] }),
+      [{ ...anObject({ note: { in: HERE, roles: [{ name: RoleName.of('x') }] } }) }],
       false,
     ],
     ['while an object of its namespace cannot be decoded', roleOf(), [], [{ ...anObject(), spec: 1 }], false],

@@ -1,4 +1,4 @@
-import { recordedReplacement } from '../../../controllers/awsfargateprofile/model/replacement.ts';
+import { noteOf } from '../../../controllers/shared/note.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -58,13 +58,12 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
-/** Also those that status or the annotation of a replacement has on record. An unreadable object may name each role. */
+/** Also those that the note of an object names. An unreadable object may name each role. */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {
-    const { role, successor, predecessors = [] } = object.status ?? {};
-    const recorded = recordedReplacement({ ...object, status: {} }).map((each) => each.role);
-    return [roleNameOf(object), role?.name, successor?.role, ...predecessors.map((each) => each.role), ...recorded];
+    const noted = noteOf(object).roles.map(({ name }) => name);
+    return [roleNameOf(object), object.status?.role?.name, ...noted];
   });
   const named = new Set(names.map((name) => name?.toLowerCase()));
   return (inLowerCase) => readable.length < objects.length || named.has(inLowerCase);

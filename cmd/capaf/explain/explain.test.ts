@@ -216,7 +216,7 @@ describe('capaf explain pod', () => {
       ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }],
     });
     await scene.clock.advance(60_000);
-    scene.managed('shop', [WEB], { activeSince: { name: 'default_shop', time: '2026-11-21T03:28:30Z' } });
+    scene.managed('shop', [WEB], { activeSince: '2026-11-21T03:28:30Z' });
     await scene.clock.advance(60 * 60_000);
     await golden('too-old', scene.explain('web-7d9c', 'shop'));
   });

@@ -58,7 +58,8 @@ export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[]
       status: inEks === undefined ? (status.profileStatus ?? 'absent') : 'absent',
       selectors: toSelectors(spec.selectors ?? []),
       ...found,
-      ...(status.activeSince?.name === name && { activeSince: parseTimestamp(status.activeSince.time ?? '') }),
+      ...(status.activeSince !== undefined &&
+        status.profileName === name && { activeSince: parseTimestamp(status.activeSince) }),
       object: keyText(keyOf(object)),
     };
   });

@@ -102,7 +102,13 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
         const { cluster, name, ...fields } = wanted;
         const ofCluster = clusterArn({ partition: partitionOf(region), region, account }, cluster);
         const arn = `${ofCluster.replace(':cluster/', ':fargateprofile/')}/${name}/planned`;
-        const profile: cloud.FargateProfile = { ...wanted, arn, status: 'CREATING', health: [] };
+        const profile: cloud.FargateProfile = {
+          ...wanted,
+          arn,
+          status: 'CREATING',
+          createdAt: clock.now(),
+          health: [],
+        };
         return change('CreateFargateProfile', `Fargate profile "${name}"`, newFields(fields), () => {
           profiles.put(keyOf(cluster, name), { kind: 'found', profile });
           return profile;
@@ -179,6 +185,7 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
         profiles: profilesOf(session),
         roles: rolesOf(session),
         accessEntries: accessEntriesOf(session),
+        now: () => clock.now(),
       }))(live.open(...request)),
 
     /** Lets EKS finish the changes of profiles. Returns what it has finished, in words. */

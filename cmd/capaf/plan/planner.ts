@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../../controllers/awsfargateprofile/controller.ts';
-import { locationOf } from '../../../controllers/awsfargateprofile/model/location.ts';
+import { locationOf } from '../../../controllers/shared/note.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';

@@ -4,7 +4,7 @@ import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { eksClusterNotAllowed } from '../goal/target-eks-cluster.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
-import { locationOf } from '../model/location.ts';
+import { locationOf } from '../../shared/note.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';

@@ -76,8 +76,8 @@ describe('reasonForFailure', () => {
   for (const [subnets, correction] of [
     ['spec', 'Correct spec.subnetIDs, or the AWS resource that it names. The controller'],
     [
-      'status',
-      'Correct the AWS resource that status.subnets names. Or create another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready. The controller',
+      'controlPlane',
+      'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
     ],
     ['eks', 'Name private subnets in spec.subnetIDs. The controller'],
   ] as const)

@@ -4,7 +4,7 @@ import { credentialsName, type Session, type SessionRequest, type Sessions } fro
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { isAtRest } from '../model/at-rest.ts';
-import { locationOf } from '../model/location.ts';
+import { locationOf } from '../../shared/note.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';

@@ -2,10 +2,13 @@ import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type Ownership, isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { type TrustCheck, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
-import { describeDifferences, foundRoles, isRecorded, ownershipOf, findProfile, findRole } from './compare.ts';
+import { describeDifferences, findProfile, findRole } from './compare.ts';
+import { whyDeletable } from './deletable.ts';
 import { findLimitBlocker } from './operator-limit-blocker.ts';
 import type { Desired, ExistingRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { type FoundRole, type Observed, foundRoles } from '../model/observed-state.ts';
+import { oursOf, ownershipOf } from '../model/ownership.ts';
+import { roleEntryOf } from '../note.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording/phrases.ts';
 import { findRolePathBlocker } from './role-path.ts';
@@ -45,10 +48,9 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
-  const isAdopted = observed.profiles.some(({ name, found }) => {
-    if (found === undefined) return false;
+  const isAdopted = observed.profiles.some((found) => {
     const ownership = ownershipOf(desired, found);
-    return isUnstamped(ownership) || (ownership.kind === 'foreign' && name === wanted.name);
+    return isUnstamped(ownership) || (ownership.kind === 'foreign' && found.name === wanted.name);
   });
   return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
     ? desired.creationBlocker
@@ -60,25 +62,26 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
-  const { surplus, recorded, identity, place, names } = desired;
-  if (surplus === 'retain' || cluster === 'there' || recorded.location !== 'unknown') return undefined;
+  const { surplus, note, identity, place } = desired;
+  if (surplus === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  // The first name is the one that the spec asks for. The others depend on status, which is lost.
-  const [name] = names.roles;
+  // The first name is the one that the spec asks for.
+  const name = roles[0]?.name;
   const found = name === undefined ? undefined : findRole(roles, name);
   const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 
-/** An unfinished profile that differs from the spec is no blocker: the controller replaces it. */
+/** A first attempt that differs from the spec is no blocker: the controller replaces it. */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
-  const former = desired.isReplaceable ? undefined : findFormerProfile(desired, observed, wanted);
+  const found = findProfile(observed.profiles, wanted.name);
+  const former = desired.isReplaceable || found !== undefined ? undefined : findFormerProfile(desired, observed);
   if (former !== undefined) {
     const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
-    return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned: true });
+    const { isProvisioned } = desired;
+    return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
   }
-  const found = findProfile(observed.profiles, wanted.name);
   if (found === undefined) return undefined;
   const differences = describeDifferences(desired, observed, found);
   const ownership = ownershipOf(desired, found);
@@ -93,41 +96,34 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
         newReason('ProfileNotOwned', {
           name: found.name,
           whose: ownership.whose,
-          isProvisioned: desired.recorded.isProvisioned,
+          isProvisioned: desired.isProvisioned,
           ...(adoption && { adoption }),
           ...(obstacles && { obstacles }),
         }),
       );
     }
   }
-  const mayBeDeleted = isUnfinished(desired) && !desired.isReplaceable;
-  return differences.length > 0 && found.status === 'ACTIVE' && !mayBeDeleted
-    ? newReason('SpecDiffers', {
-        name: found.name,
-        fields: differences,
-        isProvisioned: desired.recorded.isProvisioned,
-      })
+  const stays =
+    differences.length > 0 && found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined;
+  return stays
+    ? newReason('SpecDiffers', { name: found.name, fields: differences, isProvisioned: desired.isProvisioned })
     : undefined;
 }
 
-/** The provisioned profile under another name than the spec now asks for. */
-function findFormerProfile(
-  { recorded }: Desired,
-  { profiles }: Observed,
-  wanted: WantedProfile,
-): FargateProfile | undefined {
-  const isOther = recorded.profileName !== undefined && recorded.profileName !== wanted.name;
-  return recorded.isProvisioned && isOther ? findProfile(profiles, recorded.profileName) : undefined;
-}
+/** A profile of the object that serves under another name than the spec now asks for. */
+const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
+  oursOf(desired, observed.profiles).find(
+    (found) => found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined,
+  );
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: WantedRole): Reason | undefined {
-  const { isProvisioned } = desired.recorded;
+  const { isProvisioned } = desired;
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
     // The controller does not recreate a deleted role of another owner that spec.roleName names, nor the role that
     // Cluster API Provider AWS shares between all its profiles.
-    const isForeign = role.isNamedInSpec && desired.recorded.isRoleManaged === false && isRecorded(desired, role.name);
+    const isForeign = role.isNamedInSpec && roleEntryOf(desired.note, role.name)?.managed === false;
     if (isForeign || isSharedByCapa(role.name)) {
       return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
     }
@@ -159,7 +155,7 @@ function findExistingRoleBlocker(
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
   // IAM finds a role by its name alone, whatever its path and the case of its letters.
   const other = found && { arn: found.arn, wanted: role.arn };
-  const { isProvisioned } = desired.recorded;
+  const { isProvisioned } = desired;
   return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
 }
 
@@ -203,6 +199,3 @@ function adoptionPolicyFor(
   if (!claimed) return 'Always';
   return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
 }
-
-const isUnfinished = ({ recorded, wanted }: Desired): boolean =>
-  recorded.isCreateRequested && recorded.requestedName === wanted?.profile.name && !recorded.isProvisioned;

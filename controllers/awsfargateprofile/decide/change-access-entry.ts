@@ -7,6 +7,7 @@ import type { Mutation } from '../model/mutation.ts';
 import type { FoundRole, Observed, ObservedAccessEntry } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional } from '../model/plan.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
+import { roleEntryOf } from '../note.ts';
 import { findRole, isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry
@@ -35,7 +36,7 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
-/** Each role is checked once, because status records the id of the checked role. */
+/** Each role is checked once, because the note says that the entry of the role with its id is right. */
 export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
   if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);
@@ -101,12 +102,14 @@ export const isOutdated = (
     ? createdAt < role.createdAt + ROLE_TIME_PRECISION
     : type === FARGATE_TYPE && createdAt < role.createdAt;
 
-const isChecked = ({ recorded }: Desired, { id }: FoundRole): boolean =>
-  recorded.accessEntryCheckedFor === id || recorded.accessEntryRenewedFor === id;
+function isChecked({ note }: Desired, { name, id, arn }: FoundRole): boolean {
+  const entry = roleEntryOf(note, name);
+  return entry?.checked === true && entry.id === id && note.entry !== arn;
+}
 
 /**
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */
-const mustBeCreated = ({ recorded }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
-  mode === 'API' || recorded.accessEntryDeletedOf === principal;
+const mustBeCreated = ({ note }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+  mode === 'API' || note.entry === principal;

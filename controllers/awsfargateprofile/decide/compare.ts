@@ -2,36 +2,21 @@ import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import { type Ownership, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
-import type { FoundRole, Observed, ObservedProfile, ObservedRole } from '../model/observed-state.ts';
+import { type FoundRole, type Observed, type ObservedRole, foundRoles } from '../model/observed-state.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import { roleEntryOf } from '../note.ts';
 
-export const findProfile = (profiles: readonly ObservedProfile[], name: string): FargateProfile | undefined =>
-  profiles.find((profile) => profile.name === name)?.found;
+export const findProfile = (profiles: readonly FargateProfile[], name: string): FargateProfile | undefined =>
+  profiles.find((profile) => profile.name === name);
 
 export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
   foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
 
 export const areRolesUnread = ({ roles }: Pick<Observed, 'roles'>): boolean =>
   roles.some(({ found }) => found === 'unread');
-
-export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
-  roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
-
-/**
- * Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as one of another owner.
- */
-export function ownershipOf(desired: Desired, found: FargateProfile): Ownership {
-  const ownership = profileOwnership(found, desired.identity);
-  return ownership.kind === 'ours' && !ownership.stamped && desired.adoptionPolicy === 'Never'
-    ? {
-        kind: 'foreign',
-        whose: 'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
-        claimed: true,
-      }
-    : ownership;
-}
 
 /** `successor` is the profile that the controller creates afterwards, if any. */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
@@ -64,6 +49,10 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
   );
 }
 
+/** It has the name and the immutable fields that the spec asks for. */
+export const isAsWanted = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
+  desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
+
 /**
  * The control plane can list other subnets later, and EKS cannot change those of a profile. So an existing profile of
  * this controller may have any, unless spec.subnetIDs names them.
@@ -77,15 +66,10 @@ export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, foun
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
-export const isRecorded = ({ recorded }: Pick<Desired, 'recorded'>, name: FoundRole['name']): boolean =>
-  isSameRoleName(recorded.roleName, name);
-
 /**
- * The role has another id than status records, and no user has confirmed by annotation that the access entry was
- * recreated too. The role may belong to another owner.
+ * The role has another id than the note, and nobody has found its access entry right. The role may belong to another owner.
  */
-export const isRecreated = ({ recorded }: Desired, found: FoundRole): boolean =>
-  isRecorded({ recorded }, found.name) &&
-  recorded.roleId !== undefined &&
-  recorded.roleId !== found.id &&
-  recorded.accessEntryRenewedFor !== found.id;
+export function isRecreated({ note }: Pick<Desired, 'note'>, found: FoundRole): boolean {
+  const known = roleEntryOf(note, found.name)?.id;
+  return known !== undefined && known !== found.id;
+}

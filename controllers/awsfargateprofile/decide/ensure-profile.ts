@@ -7,7 +7,7 @@ import type { Observed } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './change-access-entry.ts';
-import { findProfile, replacementFacts } from './compare.ts';
+import { findProfile } from './compare.ts';
 import { creatingReason } from './replacement.ts';
 
 export function* ensureProfile(
@@ -28,23 +28,18 @@ export function* ensureProfile(
     return creatingReason(desired, observed, name);
   }
   switch (found.status) {
-    case 'CREATE_FAILED':
-    case 'DELETE_FAILED':
-      yield change({ kind: 'deleteProfile', name: found.name, because: 'failed' });
-      return newReason('DeletingProfile', replacementFacts(desired, found));
     case 'ACTIVE':
-      yield* profileDrift(desired, wanted, found);
+      yield* profileDrift(wanted, found);
       return undefined;
     default:
       return newReason('UnknownProfileStatus', { name: found.name, status: found.status });
   }
 }
 
-export function* profileDrift(desired: Desired, wanted: WantedProfile, found: FargateProfile): Iterable<Change> {
+export function* profileDrift(wanted: WantedProfile, found: FargateProfile): Iterable<Change> {
   const { name, arn } = found;
-  const { tagKeys } = desired.recorded;
-  const drift = tagDrift(wanted, found, tagKeys, keepCase);
-  const left = tagDrift(wanted, { tags: tagsAfter(drift, found.tags, keepCase) }, tagKeys, keepCase);
+  const drift = tagDrift(wanted, found, keepCase);
+  const left = tagDrift(wanted, { tags: tagsAfter(drift, found.tags, keepCase) }, keepCase);
   for (const [{ set, remove }, toChange] of [
     [drift, optional],
     [left, settling],

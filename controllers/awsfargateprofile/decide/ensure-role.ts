@@ -13,7 +13,7 @@ import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional, settling } from '../model/plan.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { findProfile, findRole, hasOtherPath, isRecorded } from './compare.ts';
+import { findProfile, findRole, hasOtherPath } from './compare.ts';
 
 export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
   if (role.kind === 'existing') return undefined;
@@ -29,7 +29,7 @@ export function* ensureRole(desired: Desired, observed: Observed, role: WantedRo
   if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
   // The plan deletes a role with another path, unless another object or profile uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
-    const { isProvisioned } = desired.recorded;
+    const { isProvisioned } = desired;
     return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
   }
   yield* roleDrift(desired, observed, role, found);
@@ -52,8 +52,7 @@ export function* roleDrift(
     ...found.attached.map(policyAddition),
     ...(found.permissionsBoundary === undefined ? [] : [boundaryAddition(found.permissionsBoundary)]),
   ];
-  const { tagKeys } = desired.recorded;
-  const drift = tagDrift(role, { tags: found.tags, additions }, tagKeys, foldCase);
+  const drift = tagDrift(role, { tags: found.tags, additions }, foldCase);
   const { set, remove } = drift;
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
@@ -71,11 +70,10 @@ export function* roleDrift(
     taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
-  // Policies that another client attached stay.
-  const recorded = isRecorded(desired, name) ? desired.recorded.attachedPolicies : [];
+  // Policies that another client attached stay: only the tags of the role prove which ones the controller attached.
   const wanted = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
-    if (wanted.includes(arn) || !recorded.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
+    if (wanted.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
     yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
     taken.add(policyAddition(arn));
   }
@@ -84,7 +82,7 @@ export function* roleDrift(
     tags: tagsAfter(drift, found.tags, foldCase),
     additions: additions.filter((each) => !taken.has(each)),
   };
-  const left = tagDrift(role, after, tagKeys, foldCase);
+  const left = tagDrift(role, after, foldCase);
   if (!hasNoTags(left.set)) yield settling({ kind: 'tagRole', name, tags: left.set });
   if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
 }
@@ -98,10 +96,8 @@ const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
  * immutable: if it is missing then, the API server has dropped it under another CRD, or the boundary came from the
  * operator's limits. So it stays.
  */
-const isBoundarySurplus = ({ recorded }: Desired, role: ManagedRole, found: FoundRole): boolean =>
+const isBoundarySurplus = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&
   found.permissionsBoundary !== undefined &&
-  isRecorded({ recorded }, found.name) &&
-  recorded.permissionsBoundary === found.permissionsBoundary &&
   isAdded(found.tags, boundaryAddition(found.permissionsBoundary)) &&
-  !recorded.isProvisioned;
+  !isProvisioned;

@@ -1,27 +1,10 @@
 import { expect } from 'chai';
 import { RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { ACCESS_ENTRY_DELETED_ANNOTATION, ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { Desired } from '../model/desired-state.ts';
+import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
+import type { Note, NotedRole } from '../../shared/note.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import { newReason } from '../reasons/reasons.ts';
-import {
-  MOVED,
-  ROLE,
-  ROLE_ARN,
-  ROLE_CREATED_AT,
-  aDeletedObject,
-  aProfile,
-  aRole,
-  anObject,
-  desiredOf,
-  desiredOfDeletion,
-  observed,
-} from '../testing/builders.ts';
-import { CAPA_TAGS, PROVISIONED, desiredFrom } from '../testing/fixtures.ts';
-import { withoutRoles } from '../testing/pass-state.ts';
-import { testPlans } from '../testing/plan-tables.ts';
-import { entriesToRead } from './further-reads.ts';
+import { NOTED, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
+import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
 const OLD = { type: 'FARGATE_LINUX', createdAt: ROLE_CREATED_AT - 1 };
@@ -43,26 +26,22 @@ const live = (...accessEntries: readonly ObservedAccessEntry[]): Observed =>
   observed({ profile: aProfile(), role: aRole(), accessEntries });
 const missing = (...accessEntries: readonly ObservedAccessEntry[]): Observed => observed({ accessEntries });
 
-const desiredWith = (
-  role: AWSFargateProfileStatus['role'],
-  annotations: Readonly<Record<string, string>> = {},
-): Desired => {
-  const status = { ...PROVISIONED, role: { name: ROLE, managed: true, ...role } };
-  return desiredOf(anObject({ status, metadata: { annotations } }));
-};
-const plain = desiredFrom();
-const checked = desiredWith({ id: 'AROAEXAMPLE', accessEntryCheckedFor: 'AROAEXAMPLE' });
-const created = desiredWith({ id: 'AROAEXAMPLE' });
-const deletedBefore = desiredWith({ id: 'AROAEXAMPLE' }, { [ACCESS_ENTRY_DELETED_ANNOTATION]: ROLE_ARN });
-const FORMER = { id: 'AROAFORMER', accessEntryCheckedFor: 'AROAFORMER' };
-const recreated = desiredWith(FORMER);
-const renewed = desiredWith(FORMER, { [ACCESS_ENTRY_RENEWED_ANNOTATION]: 'AROAEXAMPLE' });
-const ofOtherRole = desiredOf(
-  anObject({ status: { ...PROVISIONED, role: { id: 'AROAFORMER', accessEntryCheckedFor: 'AROAEXAMPLE' } } }),
-);
-const deletion = desiredOfDeletion();
-const leaving = desiredOfDeletion(aDeletedObject(), { abandonment: 'removeFinalizer' });
-const blocked = { ...plain, creationBlocker: newReason('WaitingForEKSControlPlane', { detail: 'not ready' }) };
+const withRole = (
+  role: Partial<NotedRole>,
+  note: Partial<Note> = {},
+  spec: Partial<AWSFargateProfileSpec> = {},
+): Desires => living({ spec, note: { ...NOTED, roles: [{ name: ROLE, ...role }], ...note } });
+const plain = living();
+const checked = living({ note: NOTED });
+const created = withRole({ id: 'AROAEXAMPLE' });
+const deletedBefore = withRole({ id: 'AROAEXAMPLE', checked: true }, { entry: ROLE_ARN });
+/** Its id is the one of the former role. */
+const OF_OTHER_OWNER = { id: 'AROAFORMER', managed: false } as const;
+const FORMER = { id: 'AROAFORMER', checked: true } as const;
+const recreated = withRole(FORMER);
+const ofOtherRole = withRole({ ...FORMER, name: RoleName.of('other') });
+const deletion = deleted();
+const leaving = deleted({}, { abandonment: 'removeFinalizer' });
 
 const OF_OTHERS = entry(undefined, { principal: RoleArn.of('arn:aws:iam::111122223333:role/other') });
 const CREATE = 'create profile; stop: Creating';
@@ -111,8 +90,8 @@ describe('plan, about the access entry', () => {
       ],
       ['the entry is as old as the role', created, live(entry({ ...NEW, createdAt: ROLE_CREATED_AT })), 'in order'],
       [
-        'the entry is of the same second as the role, whose id is not recorded yet',
-        desiredWith({}),
+        'the entry is of the same second as the role, whose id is not noted yet',
+        plain,
         live(entry({ ...NEW, createdAt: ROLE_CREATED_AT + 999 })),
         'in order',
       ],
@@ -136,10 +115,9 @@ describe('plan, about the access entry', () => {
         'in order',
       ],
       ['AWS denies the read', recreated, live(entry(undefined, DENIED)), 'stop: RoleRecreated'],
-      ['a user has made the entry anew and says so', renewed, live(entry(OLD)), 'in order'],
       ['the entry has another type', recreated, live(entry(STANDARD)), 'stop: RoleRecreated'],
       ['the cluster has no access entries', recreated, observed({ profile: aProfile(), role: aRole() }), 'in order'],
-      ['the recorded id belongs to a role with another name', ofOtherRole, live(entry(OLD)), 'in order'],
+      ['the noted id belongs to a role with another name', ofOtherRole, live(entry(NEW)), 'in order'],
     ],
     'before a role is deleted, and': [
       ['there is no entry', deletion, alone(entry()), DELETE_ROLE],
@@ -150,7 +128,7 @@ describe('plan, about the access entry', () => {
       ['the EKS cluster is being deleted', leaving, alone(entry(NEW)), DELETE_ROLE],
       [
         'the EKS cluster is gone',
-        desiredOfDeletion(aDeletedObject(MOVED)),
+        deleted({ note: NOTED }),
         observed({ cluster: 'gone', role: aRole(), accessEntries: [entry(NEW)] }),
         DELETE_ROLE,
       ],
@@ -163,54 +141,31 @@ describe('plan, about the access entry', () => {
     ['is not shown', entry(undefined, DENIED), 'unknown'],
   ] as const)
     it(`says no more of the entry than AWS has shown: it ${what}`, () => {
-      const brought = desiredFrom({ roleARN: ROLE_ARN }, { ...PROVISIONED, role: { name: ROLE, ...FORMER } });
-      expect(plan(brought, live(shown))).to.have.nested.property('end.facts.entry', known);
+      const brought = withRole(OF_OTHER_OWNER, {}, { roleARN: ROLE_ARN });
+      const seen = live(shown);
+      expect(plan(brought(seen), seen)).to.have.nested.property('end.facts.entry', known);
     });
 
   for (const mode of ['API', 'API_AND_CONFIG_MAP']) {
     const seen = (parts: Parameters<typeof observed>[0]): Observed =>
       observed({ role: aRole({ tags: {} }), accessEntries: [entry(OLD, { mode })], ...parts });
-    const brought = desiredFrom({ roleARN: ROLE_ARN });
-    const named = desiredFrom({ roleName: RoleName.of(ROLE) });
-    const broughtAnew = desiredFrom({ roleARN: ROLE_ARN }, { ...PROVISIONED, role: { name: ROLE, ...FORMER } });
+    const spec = { roleARN: ROLE_ARN };
+    const brought = living({ spec });
+    const named = living({ spec: { roleName: RoleName.of(ROLE) } });
+    const broughtAnew = withRole(OF_OTHER_OWNER, {}, spec);
     testPlans({
       [`for a role of another owner, in mode ${mode}, and`]: [
         ['the profile is missing', brought, seen({}), CREATE],
         ['the profile is ACTIVE', brought, seen({ profile: aProfile() }), 'in order'],
         ['the profile is missing, and spec.roleName names the role', named, seen({}), CREATE],
         ['the role was created again', broughtAnew, seen({ profile: aProfile() }), 'stop: RoleRecreated'],
+        [
+          'the role was created again, and a user has removed the note because the entry is right',
+          withRole({ managed: false }, {}, spec),
+          seen({ profile: aProfile() }),
+          'in order',
+        ],
       ],
     });
   }
-
-  describe('reads the entry only if it matters:', () => {
-    const [yes, no] = [[ROLE_ARN], []];
-
-    const rows: readonly (readonly [situation: string, desired: Desired, seen: Observed, read: readonly string[]])[] = [
-      ['a profile is to be made', plain, alone(), yes],
-      ['role and profile are to be made', plain, missing(), yes],
-      ['the profile uses a role of another owner', desiredFrom({ roleARN: ROLE_ARN }), alone(), no],
-      ['the control plane is not ready', blocked, alone(), no],
-      ['the EKS cluster is gone', plain, observed({ cluster: 'gone', role: aRole() }), no],
-      ['the role has to be adopted first', plain, observed({ role: aRole({ tags: CAPA_TAGS }) }), no],
-      ['EKS is creating the profile', plain, withoutRoles(observed({ profile: aProfile({ status: 'CREATING' }) })), no],
-      ['the profile is ACTIVE, and the role was never checked', created, live(), yes],
-      ['the profile is ACTIVE, and the role was checked', checked, live(), no],
-      ['the role was created again under an ACTIVE profile', recreated, live(), yes],
-      ['a user has made the entry anew and says so', renewed, live(), no],
-      ['the role of a deleted object goes', deletion, alone(), yes],
-      ['the profile of a deleted object goes first', deletion, withoutRoles(live()), no],
-      ['the role of a deleted object goes, and the EKS cluster too', leaving, alone(), no],
-      [
-        'the role of a deleted object goes, and the EKS cluster is gone',
-        deletion,
-        observed({ cluster: 'gone', role: aRole() }),
-        no,
-      ],
-      ['the role of a deleted object cannot go', deletion, observed({ role: aRole({ blockers: ['x'] }) }), no],
-      ['a retained object keeps its role', { ...deletion, surplus: 'retain' }, alone(), no],
-    ];
-    for (const [situation, desired, seen, read] of rows)
-      it(`${situation}: ${read.length > 0}`, () => expect(entriesToRead(desired, seen)).to.deep.equal(read));
-  });
 });

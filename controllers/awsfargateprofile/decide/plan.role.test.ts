@@ -1,49 +1,46 @@
 import { expect } from 'chai';
 import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Plan } from '../model/plan.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
+  type ObjectParts,
   CLUSTER_ARN,
+  EKS_CLUSTER,
   EKS_CLUSTER_TAG,
+  HERE,
   NAMESPACE_TAG,
+  NOTED,
+  PLACE,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_ID,
   PROFILE_TAGS,
-  RECORDED,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
-  aDeletedObject,
   aProfile,
   aRole,
-  anObject,
   asWanted,
   desiredOf,
-  desiredOfDeletion,
   observed,
-  EKS_CLUSTER,
-  PLACE,
 } from '../testing/builders.ts';
 import {
   CAPA_TAGS,
-  CREATE_REQUESTED,
   FOREIGN_TAGS,
   PROVISIONED,
   SHARED_ROLE,
   SHARED_ROLE_ARN,
   SHARED_ROLE_NAME,
-  desiredFrom,
   TRUST_POLICIES,
   recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { findBlocker } from './blockers.ts';
-import { testPlans, withPlan } from '../testing/plan-tables.ts';
-import { modeNeededBefore } from './further-reads.ts';
+import { type Desires, deleted, living, testPlans, withPlan } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
@@ -54,7 +51,7 @@ const CREATE_PROFILE = 'create profile; stop: Creating';
 const CREATE_ROLE = `create role; attach pod policy; ${CREATE_PROFILE}`;
 const CREATE_SHARED = 'create role /shared; attach pod policy; create profile with /shared; stop: Creating';
 const USE_SHARED = 'create profile with /shared; stop: Creating';
-const DELETE_FORMER = 'delete unwanted profile former; stop: DeletingProfile';
+const DELETE_FORMER = 'delete different profile former; stop: DeletingProfile';
 const DENIED = 'stop: NotAllowedByOperator';
 
 /** The tags of a role whose record names policies, a boundary or tags that the controller has put on the role. */
@@ -65,15 +62,16 @@ const live = (role?: Partial<FoundRole>): Observed => liveOf(role && aRole(role)
 const sharedRole = (over: Partial<FoundRole> = {}): Observed => observed({ role: { ...SHARED_ROLE, ...over } });
 const liveShared = (over: Partial<FoundRole> = {}): Observed =>
   observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: { ...SHARED_ROLE, ...over } });
-const recorded = (role: StatusRole, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredFrom({}, { ...status, role: { name: ROLE, ...role } });
 
-const plain = desiredFrom();
-const provisioned = desiredFrom({}, PROVISIONED);
-const withTagKey = desiredFrom({}, { tagKeys: ['Team'] });
-const bounded = desiredFrom({ rolePermissionsBoundary: BOUND });
-const logged = desiredFrom({ roleAdditionalPolicies: [LOGS] });
-const notReady = { ...plain, creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
+const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
+const plain = living();
+const provisioned = living({ note: NOTED, status: PROVISIONED });
+const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
+const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
+const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
+const notReady = living({}, {}, NOT_READY);
+/** The note has a role of another owner, which an earlier pass has used. */
+const usedBefore = (name: RoleName) => ({ in: HERE, roles: [{ name, id: 'AROATHEIRS', managed: false as const }] });
 const BY = { permissionsBoundary: BOUND };
 const BY_US = { ...BY, tags: recording(`boundary ${BOUND}`) };
 const LOGGED = { attached: [POD_EXECUTION_POLICY, LOGS] };
@@ -85,28 +83,36 @@ const EXCLUDED_BY_US = {
 };
 const TAGGED = { tags: { ...ROLE_TAGS, team: 'x' } };
 const TAGGED_BY_US = { tags: { ...recording('tag team'), team: 'x' } };
+const PUT_BY_OTHERS = { ...BY, ...LOGGED, ...TAGGED };
+const TOLD_BY_STATUS: AWSFargateProfileStatus = {
+  role: { name: ROLE, managed: true, attachedPolicies: [LOGS], ...BY },
+};
 const OF_CAPA = { tags: CAPA_TAGS };
 const OF_NAMESPACE = { tags: { ...ROLE_TAGS, [NAMESPACE_TAG]: 'team-b' } };
 const OF_CLUSTER = { tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-north-1:111122223333:cluster/x' } };
 const SHARED = { name: SHARED_ROLE_NAME };
 
-const disputed = desiredOf(anObject({ spec: { roleName: SHARED_ROLE_NAME } }), {
-  roleConflict: newReason('RoleSettingsConflict', {
-    name: SHARED_ROLE_NAME,
-    other: 'AWSFargateProfile team-a/older',
-    settings: ['rolePath'],
-    isProvisioned: false,
-  }),
-});
+const disputed = living(
+  { spec: { roleName: SHARED_ROLE_NAME } },
+  {
+    roleConflict: newReason('RoleSettingsConflict', {
+      name: SHARED_ROLE_NAME,
+      other: 'AWSFargateProfile team-a/older',
+      settings: ['rolePath'],
+      isProvisioned: false,
+    }),
+  },
+);
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/**
- * A part of the spec that names the Fargate profile. Without spec.profileName, the controller would keep the profile
- * name that status records.
- */
-const NAMED = { profileName: PROFILE } as const;
-const renamed = desiredFrom(NAMED, { profileName: FORMER_PROFILE, role: { name: FORMER_ROLE, managed: true } });
+/** The former profile has never served, so that a spec with another name may still replace it. */
+const FORMER_NOTE = {
+  in: HERE,
+  profiles: [{ name: FORMER_PROFILE, id: PROFILE_ID }],
+  roles: [{ name: FORMER_ROLE, id: 'AROAEXAMPLE' }],
+};
+const renamed = living({ spec: { profileName: PROFILE }, note: FORMER_NOTE });
 const elsewhere = { rolePath: '/team-a/' };
 
 /**
@@ -121,11 +127,9 @@ function withFormer({
   const isThere = Object.keys(profile).length > 0;
   const found = aProfile({ name: FORMER_PROFILE, podExecutionRoleArn: role.arn, ...profile });
   return {
+    depth: 'survey',
     cluster: 'there',
-    profiles: [
-      { name: PROFILE, found: undefined },
-      { name: FORMER_PROFILE, found: isThere ? found : undefined },
-    ],
+    profiles: isThere ? [found] : [],
     roles: [
       { name: ROLE, found: role.name === ROLE ? role : undefined },
       { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
@@ -138,17 +142,18 @@ function withFormer({
  * Returns the desired state under limits that the operator sets by flags of the manager. The limits require a
  * permissions boundary. They allow only roles below the path `/pods/` and policies that AWS manages.
  */
-const limited = (spec: Partial<AWSFargateProfileSpec>, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOf(anObject({ spec, status }), {
-    limits: {
-      permissionsBoundary: BOUND,
-      roleArns: ['arn:aws:iam::111122223333:role/pods/*'],
-      policyArns: ['arn:aws:iam::aws:policy/*'],
+const limited = (spec: Partial<AWSFargateProfileSpec>, parts: ObjectParts = {}): Desires =>
+  living(
+    { spec, ...parts },
+    {
+      limits: {
+        permissionsBoundary: BOUND,
+        roleArns: ['arn:aws:iam::111122223333:role/pods/*'],
+        policyArns: ['arn:aws:iam::aws:policy/*'],
+      },
     },
-  });
+  );
 const limitedPolicy = limited({ roleAdditionalPolicies: [THEIRS] });
-const policyBefore = { role: { name: ROLE, attachedPolicies: [THEIRS] } };
-const limitedBefore = limited({ roleAdditionalPolicies: [THEIRS] }, policyBefore);
 const limitedLogs = limited({ roleAdditionalPolicies: [LOGS] });
 const limitedBoundary = { rolePermissionsBoundary: THEIRS };
 const limitedName = limited({ roleName: SHARED_ROLE_NAME });
@@ -156,10 +161,11 @@ const limitedNameAndPolicy = limited({ roleName: SHARED_ROLE_NAME, roleAdditiona
 const limitedArn = { roleARN: SHARED_ROLE_ARN };
 
 const nameInCapitals = { roleName: RoleName.of('SHARED') };
-const ofCapa = desiredFrom({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') });
-const [shared, brought] = [desiredFrom({ roleName: SHARED_ROLE_NAME }), desiredFrom({ roleARN: SHARED_ROLE_ARN })];
-const FOREIGN_BEFORE = { role: { ...SHARED, managed: false } };
-const movedAmongForeign = desiredFrom({ ...NAMED, ...elsewhere }, { profileName: FORMER_PROFILE });
+const ofCapa = ofSpec({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') });
+const [shared, brought] = [ofSpec({ roleName: SHARED_ROLE_NAME }), ofSpec({ roleARN: SHARED_ROLE_ARN })];
+const movedAmongForeign = ofSpec({ profileName: PROFILE, ...elsewhere });
+
+const planFor = (desires: Desires, seen: Observed): Plan => plan(desires(seen), seen);
 
 describe('plan, about the role', () => {
   testPlans({
@@ -167,7 +173,11 @@ describe('plan, about the role', () => {
       ...withPlan(
         DENIED,
         ['names a role, and the profile does not exist', limited(limitedArn), sharedRole()],
-        ['names another role before it was provisioned', limited(limitedArn, CREATE_REQUESTED), liveOf(SHARED_ROLE)],
+        [
+          'names another role before the profile has served',
+          limited(limitedArn, { note: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
+          liveOf(SHARED_ROLE),
+        ],
         ['names a foreign role in spec.roleName', limitedName, sharedRole()],
         ['has another permissions boundary', limited(limitedBoundary), observed()],
         ['names a policy', limitedPolicy, observed()],
@@ -175,7 +185,7 @@ describe('plan, about the role', () => {
       ...withPlan(
         'in order',
         ['names a role, and the profile exists', limited(limitedArn), liveShared()],
-        ['names a policy that is attached', limitedBefore, live({ ...BY, attached: [POD_EXECUTION_POLICY, THEIRS] })],
+        ['names a policy that is attached', limitedPolicy, live({ ...BY, attached: [POD_EXECUTION_POLICY, THEIRS] })],
       ),
       ['names a policy that is not attached', limitedPolicy, live(BY), 'in order: NotAllowedByOperator'],
       ['names an allowed policy', limitedLogs, live(BY), 'tag role with added; attach CloudWatchLogs; in order'],
@@ -187,7 +197,7 @@ describe('plan, about the role', () => {
       ],
       [
         'has another permissions boundary, and the profile exists',
-        limited(limitedBoundary, PROVISIONED),
+        limited(limitedBoundary, { note: NOTED, status: PROVISIONED }),
         live({ permissionsBoundary: THEIRS }),
         'set boundary bound?; in order',
       ],
@@ -198,7 +208,7 @@ describe('plan, about the role', () => {
     ],
     'for a managed role that': [
       ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: Outdated'],
-      ['CAPA created, and that spec.roleARN names', desiredFrom({ roleARN: ROLE_ARN }), live(OF_CAPA), 'in order'],
+      ['CAPA created, and that spec.roleARN names', ofSpec({ roleARN: ROLE_ARN }), live(OF_CAPA), 'in order'],
       [
         'CAPA created, with a control plane that is not ready',
         notReady,
@@ -207,7 +217,7 @@ describe('plan, about the role', () => {
       ],
       ['belongs to another namespace of the EKS cluster', plain, alone(OF_NAMESPACE), 'stop: RoleNotOwned'],
       ['belongs to another EKS cluster', plain, alone(OF_CLUSTER), 'stop: RoleNotOwned'],
-      ['was foreign and is gone', recorded({ id: 'AROATHEIRS', managed: false }), observed(), CREATE_ROLE],
+      ['was foreign and is gone', living({ note: usedBefore(ROLE) }), observed(), CREATE_ROLE],
       ['has a trust policy that is too wide', plain, live({ trust: TRUST_POLICIES.wide }), 'set trust; in order'],
       ['has the wanted trust policy in another form', plain, live({ trust: TRUST_POLICIES.oursReordered }), 'in order'],
       ['lacks the boundary', bounded, alone({}), `tag role with added; set boundary bound; ${CREATE_PROFILE}`],
@@ -219,23 +229,24 @@ describe('plan, about the role', () => {
       ],
       [
         'lacks a tag, while the profile is ACTIVE',
-        desiredFrom({ additionalTags: { team: 'x' }, rolePermissionsBoundary: BOUND }),
+        ofSpec({ additionalTags: { team: 'x' }, rolePermissionsBoundary: BOUND }),
         live(BY_US),
         'tag role with added,team?; tag profile with added,team?; in order',
       ],
       [
         'lacks a tag, while the profile is ACTIVE, and has a boundary of others',
-        desiredFrom({ additionalTags: { team: 'x' } }),
+        ofSpec({ additionalTags: { team: 'x' } }),
         live(BY),
         'tag role with added,team?; tag profile with added,team?; in order',
       ],
+      ['has a boundary that the spec dropped', plain, live(BY_US), 'remove boundary; untag role of added?; in order'],
       [
-        'has a boundary that the spec dropped',
-        recorded(BY),
-        live(BY_US),
-        'remove boundary; untag role of added?; in order',
+        'records a boundary in whose place another client has set another one',
+        plain,
+        live({ ...BY_US, permissionsBoundary: THEIRS }),
+        'untag role of added?; in order',
       ],
-      ['records a boundary that is gone', recorded({}), live({ tags: BY_US.tags }), 'untag role of added?; in order'],
+      ['records a boundary that is gone', plain, live({ tags: BY_US.tags }), 'untag role of added?; in order'],
       [
         'lacks an additional policy',
         logged,
@@ -244,20 +255,26 @@ describe('plan, about the role', () => {
       ],
       [
         'has a policy that the spec dropped',
-        recorded({ attachedPolicies: [LOGS] }),
+        plain,
         live(LOGGED_BY_US),
         'detach CloudWatchLogs; untag role of added?; in order',
       ],
-      ['has a tag that the spec dropped', withTagKey, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
+      ['has a tag that the spec dropped', plain, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
+      [
+        'has a tag that the spec dropped, but that another object wants on the role',
+        living({}, { keysOfOthers: ['team'] }),
+        live(TAGGED_BY_US),
+        'in order',
+      ],
       [
         'has a policy that the spec dropped, and an added tag',
-        desiredFrom({ additionalTags: { team: 'x' } }, { role: { name: ROLE, attachedPolicies: [LOGS] } }),
+        ofSpec({ additionalTags: { team: 'x' } }),
         live({ ...LOGGED, tags: { ...recording(`policy ${LOGS}`, 'tag team'), team: 'x' } }),
         'detach CloudWatchLogs; tag role with added?; tag profile with added,team?; in order',
       ],
       ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],
-      ['has another path', desiredFrom(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
-      ['has another path and is used by our profile', desiredFrom(elsewhere), asWanted(), 'stop: SpecDiffers'],
+      ['has another path', ofSpec(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
+      ['has another path and is used by our profile', ofSpec(elsewhere), asWanted(), 'stop: SpecDiffers'],
       [
         'has another path and is used by a foreign profile',
         movedAmongForeign,
@@ -268,30 +285,19 @@ describe('plan, about the role', () => {
     'leaves on a managed role': withPlan(
       'in order',
       ['a boundary that another client set', plain, live(BY)],
-      ['a boundary that only status records', recorded(BY), live(BY)],
-      ['another boundary than the controller set', recorded({ permissionsBoundary: THEIRS }), live(BY_US)],
-      ['a boundary of the time when it was foreign', recorded({ managed: false, ...BY }), live(BY_US)],
-      ['a boundary that status records of another role', recorded({ ...SHARED, ...BY }), live(BY_US)],
-      ['a boundary that the spec lost once provisioned, by a foreign CRD', recorded(BY, PROVISIONED), live(BY_US)],
-      ['a policy that the limits do not allow any more', limitedBefore, live(EXCLUDED_BY_US)],
+      ['a boundary that the spec lost once provisioned, by a foreign CRD', provisioned, live(BY_US)],
+      ['a policy that the limits do not allow any more', limitedPolicy, live(EXCLUDED_BY_US)],
       ['a policy that another client attached', plain, live({ attached: [POD_EXECUTION_POLICY, THEIRS] })],
       [
         'the policy of each role, which the spec once named too',
-        recorded({ attachedPolicies: [POD_EXECUTION_POLICY] }),
+        plain,
         live({ tags: recording(`policy ${POD_EXECUTION_POLICY}`) }),
       ],
-      ['a policy that only status records', recorded({ attachedPolicies: [LOGS] }), live(LOGGED)],
       [
-        'a policy that status records of another role',
-        recorded({ ...SHARED, attachedPolicies: [LOGS] }),
-        live(LOGGED_BY_US),
+        'a boundary, a policy and a tag that only status tells',
+        living({ status: TOLD_BY_STATUS }),
+        live(PUT_BY_OTHERS),
       ],
-      [
-        'a policy of the time when it was foreign',
-        recorded({ managed: false, attachedPolicies: [LOGS] }),
-        live(LOGGED_BY_US),
-      ],
-      ['a tag that only status records', withTagKey, live(TAGGED)],
       ['a tag that another client set', plain, live(TAGGED)],
     ),
     'for a role for which an older object has other settings, which': [
@@ -299,17 +305,27 @@ describe('plan, about the role', () => {
       ['is ours', disputed, alone({ ...SHARED, attached: [] }), 'stop: RoleSettingsConflict'],
       ['is foreign, and serves both objects unchanged', disputed, sharedRole(), USE_SHARED],
     ],
-    'for our role that is recorded under a former name, and': [
+    'for our role under a former name, and': [
       ['is unused', renamed, withFormer({}), `strip pod policy; delete role former-role; ${CREATE_ROLE}`],
-      ['is foreign now', renamed, withFormer({ role: aRole({ name: FORMER_ROLE, tags: {} }) }), CREATE_ROLE],
+      [
+        'belongs to another namespace now',
+        renamed,
+        withFormer({ role: aRole({ name: FORMER_ROLE, ...OF_NAMESPACE }) }),
+        CREATE_ROLE,
+      ],
       ['is used by a foreign profile', renamed, withFormer({ tags: FOREIGN_TAGS }), CREATE_ROLE],
       ['is used by our former profile', renamed, withFormer({ tags: PROFILE_TAGS }), DELETE_FORMER],
       ['is used by our former, DELETING profile', renamed, withFormer({ status: 'DELETING' }), 'stop: DeletingProfile'],
     ],
     'for a role that IAM has in other capital letters than the spec, and that': [
-      ['is ours, and serves the new profile under its own ARN', desiredFrom(nameInCapitals), alone(SHARED), USE_SHARED],
-      ['is ours, and the profile uses it', desiredFrom(nameInCapitals), liveShared(aRole(SHARED)), 'in order'],
-      ['was foreign and is gone', desiredFrom(nameInCapitals, FOREIGN_BEFORE), observed(), 'stop: RoleNotFound'],
+      ['is ours, and serves the new profile under its own ARN', ofSpec(nameInCapitals), alone(SHARED), USE_SHARED],
+      ['is ours, and the profile uses it', ofSpec(nameInCapitals), liveShared(aRole(SHARED)), 'in order'],
+      [
+        'was foreign and is gone',
+        living({ spec: nameInCapitals, note: usedBefore(SHARED_ROLE_NAME) }),
+        observed(),
+        'stop: RoleNotFound',
+      ],
     ],
     'for a role that the spec names, and that': [
       ['is foreign', shared, sharedRole(), USE_SHARED],
@@ -329,19 +345,23 @@ describe('plan, about the role', () => {
       ['does not exist', shared, observed(), CREATE_SHARED],
       [
         'does not exist, after a foreign role with another name',
-        desiredFrom({ roleName: SHARED_ROLE_NAME }, { role: { name: FORMER_ROLE, managed: false } }),
+        living({ spec: { roleName: SHARED_ROLE_NAME }, note: usedBefore(FORMER_ROLE) }),
         observed(),
         CREATE_SHARED,
       ],
       [
         'is ours, has another path, and our profile uses it',
-        desiredFrom({ roleName: SHARED_ROLE_NAME, ...elsewhere }),
+        ofSpec({ roleName: SHARED_ROLE_NAME, ...elsewhere }),
         liveShared({ tags: ROLE_TAGS }),
         'stop: SpecDiffers',
       ],
       ...withPlan(
         'stop: RoleNotFound',
-        ['was foreign and is gone', desiredFrom({ roleName: SHARED_ROLE_NAME }, FOREIGN_BEFORE), observed()],
+        [
+          'was foreign and is gone',
+          living({ spec: { roleName: SHARED_ROLE_NAME }, note: usedBefore(SHARED_ROLE_NAME) }),
+          observed(),
+        ],
         ['is the shared role of CAPA and does not exist', ofCapa, observed()],
         ['is not there under the ARN in spec.roleARN', brought, observed()],
         [
@@ -360,92 +380,66 @@ describe('plan, about the role', () => {
     const foreign = { role: aRole({ name: RoleName.of('pods'), path: '/team-a/', arn: BROUGHT, tags: {} }) };
     const role = aRole({ path: '/team-a/', arn: RoleArn.of(`arn:aws:iam::111122223333:role/team-a/${ROLE}`) });
     const using = (status: string) => ({ role, profile: aProfile({ podExecutionRoleArn: role.arn, status }) });
-    const byPath = desiredFrom(elsewhere);
+    const byPath = ofSpec(elsewhere);
     const entryIn = { accessEntries: [{ principal: role.arn, mode: 'CONFIG_MAP', found: undefined }] };
     const CREATE = `create role /team-a/${ROLE}; attach pod policy; create profile with /team-a/${ROLE}; stop: Creating`;
-    const RETRY = 'delete failed profile; stop: DeletingProfile';
-    const [NOT_MAPPED, UNREAD] = ['stop: RolePathNotMapped', undefined];
+    const NOT_MAPPED = 'stop: RolePathNotMapped';
     type Seen = Parameters<typeof observed>[0];
 
-    for (const [field, desired, seen] of [
+    for (const [field, desires, seen] of [
       ['spec.rolePath', byPath, { role }],
-      ['spec.roleARN', desiredFrom({ roleARN: BROUGHT }), foreign],
-      ['spec.roleName', desiredFrom({ roleName: RoleName.of('pods') }), foreign],
+      ['spec.roleARN', ofSpec({ roleARN: BROUGHT }), foreign],
+      ['spec.roleName', ofSpec({ roleName: RoleName.of('pods') }), foreign],
     ] as const)
       it(`names ${field} when the EKS cluster cannot map the path`, () =>
-        expect(plan(desired, observed({ ...seen, authenticationMode: 'CONFIG_MAP' }))).to.have.nested.property(
+        expect(planFor(desires, observed({ ...seen, authenticationMode: 'CONFIG_MAP' }))).to.have.nested.property(
           'end.facts.field',
           field,
         ));
 
-    const rows: readonly (readonly [
-      situation: string,
-      desired: Desired,
-      seen: Seen,
-      needed: string | undefined,
-      mode: string | undefined,
-      plan: string,
-    ])[] = [
-      ['rolePath', byPath, {}, 'creation', 'CONFIG_MAP', NOT_MAPPED],
-      ['rolePath', byPath, {}, 'creation', 'API_AND_CONFIG_MAP', CREATE],
-      ['rolePath', byPath, {}, 'creation', 'unreadable', CREATE],
-      ['roleARN', desiredFrom({ roleARN: BROUGHT }), foreign, 'creation', 'CONFIG_MAP', NOT_MAPPED],
-      [
-        'the path of a foreign role',
-        desiredFrom({ roleName: RoleName.of('pods') }),
-        foreign,
-        'creation',
-        'CONFIG_MAP',
-        NOT_MAPPED,
-      ],
-      ['the path /', desiredFrom({ rolePath: '/' }), {}, undefined, 'CONFIG_MAP', CREATE_ROLE],
-      ['an ACTIVE profile', byPath, using('ACTIVE'), 'readiness', 'CONFIG_MAP', 'in order'],
-      ['a profile that is being created', byPath, using('CREATING'), undefined, UNREAD, 'stop: Creating'],
-      ['a profile whose creation failed', byPath, using('CREATE_FAILED'), undefined, UNREAD, RETRY],
-      ['a foreign role', byPath, { role: { ...role, tags: {} } }, undefined, UNREAD, 'stop: RoleNotOwned'],
+    const attempted = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] };
+    const rows: readonly (readonly [situation: string, desires: Desires, seen: Seen, mode: string, plan: string])[] = [
+      ['rolePath', byPath, {}, 'CONFIG_MAP', NOT_MAPPED],
+      ['rolePath', byPath, {}, 'API_AND_CONFIG_MAP', CREATE],
+      ['rolePath', byPath, {}, 'unreadable', CREATE],
+      ['roleARN', ofSpec({ roleARN: BROUGHT }), foreign, 'CONFIG_MAP', NOT_MAPPED],
+      ['the path of a foreign role', ofSpec({ roleName: RoleName.of('pods') }), foreign, 'CONFIG_MAP', NOT_MAPPED],
+      ['the path /', ofSpec({ rolePath: '/' }), {}, 'CONFIG_MAP', CREATE_ROLE],
+      ['an ACTIVE profile', byPath, using('ACTIVE'), 'CONFIG_MAP', 'in order'],
       [
         'a profile that differs and is replaced',
-        desiredFrom(elsewhere, CREATE_REQUESTED),
+        living({ spec: elsewhere, note: attempted }),
         { role, profile: aProfile({ podExecutionRoleArn: role.arn, selectors: [] }) },
-        'creation',
         'CONFIG_MAP',
         NOT_MAPPED,
       ],
       [
         'a provisioned profile that was deleted in AWS',
-        desiredFrom(elsewhere, PROVISIONED),
+        living({ spec: elsewhere, note: NOTED, status: PROVISIONED }),
         { role, ...entryIn },
-        undefined,
         'CONFIG_MAP',
         `create profile with /team-a/${ROLE}; stop: Creating`,
       ],
       [
         'a control plane that is not ready',
-        { ...byPath, creationBlocker: notReady.creationBlocker },
+        living({ spec: elsewhere }, {}, NOT_READY),
         {},
-        undefined,
         'CONFIG_MAP',
         'stop: WaitingForEKSControlPlane',
       ],
     ];
-    for (const [situation, desired, seen, needed, mode, expected] of rows)
-      it(`${situation}, in mode ${mode}: ${expected}`, () => {
-        const { authenticationMode: _default, ...read } = observed(seen);
-        expect(modeNeededBefore(desired, read)).to.equal(needed);
-        const known = mode === undefined ? read : { ...read, authenticationMode: mode };
-        expect(describePlan(plan(desired, known))).to.equal(expected);
+    for (const [situation, desires, seen, authenticationMode, expected] of rows)
+      it(`${situation}, in mode ${authenticationMode}: ${expected}`, () => {
+        expect(describePlan(planFor(desires, observed({ ...seen, authenticationMode })))).to.equal(expected);
       });
   });
 
   describe('of this controller that spec.roleARN names since', () => {
-    const deletion = (roleARN: RoleArn) => {
-      const role = { name: ROLE, managed: true, id: 'AROAEXAMPLE' };
-      return desiredOfDeletion(aDeletedObject({ spec: { roleARN }, status: { ...RECORDED, role } }));
-    };
+    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, note: NOTED });
     testPlans({
       'for a deletion': [
-        ['before status records the change', deletion(ROLE_ARN), alone({}), 'in order'],
-        ['before status records the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
+        ['before the note has the change', deletion(ROLE_ARN), alone({}), 'in order'],
+        ['before the note has the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
         [
           'while spec.roleARN names another role',
           deletion(SHARED_ROLE_ARN),
@@ -457,7 +451,7 @@ describe('plan, about the role', () => {
   });
 
   const messageFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed, status: AWSFargateProfileStatus = {}) => {
-    const { end } = plan(desiredFrom(spec, status), seen);
+    const { end } = planFor(living({ spec, status }), seen);
     return end === 'inOrder' ? end : `${end.name}: ${messageOf(end)}`;
   };
 

@@ -1,20 +1,24 @@
 import { expect } from 'chai';
 import { ClusterName, ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { statusAfter } from '../status/status.ts';
-import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleNameFor } from '../../../pkg/fargate/names.ts';
+import type { NotedRole } from '../../shared/note.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { statusAfter } from '../status/status.ts';
 import {
+  type ObjectParts,
   CAPA_TAG,
   CLUSTER_ARN,
   EKS_CLUSTER_TAG,
-  MOVED,
   NAMESPACE_TAG,
+  NOTED,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_ID,
   PROFILE_TAGS,
   RECORDED,
   ROLE,
@@ -24,61 +28,56 @@ import {
   aProfile,
   aRole,
   anObject,
-  desiredOf,
-  desiredOfDeletion,
   observed,
 } from '../testing/builders.ts';
 import { READY, completedPass, conditionsOf } from '../testing/completed-pass.ts';
 import { describePlan } from '../testing/mutations.ts';
-import { testPlans } from '../testing/plan-tables.ts';
+import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
-const STATUS: AWSFargateProfileStatus = {
-  ...RECORDED,
-  profileName: PROFILE,
-  profileARN: aProfile().arn,
-  profileStatus: 'ACTIVE',
-  role: { name: ROLE, id: aRole().id, managed: true },
-  initialization: { provisioned: true },
-};
 const MISSING = 'stop: OwnershipTagMissing';
 const seen = (profileTags: object, roleTags: object = ROLE_TAGS): Observed =>
   observed({ profile: aProfile({ tags: { ...profileTags } }), role: aRole({ tags: { ...roleTags } }) });
 const onlyRole = (tags: object): Observed => observed({ role: aRole({ tags: { ...tags } }) });
 
-const of = (parts: Parameters<typeof anObject>[0]): Desired => desiredOf(anObject(parts));
-const ofDeletion = (parts: Parameters<typeof anObject>[0], abandonment?: 'retain' | 'removeFinalizer'): Desired =>
-  desiredOfDeletion(aDeletedObject(parts), { abandonment });
-const retained = { surplus: 'retain' } as const;
-
-const stored = { status: STATUS };
+const noted = living({ note: NOTED });
+const leaving = deleted({ note: NOTED });
 const staging = { 'kubernetes.io/cluster/staging': 'owned' };
-const withStatus = (over: AWSFargateProfileStatus): Parameters<typeof anObject>[0] => ({
-  status: { ...STATUS, ...over },
+const withProfileId = (id: string): ObjectParts => ({ note: { ...NOTED, profiles: [{ ...NOTED.profiles[0], id }] } });
+const withRole = (over: Partial<NotedRole>): ObjectParts => ({
+  note: { ...NOTED, roles: [{ ...NOTED.roles[0], ...over }] },
 });
-const withRole = (over: AWSFargateProfileStatus['role']) => withStatus({ role: { ...STATUS.role, ...over } });
-const ofRoleARN = of({ spec: { roleARN: ROLE_ARN }, ...stored });
 const web = ProfileName.of('web');
+const WITHOUT_NOTE = { metadata: { annotations: {} } };
+/** The status of an object without a note, for example after `kubectl replace`. */
+const TOLD_BY_STATUS: ObjectParts = {
+  ...WITHOUT_NOTE,
+  status: {
+    ...RECORDED,
+    profileName: PROFILE,
+    profileARN: aProfile().arn,
+    role: { name: ROLE, id: aRole().id, managed: true },
+  },
+};
 const computed = (tags: Readonly<Record<string, string>>): Observed =>
   observed({ role: aRole({ name: roleNameFor(ClusterName.of('prod'), web), tags }) });
 const ofCapa = computed({ [CAPA_TAG]: 'owned' });
-const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {}): Desired =>
-  desiredOfDeletion(aDeletedObject({ spec: { ...spec, profileName: web }, metadata: { annotations: {} } }), {
-    targetSource: isUnready ? 'unreadyControlPlane' : 'record',
-  });
-const unbegun = desiredOfDeletion(aDeletedObject({ spec: { profileName: web } }), {
-  targetSource: 'unreadyControlPlane',
-});
+const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {}): Desires =>
+  deleted(
+    { ...WITHOUT_NOTE, spec: { ...spec, profileName: web } },
+    { targetSource: isUnready ? 'unreadyControlPlane' : 'record' },
+  );
+const unbegun = deleted({ spec: { profileName: web } }, { targetSource: 'unreadyControlPlane' });
 const ofName = (name: ProfileName, tags: Readonly<Record<string, string>>): Observed =>
   observed({ profile: aProfile({ name, tags }) });
 const FORMER = aProfile({ name: ProfileName.of('former'), tags: {} });
-const replacing = of({
+const replacing = living({
   spec: { updateStrategy: { type: 'Replace' } },
-  status: { ...STATUS, predecessors: [{ name: FORMER.name, arn: FORMER.arn }] },
+  note: { ...NOTED, profiles: [{ name: FORMER.name, id: PROFILE_ID, served: true }, ...NOTED.profiles] },
 });
 const seenBeside = (former: FargateProfile): Observed => {
   const { profiles, ...rest } = seen(PROFILE_TAGS);
-  return { ...rest, profiles: [...profiles, { name: former.name, found: former }] };
+  return { ...rest, profiles: [...profiles, former] };
 };
 const OF_ALL = RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io');
 const never = { adoptionPolicy: 'Never' } as const;
@@ -87,39 +86,37 @@ const NOT_OWNED = 'stop: ProfileNotOwned';
 describe('plan, about a profile or role whose tags were removed', () => {
   testPlans({
     'for the profile, if': [
-      ['the one on record has no tags', of(stored), seen({}), MISSING],
-      ['the one on record has no owner tag', of(stored), seen({ team: 'web' }), MISSING],
-      ['the one on record has the tag of another cluster', of(stored), seen(staging), MISSING],
-      ['the object is deleted', ofDeletion(stored), seen({}), MISSING],
-      ['the object is deleted, and the role lacks tags too', ofDeletion(stored), seen({}, {}), MISSING],
+      ['the noted one has no tags', noted, seen({}), MISSING],
+      ['the noted one has no owner tag', noted, seen({ team: 'web' }), MISSING],
+      ['the noted one has the tag of another cluster', noted, seen(staging), MISSING],
+      ['status tells of it, and the note is lost', living(TOLD_BY_STATUS), seen({}), MISSING],
+      ['the object is deleted', leaving, seen({}), MISSING],
+      ['the object is deleted, and the role lacks tags too', leaving, seen({}, {}), MISSING],
       [
         'the tag of CAPA is left',
-        ofDeletion(stored),
+        leaving,
         seen({ [CAPA_TAG]: 'owned' }),
         'delete unwanted profile; stop: DeletingProfile',
       ],
-      ['another AWSFargateProfile is the owner', ofDeletion(stored), seen({ [OWNER_TAG]: 'team-b/web' }), 'in order'],
-      ['it has another ARN than the one on record', of(withStatus({ profileARN: 'other' })), seen({}), NOT_OWNED],
-      ['the object was moved', of(MOVED), seen({}), MISSING],
-      ['the object was moved and is deleted', ofDeletion(MOVED), seen({}), MISSING],
-      ['the object was moved, and another cluster has the profile', of(MOVED), seen(staging), NOT_OWNED],
-      ['nothing is on record, as before the first pass', of({}), seen({}), NOT_OWNED],
+      ['another AWSFargateProfile is the owner', leaving, seen({ [OWNER_TAG]: 'team-b/web' }), 'in order'],
+      ['it has another id than the noted one', living(withProfileId('other')), seen({}), NOT_OWNED],
+      ['nothing is noted, as before the first pass', living(), seen({}), NOT_OWNED],
       [
         'adoptionPolicy is Always',
-        of({ spec: { adoptionPolicy: 'Always' }, ...stored }),
+        living({ spec: { adoptionPolicy: 'Always' }, note: NOTED }),
         seen({}),
         'tag profile with prod,owner; stop: Outdated',
       ],
       [
         'the object retains it in a cluster that is being deleted',
-        { ...ofDeletion(stored), ...retained },
+        deleted({ note: NOTED }, { surplus: 'retain' }),
         seen({}),
         'stop: RetainBlocksClusterDeletion',
       ],
     ],
     'for a former profile that the object replaces, if': [
-      ['the record has its ARN', replacing, seenBeside(FORMER), 'in order: OwnershipTagMissing'],
-      ['the record has another ARN', replacing, seenBeside({ ...FORMER, arn: 'other' }), 'in order'],
+      ['the note has its id', replacing, seenBeside(FORMER), 'in order: OwnershipTagMissing'],
+      ['the note has another id', replacing, seenBeside({ ...FORMER, arn: 'a/b/c/other' }), 'in order'],
     ],
     'for the profile of a deleted object whose control plane is not ready, if': [
       ['CAPA may have created it', unproven(true), ofName(web, { [CAPA_TAG]: 'owned' }), MISSING],
@@ -132,81 +129,75 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['it has no tags', unproven(true), ofName(web, {}), 'in order'],
     ],
     'for the role, if': [
-      ['the one on record has no tags', of(stored), seen(PROFILE_TAGS, {}), MISSING],
-      ['the object is deleted', ofDeletion(stored), onlyRole({}), MISSING],
-      ['it lost its namespace tag', ofDeletion(stored), onlyRole({ [EKS_CLUSTER_TAG]: CLUSTER_ARN }), MISSING],
-      ['it serves another namespace now', ofDeletion(stored), onlyRole({ [NAMESPACE_TAG]: 'team-b' }), 'in order'],
+      ['the noted one has no tags', noted, seen(PROFILE_TAGS, {}), MISSING],
+      ['status tells of it, and the note is lost', deleted(TOLD_BY_STATUS), onlyRole({}), MISSING],
+      ['the object is deleted', leaving, onlyRole({}), MISSING],
+      ['it lost its namespace tag', leaving, onlyRole({ [EKS_CLUSTER_TAG]: CLUSTER_ARN }), MISSING],
+      ['it serves another namespace now', leaving, onlyRole({ [NAMESPACE_TAG]: 'team-b' }), 'in order'],
       [
-        'the one on record has only the tag of CAPA',
-        of(stored),
+        'the noted one has only the tag of CAPA',
+        noted,
         seen(PROFILE_TAGS, { [CAPA_TAG]: 'owned' }),
         'tag role with eks-cluster,namespace; stop: Outdated',
       ],
-      ['it has another id than the one on record', ofDeletion(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
-      ['it is not managed', ofDeletion(withRole({ managed: false })), onlyRole({}), 'in order'],
+      ['it has another id than the noted one', deleted(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
+      ['it is not managed', deleted(withRole({ managed: false })), onlyRole({}), 'in order'],
       [
-        'it is the shared one of CAPA, whatever status says',
-        ofDeletion(withRole({ name: OF_ALL })),
+        'it is the shared one of CAPA, whatever the note says',
+        deleted(withRole({ name: OF_ALL })),
         observed({ role: aRole({ name: OF_ALL, tags: {} }) }),
         'in order',
       ],
-      ['the object was moved', ofDeletion(MOVED), onlyRole({}), MISSING],
-      ['the object was moved, and another cluster has the role', ofDeletion(MOVED), onlyRole(staging), 'in order'],
-      ['spec.roleARN names it, and the profile has its tags', ofRoleARN, seen(PROFILE_TAGS, {}), 'in order'],
+      [
+        'spec.roleARN names it, and the profile has its tags',
+        living({ spec: { roleARN: ROLE_ARN }, note: NOTED }),
+        seen(PROFILE_TAGS, {}),
+        'in order',
+      ],
       ['CAPA may have created it, and the control plane is not ready', unproven(true), ofCapa, MISSING],
       ['it has no tags, and the control plane is not ready', unproven(true), computed({}), 'in order'],
       ['CAPA may have, but the object is marked to have created nothing', unbegun, ofCapa, 'in order'],
-      ['CAPA may have created it, but the record names another cluster', unproven(false), ofCapa, 'in order'],
-      [
-        'the object was moved, and the spec names the role',
-        ofDeletion({ ...MOVED, spec: { roleName: RoleName.of(ROLE) } }),
-        onlyRole({}),
-        'in order',
-      ],
+      ['CAPA may have created it, but the note names another cluster', unproven(false), ofCapa, 'in order'],
     ],
   });
 
-  /** Returns the status after a reconcile of the object, and the plan of the next one. */
+  /** Returns the status after a pass over the object, and the plan of the next one, which has the note of the first. */
   function passOver(
-    object: AWSFargateProfile,
+    parts: ObjectParts,
     world: Observed,
-    over: Parameters<typeof desiredOf>[1] = {},
+    { isDeleted = false, ...over }: Partial<DesiredInputs> & { isDeleted?: boolean } = {},
   ): { status: AWSFargateProfileStatus; next: string } {
-    const desiredIn = (each: AWSFargateProfile): Desired =>
-      each.metadata.deletionTimestamp === undefined ? desiredOf(each, over) : desiredOfDeletion(each, over);
-    const desired = desiredIn(object);
-    const status = statusAfter(completedPass({ object, end: plan(desired, world).end, desired, seen: world }));
-    return { status, next: describePlan(plan(desiredIn({ ...object, status }), world)) };
+    const desires = (of: ObjectParts): Desired => (isDeleted ? deleted : living)(of, over)(world);
+    const desired = desires(parts);
+    const object = (isDeleted ? aDeletedObject : anObject)(parts);
+    const pass = completedPass({ object, end: plan(desired, world).end, desired, seen: world });
+    const status = statusAfter(pass);
+    return { status, next: describePlan(plan(desires({ ...parts, note: pass.note ?? {}, status }), world)) };
   }
 
-  for (const [situation, object, world] of [
-    ['with a record', anObject({ status: STATUS }), seen({}, {})],
-    ['after a move', anObject(MOVED), seen({}, {})],
-    ['in a deletion after a move', aDeletedObject(MOVED), seen({}, {})],
-    ['a role in a deletion after a move', aDeletedObject(MOVED), onlyRole({})],
+  for (const [situation, parts, world, isDeleted] of [
+    ['both', { note: NOTED }, seen({}, {}), false],
+    ['both in a deletion', { note: NOTED }, seen({}, {}), true],
+    ['a role in a deletion', { note: NOTED }, onlyRole({}), true],
   ] as const)
     it(`is not forgotten by the next pass: ${situation}`, () => {
-      const { status, next } = passOver(object, world);
+      const { status, next } = passOver(parts, world, { isDeleted });
       expect(next).to.equal(MISSING);
-      if (object.metadata.deletionTimestamp === undefined)
-        expect(status.role).to.include({ name: ROLE, id: aRole().id, managed: true });
+      if (!isDeleted) expect(status.role).to.include({ name: ROLE, id: aRole().id, managed: true });
     });
 
   it('is not forgotten by the next pass, when the object retains it and status has the name of another profile', () => {
-    const object = aDeletedObject({ status: { ...STATUS, profileName: ProfileName.of('earlier') } });
-    const { status, next } = passOver(object, seen({}), retained);
-    expect(status.profileARN).to.equal(STATUS.profileARN);
+    const parts = { note: NOTED, status: { profileName: ProfileName.of('earlier') } };
+    const { status, next } = passOver(parts, seen({}), { isDeleted: true, surplus: 'retain' });
+    expect(status.profileARN).to.equal(aProfile().arn);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
   });
 
   describe('does not hide a profile or role that does not work', () => {
-    const ready = anObject({
-      status: {
-        ...STATUS,
-        ...READY,
-        role: { name: ROLE, id: aRole().id, managed: true, attachedPolicies: [POD_EXECUTION_POLICY] },
-      },
-    });
+    const ready: ObjectParts = {
+      note: NOTED,
+      status: { ...RECORDED, ...READY, role: { name: ROLE, id: aRole().id, managed: true } },
+    };
     const WORKING = 'True / Ready';
     const BROKEN = 'False / OwnershipTagMissing';
     const stripped = { tags: {} };

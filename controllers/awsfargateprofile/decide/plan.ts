@@ -1,20 +1,14 @@
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { profileIdOf } from '../../shared/note.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
+import { ownershipOf } from '../model/ownership.ts';
 import { type Change, type Health, type Plan, type PlanPart, change } from '../model/plan.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker } from './blockers.ts';
 import { ensureAccessEntry } from './change-access-entry.ts';
-import {
-  areRolesUnread,
-  describeDifferences,
-  findProfile,
-  findRole,
-  isRecreated,
-  ownershipOf,
-  wantedRoleArn,
-} from './compare.ts';
+import { areRolesUnread, describeDifferences, findProfile, findRole, isRecreated, wantedRoleArn } from './compare.ts';
 import { ensureProfile, profileDrift } from './ensure-profile.ts';
 import { ensureRole, roleDrift } from './ensure-role.ts';
 import { findLimitNotice } from './operator-limit-blocker.ts';
@@ -54,8 +48,10 @@ function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Re
 }
 
 function* planParts(desired: Desired, observed: Observed): PlanPart {
-  const { wanted } = desired;
-  const transit = transitReason(desired, observed.profiles);
+  const { wanted, elsewhere } = desired;
+  const [stranger] = elsewhere;
+  if (stranger !== undefined) return managedElsewhere(desired, stranger);
+  const transit = transitReason(desired, observed);
   if (transit !== undefined) return transit;
   const blocker = findBlocker(desired, observed);
   if (blocker !== undefined) return blocker;
@@ -77,13 +73,22 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   return yield* ensureAccessEntry(desired, observed, found);
 }
 
+/** Another management cluster, or a restored backup of it, has made this profile: it may need all that the object has. */
+const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
+  newReason('ManagedElsewhere', {
+    name,
+    id: profileIdOf(arn) ?? '',
+    isDeleting: wanted === undefined,
+    abandonment,
+  });
+
 /** An adoption tag is the only change of its plan: AWS is read again before anything else is changed. */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
   const profile = findProfile(observed.profiles, wanted.profile.name);
   if (profile?.status === 'ACTIVE' && !isStamped(desired, profile)) {
-    const [tag] = profileDrift(desired, wanted.profile, profile);
+    const [tag] = profileDrift(wanted.profile, profile);
     if (tag !== undefined) yield change(tag.mutation);
     return newReason('Outdated', { because: 'the profile was adopted' });
   }
@@ -120,7 +125,7 @@ function profileHealth(desired: Desired, observed: Observed): Health {
   const isStripped = strippedProfileReason(desired, found) !== undefined;
   if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
   if (describeDifferences(desired, observed, found).length > 0) return 'broken';
-  return healthAfter([...profileDrift(desired, wanted, found)]);
+  return healthAfter([...profileDrift(wanted, found)]);
 }
 
 function healthAfter(drift: readonly Change[]): Health {

@@ -2,28 +2,23 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
-import { removeAccessEntry } from './change-access-entry.ts';
-import {
-  areRolesUnread,
-  describeDifferences,
-  foundRoles,
-  ownershipOf,
-  replacementFacts,
-  hasOtherPath,
-} from './compare.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
+import { type FoundRole, type Observed, foundRoles } from '../model/observed-state.ts';
+import { ownershipOf } from '../model/ownership.ts';
 import { type PlanPart, change } from '../model/plan.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { isKept, isSucceeded } from './replacement.ts';
+import { removeAccessEntry } from './change-access-entry.ts';
+import { areRolesUnread, hasOtherPath, replacementFacts } from './compare.ts';
+import { whyDeletable } from './deletable.ts';
+import { isSucceeded } from './replacement.ts';
 import { strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 
 /** One profile in a pass, then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
   if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
-  for (const { found } of observed.profiles) {
-    const end = found && !isKept(desired, observed, found) && (yield* removeUnwantedProfile(desired, observed, found));
-    if (end !== undefined && end !== false) return end;
+  for (const found of observed.profiles) {
+    const end = yield* removeProfile(desired, observed, found);
+    if (end !== undefined) return end;
   }
   if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues with the deletion');
@@ -39,17 +34,21 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
  * unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
-  if (!desired.recorded.isCreateUnconfirmed || observed.cluster === 'gone') return false;
+  const { note, wanted } = desired;
+  const open = note.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
+  if (observed.cluster === 'gone') return false;
+  if (wanted === undefined)
+    return desired.isLost || open.length > 0 || note.roles.some(({ requestedAt }) => requestedAt !== undefined);
   return (
-    desired.wanted === undefined ||
-    desired.wanted.profile.name !== desired.recorded.requestedName ||
-    foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found))
+    open.length > 0 &&
+    (open.some(({ name }) => name !== wanted.profile.name) ||
+      foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found)))
   );
 }
 
 const waitForCreate = (next: string): Reason =>
   newReason('Propagating', {
-    detail: 'EKS has not answered the request to create the Fargate profile, so the profile may still appear',
+    detail: 'AWS has not answered the request to create the Fargate profile or its role, so it may still appear',
     remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
   });
 
@@ -60,22 +59,19 @@ const waitForCreate = (next: string): Reason =>
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (canCreateStillAppear(desired, observed)) return waitForCreate('continues');
   const found = observed.profiles.find(
-    ({ found: each }) =>
-      each !== undefined &&
-      (ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined),
+    (each) => ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined,
   );
   return found === undefined
     ? undefined
     : newReason('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.identity.eksCluster });
 }
 
-function* removeUnwantedProfile(desired: Desired, observed: Observed, found: FargateProfile): PlanPart {
+function* removeProfile(desired: Desired, observed: Observed, found: FargateProfile): PlanPart {
   const { name, status } = found;
-  const isWanted = desired.wanted?.profile.name === name;
   if (ownershipOf(desired, found).kind !== 'ours') return strippedProfileReason(desired, found);
-  if (isWanted && describeDifferences(desired, observed, found).length === 0) return undefined;
-  const isReplaced = isSucceeded(desired, observed);
-  const deleting = isReplaced
+  const because = whyDeletable(desired, observed, found);
+  if (because === undefined) return undefined;
+  const deleting = isSucceeded(desired, observed)
     ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
     : newReason('DeletingProfile', replacementFacts(desired, found));
   switch (status) {
@@ -86,11 +82,7 @@ function* removeUnwantedProfile(desired: Desired, observed: Observed, found: Far
     case 'ACTIVE':
     case 'CREATE_FAILED':
     case 'DELETE_FAILED':
-      yield change({
-        kind: 'deleteProfile',
-        name,
-        because: isReplaced ? 'replaced' : isWanted ? 'different' : 'unwanted',
-      });
+      yield change({ kind: 'deleteProfile', name, because });
       return deleting;
     default:
       return newReason('UnknownProfileStatus', { name, status });
@@ -123,6 +115,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
+/** Roles of this controller that the object does not need any more, and that stay because another owner's profile uses them. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -130,7 +123,9 @@ export function keptRoles(
   if (desired.surplus === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
     const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
-    return user === undefined ? [] : [{ name: found.name, usedBy: `Fargate profile "${user.name}"` }];
+    return user === undefined || ownershipOf(desired, user).kind === 'ours'
+      ? []
+      : [{ name: found.name, usedBy: `Fargate profile "${user.name}"` }];
   });
 }
 
@@ -148,6 +143,6 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
  * all such profiles are being deleted, the object waits, because nobody would delete the role afterwards.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
-  const users = profiles.flatMap(({ found }) => (found?.podExecutionRoleArn === arn ? [found] : []));
+  const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
   return users.find(({ status }) => status !== 'DELETING') ?? users[0];
 }

@@ -16,8 +16,8 @@ export const findRolePathBlocker = (desired: Desired, observed: Observed): Reaso
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
 /** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
-export const isCreationChecked = ({ creationBlocker, recorded }: Desired): boolean =>
-  creationBlocker === undefined && !recorded.isProvisioned;
+const isCreationChecked = ({ creationBlocker, isProvisioned }: Desired): boolean =>
+  creationBlocker === undefined && !isProvisioned;
 
 export function findRolePathProblem(
   desired: Desired,

@@ -9,26 +9,23 @@ import {
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { ownershipOf } from './compare.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import { isEntryOf, roleEntryOf } from '../note.ts';
 
 // Any user of the account who may tag can remove owner tags. The controller neither changes nor deletes such a profile
 // or role, because a record in the Kubernetes object proves no ownership. But the object must stay, or the profile
 // would block the deletion of its EKS cluster without an owner.
 
 /**
- * A profile counts as the object's own if the object records its ARN, which contains a unique id; if status was dropped
- * and the profile has the object's name in the recorded EKS cluster, and no tag names another owner; or if only a ready
- * control plane could prove that Cluster API Provider AWS created it.
+ * A profile counts as the object's own if the note has its unique id, or if only a ready control plane could prove that
+ * Cluster API Provider AWS created it.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
-  const { identity, recorded, abandonment } = desired;
-  const ownership = ownershipOf(desired, found);
+  const { identity, note, abandonment } = desired;
   const tags = missingProfileTags(found.tags, identity);
-  if (ownership.kind === 'ours' || tags.length === 0) return undefined;
-  const isOfLostRecord = recorded.lostNames.profiles.includes(found.name) && !ownership.claimed;
-  const isUnproven = recorded.isUnproven && profileOwnership(found, ifProven(desired)).kind === 'ours';
-  const isOnRecord = [recorded.profileARN, ...recorded.replacement.map(({ arn }) => arn)].includes(found.arn);
-  return isOnRecord || isOfLostRecord || isUnproven
+  if (ownershipOf(desired, found).kind === 'ours' || tags.length === 0) return undefined;
+  const isUnproven = desired.isUnproven && profileOwnership(found, ifProven(desired)).kind === 'ours';
+  return isEntryOf(note.profiles, found) || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'Fargate profile',
         name: found.name,
@@ -39,16 +36,16 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
     : undefined;
 }
 
-/** The same three cases as for a profile; a recorded role is known by its unique id. */
+/** As for a profile. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
-  const { identity, recorded, abandonment } = desired;
-  const ownership = roleOwnership(found, identity);
+  const { identity, note, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);
-  if (ownership.kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
-  const isOnRecord = recorded.isRoleManaged === true && recorded.roleId === found.id;
-  const isOfLostRecord = recorded.lostNames.roles.includes(found.name) && !ownership.claimed;
-  const isUnproven = recorded.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
-  return isOnRecord || isOfLostRecord || isUnproven
+  if (roleOwnership(found, identity).kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name))
+    return undefined;
+  const entry = roleEntryOf(note, found.name);
+  const isOnRecord = entry?.id === found.id && entry.managed !== false;
+  const isUnproven = desired.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
+  return isOnRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'IAM role',
         name: found.name,

@@ -1,60 +1,66 @@
 import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { transitReason } from './wait-for-eks-change.ts';
-import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { OWNER_TAG, PROFILE, PROFILE_TAGS, aProfile, desiredOfDeletion, observed } from '../testing/builders.ts';
-import { desiredFrom } from '../testing/fixtures.ts';
+import { HERE, NOW, OWNER_TAG, PROFILE, PROFILE_ID, PROFILE_TAGS, aProfile, observed } from '../testing/builders.ts';
+import { type Desires, deleted, living } from '../testing/plan-tables.ts';
 
 describe('transitReason for a profile that is', () => {
-  const retaining = desiredOfDeletion(undefined, { surplus: 'retain' });
-  const profiles = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed['profiles'] =>
-    observed({ profile: aProfile({ status, tags }) }).profiles;
-  const rows: readonly (readonly [string, Desired, Observed['profiles'], string | undefined])[] = [
-    ['being created as wanted', desiredFrom(), profiles('CREATING'), 'Creating'],
+  const retaining = deleted({}, { surplus: 'retain' });
+  const inSubnets = (...subnetIDs: readonly string[]): Desires => living({ spec: { subnetIDs } });
+  const seen = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed =>
+    observed({ profile: aProfile({ status, tags }) });
+  const OTHER = ProfileName.of('other');
+  /** A profile beside the wanted one, which is ACTIVE. */
+  const beside = (status: string, wanted: Partial<FargateProfile> = {}): Observed => ({
+    ...seen('ACTIVE'),
+    profiles: [aProfile({ name: OTHER, status }), aProfile(wanted)],
+  });
+  const rows: readonly (readonly [string, Desires, Observed, string | undefined])[] = [
+    ['being created as wanted', living(), seen('CREATING'), 'Creating'],
+    ['being created in the subnets of the spec', inSubnets('subnet-0b', 'subnet-0a'), seen('CREATING'), 'Creating'],
+    ['being created and differs from the spec', inSubnets('subnet-0f'), seen('CREATING'), 'WaitingForCreate'],
+    ['being created and unwanted', deleted(), seen('CREATING'), 'WaitingForCreate'],
+    ['being created, with deletionPolicy Retain', retaining, seen('CREATING'), 'Creating'],
+    ['being deleted, with deletionPolicy Retain', retaining, seen('DELETING'), 'DeletingProfile'],
+    ['being deleted', living(), seen('DELETING'), 'DeletingProfile'],
+    ['being deleted and unwanted', deleted(), seen('DELETING'), 'DeletingProfile'],
+    ['ACTIVE', living(), seen('ACTIVE'), undefined],
+    ['being created and foreign', living(), seen('CREATING', { [OWNER_TAG]: 'team-b/web' }), undefined],
+    ['absent', living(), observed(), undefined],
+    ['being deleted beside the wanted one', living(), beside('DELETING'), undefined],
+    ['being created beside the wanted one', living(), beside('CREATING'), undefined],
     [
-      'being created in the subnets of the spec',
-      desiredFrom({ subnetIDs: ['subnet-0b', 'subnet-0a'] }),
-      profiles('CREATING'),
-      'Creating',
+      'being deleted beside one that has the wanted name and differs',
+      living(),
+      beside('DELETING', { selectors: [] }),
+      'DeletingProfile',
     ],
-    [
-      'being created and differs from the spec',
-      desiredFrom({ subnetIDs: ['subnet-0f'] }),
-      profiles('CREATING'),
-      'WaitingForCreate',
-    ],
-    ['being created and unwanted', desiredOfDeletion(), profiles('CREATING'), 'WaitingForCreate'],
-    ['being created, with deletionPolicy Retain', retaining, profiles('CREATING'), 'Creating'],
-    ['being deleted, with deletionPolicy Retain', retaining, profiles('DELETING'), 'DeletingProfile'],
-    ['being deleted', desiredFrom(), profiles('DELETING'), 'DeletingProfile'],
-    ['being deleted and unwanted', desiredOfDeletion(), profiles('DELETING'), 'DeletingProfile'],
-    ['ACTIVE', desiredFrom(), profiles('ACTIVE'), undefined],
-    ['being created and foreign', desiredFrom(), profiles('CREATING', { [OWNER_TAG]: 'team-b/web' }), undefined],
-    ['absent', desiredFrom(), observed().profiles, undefined],
   ];
-  for (const [situation, desired, seen, reason] of rows) {
-    it(`${situation}: ${reason ?? 'none'}`, () => expect(transitReason(desired, seen)?.name).to.equal(reason));
+  for (const [situation, desires, world, reason] of rows) {
+    it(`${situation}: ${reason ?? 'none'}`, () => expect(transitReason(desires(world), world)?.name).to.equal(reason));
   }
 
   it('names the profile that is created afterwards, if any', () => {
-    const otherwise = { subnetIDs: ['subnet-0f'] };
-    expect(transitReason(desiredFrom(otherwise), profiles('CREATING'))?.facts).to.deep.equal({
-      name: PROFILE,
-      successor: PROFILE,
+    const factsOf = (desires: Desires, world: Observed) => transitReason(desires(world), world)?.facts;
+    const both = { name: PROFILE, successor: PROFILE };
+    expect(factsOf(inSubnets('subnet-0f'), seen('CREATING'))).to.deep.equal(both);
+    expect(factsOf(living(), seen('DELETING'))).to.deep.equal(both);
+    const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
+    const blocked = living({}, {}, { creationBlocker });
+    expect(factsOf(blocked, seen('DELETING')), 'nothing may be created').to.deep.equal({ name: PROFILE });
+    expect(factsOf(deleted(), seen('DELETING'))).to.deep.equal({ name: PROFILE });
+  });
+
+  it('names the profile that serves pods until the one which EKS creates is ACTIVE', () => {
+    const replacing = living({
+      spec: { profileName: PROFILE, updateStrategy: { type: 'Replace' } },
+      note: { in: HERE, profiles: [{ name: OTHER, id: PROFILE_ID, served: true }], last: NOW },
     });
-    expect(transitReason(desiredFrom(), profiles('DELETING'))?.facts).to.deep.equal({
-      name: PROFILE,
-      successor: PROFILE,
-    });
-    const blocked = {
-      ...desiredFrom(),
-      creationBlocker: newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }),
-    };
-    expect(transitReason(blocked, profiles('DELETING'))?.facts, 'nothing may be created').to.deep.equal({
-      name: PROFILE,
-    });
-    expect(transitReason(desiredOfDeletion(), profiles('DELETING'))?.facts).to.deep.equal({ name: PROFILE });
+    const world = { ...seen('CREATING'), profiles: [aProfile({ status: 'CREATING' }), aProfile({ name: OTHER })] };
+    const reason = transitReason(replacing(world), world);
+    expect(reason).to.deep.include({ name: 'Replacing', facts: { name: PROFILE, predecessor: OTHER } });
   });
 });

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { EksClusterName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,
-  DELETION_REQUESTED_ANNOTATION,
   FINALIZER,
   PAUSED_ANNOTATION,
+  RECORD_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
+import type { NotedRole } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
@@ -16,6 +16,7 @@ import { goalFor } from './goal.ts';
 import {
   ABSENT,
   MOVED,
+  NOTED,
   PROFILE,
   RECORDED,
   ROLE,
@@ -65,15 +66,17 @@ const nothingLeft = { ...noCluster, ...noPlane };
 
 /** Objects that have begun, that are deleted, and that have begun nothing, by default with deletionPolicy Delete. */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
-const begun = { object: anObject({ status: RECORDED }) };
-const retained = { object: anObject({ ...RETAIN, status: RECORDED }) };
-const retainedAgain = { object: anObject({ ...RETAIN, status: RECORDED, metadata: { finalizers: [] } }) };
-const deleted = { object: aDeletedObject({ status: RECORDED }) };
-const deletedRetained = { object: aDeletedObject({ ...RETAIN, status: RECORDED }) };
+const begun = { object: anObject({ note: NOTED }) };
+const retained = { object: anObject({ ...RETAIN, note: NOTED }) };
+const retainedAgain = { object: anObject({ ...RETAIN, note: NOTED, metadata: { finalizers: [] } }) };
+const deleted = { object: aDeletedObject({ note: NOTED }) };
+const deletedRetained = { object: aDeletedObject({ ...RETAIN, note: NOTED }) };
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
-const [moved, movedDeleted] = [{ object: anObject(MOVED) }, { object: aDeletedObject(MOVED) }];
-const resumed = { object: anObject(marked(DELETION_REQUESTED_ANNOTATION)) };
+const resumed = { object: anObject({ note: { ...NOTED, deleting: true } }) };
+/** Objects that have lost their note, so that only the status tells where to look. */
+const noteless = { metadata: { annotations: {} }, status: RECORDED };
+const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
 
 function wordOf(goal: Goal): string {
   switch (goal.kind) {
@@ -105,19 +108,42 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['marked for a move that does not run any more', { object: anObject(MOVING) }, 'hold: MoveAbandoned'],
     ['the same, and deleted', { object: aDeletedObject(MOVING) }, 'hold: MoveAbandoned'],
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
-    ['moved here while it was being deleted', resumed, 'resumeDeletion'],
+    ['moved here while it was being deleted, which only AWS can confirm', resumed, 'pursue all'],
     ['the same, its Cluster not here yet', { ...resumed, ...noCluster }, 'hold: WaitingForCluster'],
     ['the same, its Cluster still paused', { ...resumed, ...paused }, `paused: ${BY_CLUSTER}`],
-    ['moved here without status', moved, 'pursue all'],
-    ['the same, the control plane in another region', { ...moved, ...inOtherRegion }, 'hold: TargetChanged'],
+    ['moved here without status', { object: anObject(MOVED) }, 'pursue all'],
+  ],
+  'for an object whose record': [
+    ['cannot be read', { object: anObject(unreadable({ status: RECORDED })) }, 'hold: RecordUnreadable'],
+    ['cannot be read, and that is deleted', { object: aDeletedObject(unreadable()) }, 'hold: RecordUnreadable'],
     [
-      'the same, the control plane not ready',
-      { ...moved, ...notReady },
-      'pursue all, create nothing: WaitingForEKSControlPlane',
+      'cannot be read, and that is deleted in a cluster that is being deleted',
+      { object: aDeletedObject(unreadable()), ...leavingPlane },
+      'hold: RecordUnreadable',
     ],
-    ['moved here without status, and deleted', movedDeleted, DELETE],
-    ['the same, the control plane in another region', { ...movedDeleted, ...inOtherRegion }, 'hold: TargetChanged'],
-    ['the same, the control plane gone', { ...movedDeleted, ...noPlane }, 'hold: TargetUnknown'],
+    [
+      'cannot be read, and that is deleted with Retain, which changes nothing in AWS',
+      { object: aDeletedObject(unreadable(RETAIN)) },
+      'release',
+    ],
+    ['cannot be read, and that is paused', { object: anObject(unreadable()), ...paused }, `paused: ${BY_CLUSTER}`],
+    ['is lost', { object: anObject(noteless) }, 'pursue all'],
+    [
+      'is lost, and whose control plane now names another region, because whoever removes it says that nothing is left there',
+      { object: anObject(noteless), ...inOtherRegion },
+      'pursue all in eu-north-1',
+    ],
+    [
+      'is that of another object of which it is a copy',
+      { object: { ...begun.object, metadata: { ...begun.object.metadata, name: 'copy' } }, ...inOtherRegion },
+      'pursue all in eu-north-1',
+    ],
+    ['is lost, and that is deleted', { object: aDeletedObject(noteless) }, DELETE],
+    [
+      'is lost, and that is deleted with the control plane gone',
+      { object: aDeletedObject(noteless), ...noPlane },
+      DELETE,
+    ],
   ],
   'for a paused object': [
     ['by its Cluster', paused, `paused: ${BY_CLUSTER}`],
@@ -162,7 +188,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
     [
       'applied again, without our finalizer',
-      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, status: RECORDED }) },
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, note: NOTED }) },
       'hold: ClusterDeleting',
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
@@ -269,11 +295,12 @@ describe('goalFor', () => {
       newReason('TargetUnknown', { ...facts, abandonment: 'retain' }),
     );
     expect(held({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
-    const withRole = (role: NonNullable<AWSFargateProfileStatus['role']>) =>
-      held({ object: aDeletedObject({ metadata: { annotations: {} }, status: { role } }), ...noPlane });
-    const [name, key] = [RoleName.of('pods'), 'facts.role'];
-    expect(withRole({ name, managed: true })).to.have.nested.property(key, 'pods');
-    expect(withRole({ name, managed: false })).to.have.nested.property(key, undefined);
+    const withRole = (role: Partial<NotedRole>) => {
+      const note = { in: { kind: 'unknown' }, roles: [{ name: RoleName.of('pods'), ...role }] } as const;
+      return held({ object: aDeletedObject({ note }), ...noPlane });
+    };
+    expect(withRole({})).to.have.nested.property('facts.role', 'pods');
+    expect(withRole({ managed: false })).to.have.nested.property('facts.role', undefined);
     expect(held({ ...unrecorded, ...noPlane })).to.have.nested.include({
       'facts.missing': `${plane} of Cluster team-a/prod does not exist`,
       'facts.cure': `Restore ${plane}`,
@@ -297,8 +324,8 @@ describe('goalFor', () => {
 
   describe('has as target', () => {
     const renewed = { kind: 'AWSClusterRoleIdentity', name: 'renewed' } as const;
-    const former = { kind: 'AWSClusterRoleIdentity', name: 'former' } as const;
-    const deletedWith = { object: aDeletedObject({ status: { ...RECORDED, identityRef: former } }) };
+    const former = { kind: 'AWSClusterRoleIdentity', name: 'former' };
+    const deletedWith = { object: aDeletedObject({ note: { ...NOTED, identity: former } }) };
 
     it('the region, EKS cluster and identity of the control plane, with its private subnets and tags', () => {
       const subnets = [

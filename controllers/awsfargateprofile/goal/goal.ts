@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { DELETION_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { hasFinalizer, isDeleting, isMoving, isRetained, hasPausedAnnotation } from '../../shared/object-state.ts';
 import type { Goal } from '../model/goal-kinds.ts';
-import { locationOf } from '../model/location.ts';
+import { noteOf, readNote } from '../../shared/note.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isClusterLeaving, goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
@@ -18,7 +18,6 @@ import {
   findTarget,
   findTargetChange,
   provisionedIn,
-  recordedTarget,
 } from './target-eks-cluster.ts';
 
 /**
@@ -46,29 +45,33 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
   const retained = goalForRetainedDeletion(inputs);
   if (retained !== undefined) return retained;
+  const unreadable = findUnreadableNote(inputs);
+  if (unreadable !== undefined) return unreadable;
   const surplus = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
   const found = deletionTarget(inputs);
   if (found !== undefined) {
     const { target } = found;
-    // If status is empty, the annotation `provisioned-in` and the control plane (or spec.eksCluster) must name the same
-    // EKS cluster (docs/adr/0011).
-    const changed = recordedTarget(object) === undefined ? findTargetChange(object, target) : undefined;
-    return changed === undefined
-      ? { kind: 'pursue', ...found, controlPlaneFacts: undefined, surplus, abandonment }
-      : hold(changed);
+    return {
+      kind: 'pursue',
+      target,
+      targetSource: found.targetSource,
+      controlPlaneFacts: undefined,
+      surplus,
+      abandonment,
+    };
   }
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
-  const location = locationOf(object);
+  const note = noteOf(object);
   // Nothing was created in AWS, and there may be no control plane any more: the deletion of a Cluster can remove it
   // right after the object got its finalizer.
-  if (location.kind === 'none') return { kind: 'release' };
+  if (note.in.kind === 'none') return { kind: 'release' };
   return hold(
     newReason('TargetUnknown', {
       ...describeMissingSource(inputs),
       provisionedIn: provisionedIn(object),
       profile: currentProfileNameOf(object),
-      role: object.status?.role?.managed === false ? undefined : (object.status?.role?.name ?? roleNameOf(object)),
+      role: note.roles.length > 0 ? note.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
       abandonment,
     }),
   );
@@ -77,7 +80,8 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
 function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { object, cluster } = inputs;
   if (cluster.kind === 'absent') return hold(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
-  if (object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] !== undefined) return { kind: 'resumeDeletion' };
+  const unreadable = findUnreadableNote(inputs);
+  if (unreadable !== undefined) return unreadable;
   const found = findTarget(inputs);
   if (E.isLeft(found)) return hold(found.left);
   const { target, facts } = found.right;
@@ -87,9 +91,17 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (retained !== undefined) return retained;
   // An object without AWS resources only waits, because there is nothing to correct. An object without the finalizer
   // waits too: a user may have applied it again while its cluster is being deleted.
-  const isBegun = locationOf(object).kind === 'known';
-  if (facts.creationBlocker !== undefined && (!isBegun || !hasFinalizer(object))) return hold(facts.creationBlocker);
+  // The deletion of an object goes on that had begun before `clusterctl move` or a restore.
+  const { in: location, deleting } = noteOf(object);
+  const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
+  if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };
+}
+
+/** A note that cannot be read is no absence: it may name what nothing else names. */
+function findUnreadableNote({ object }: ReconcileInputs): Goal | undefined {
+  const read = readNote(object);
+  return read.kind === 'unreadable' ? hold(newReason('RecordUnreadable', { problem: read.problem })) : undefined;
 }
 
 const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>

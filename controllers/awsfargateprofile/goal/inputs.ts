@@ -15,7 +15,7 @@ import {
   controlPlaneReference,
 } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { locationOf } from '../model/location.ts';
+import { locationOf } from '../../shared/note.ts';
 import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 
@@ -119,12 +119,37 @@ function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): Inp
 
 function controlPlanesOf(
   object: AWSFargateProfile,
-  { controlPlanes }: Pick<InputCaches, 'controlPlanes'>,
+  { clusters, controlPlanes }: Pick<InputCaches, 'clusters' | 'controlPlanes'>,
 ): TypedListing<AWSManagedControlPlane> {
   const [key] = eksClusterOf(object);
-  return key === undefined || !controlPlanes.served
+  if (key === undefined) return { kind: 'listed', entries: [] };
+  return controlPlanes.served ? controlPlanes.byIndex(BY_EKS_CLUSTER, key) : withoutControlPlanes(object, clusters);
+}
+
+/**
+ * Without Cluster API Provider AWS there are no control planes. But while a Cluster of the namespace names one, only an API
+ * server that serves them can tell whether that Cluster is paused or deleted together with the object.
+ */
+function withoutControlPlanes(
+  { metadata }: AWSFargateProfile,
+  clusters: InputCaches['clusters'],
+): TypedListing<AWSManagedControlPlane> {
+  const listing = clusters.list();
+  const named =
+    listing.kind !== 'listed'
+      ? undefined
+      : listing.entries.find(
+          ({ object, decoded }) =>
+            object.metadata.namespace === metadata.namespace &&
+            E.isRight(decoded) &&
+            controlPlaneReference(decoded.right) !== undefined,
+        );
+  return named === undefined
     ? { kind: 'listed', entries: [] }
-    : controlPlanes.byIndex(BY_EKS_CLUSTER, key);
+    : {
+        kind: 'unknown',
+        reason: `the API server does not serve the control plane of Cluster ${keyText(keyOf(named.object))}`,
+      };
 }
 
 /**

@@ -1,27 +1,18 @@
 import { expect } from 'chai';
 import type { OwnerReference } from '../../../api/meta.ts';
-import { AccountId, EksClusterName } from '../../../api/names.ts';
-import {
-  DELETION_REQUESTED_ANNOTATION,
-  FINALIZER,
-  PROVISIONED_IN_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { FINALIZER, RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import {
-  deletionRequestedPatch,
-  metadataPatch,
-  removeFinalizerPatch,
-  locationPatch,
-  isTrackedByArgoCD,
-} from './metadata.ts';
+import { isTrackedByArgoCD, metadataPatch, notePatch, removeFinalizerPatch } from './metadata.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { newReason } from '../reasons/reasons.ts';
 import type { ObjectParts } from '../testing/builders.ts';
 import {
   ABSENT,
   CONTROL_PLANE_FACTS,
+  HERE,
   MOVED,
+  NOTED,
   RECORDED,
   TARGET,
   aCluster,
@@ -30,7 +21,6 @@ import {
   found,
   inputs,
 } from '../testing/builders.ts';
-import { NOWHERE, locationOf } from '../model/location.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -55,7 +45,10 @@ const OTHER_OWNER: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name:
 
 const LEAVING = { cluster: found(aCluster({ metadata: { deletionTimestamp: '2026-11-21T03:00:00Z' } })) };
 const RETAINED = { [RETAIN_ANNOTATION]: 'true' };
-const BEGINNING = { [PROVISIONED_IN_ANNOTATION]: NOWHERE };
+const noteFor = (note: Partial<Note>, name = 'web'): Annotations => ({
+  [RECORD_ANNOTATION]: formatNote({ ...FIRST_NOTE, ...note }, anObject({ metadata: { name } })),
+});
+const BEGINNING = noteFor({});
 /** An owner reference on which another client has set a field. */
 const BLOCKING = { ...CLUSTER_OWNER, blockOwnerDeletion: true };
 const STRANGERS: readonly OwnerReference[] = [
@@ -92,9 +85,9 @@ describe('metadataPatch', () => {
         { finalizers: [FINALIZER], labels: LABELS, ownerReferences: [CLUSTER_OWNER], annotations: BEGINNING },
       ],
       [
-        'whose deletion is resumed, without the mark that nothing was created',
-        { metadata: { finalizers: ['other'], annotations: {} }, goal: { kind: 'resumeDeletion' } },
-        { finalizers: ['other', FINALIZER] },
+        'that is a copy of another one, whose note counts for nothing',
+        { metadata: { finalizers: [], annotations: noteFor(NOTED, 'api') } },
+        { finalizers: [FINALIZER], annotations: BEGINNING },
       ],
       [
         'with a label that names another Cluster',
@@ -120,8 +113,8 @@ describe('metadataPatch', () => {
         { finalizers: [FINALIZER] },
       ],
       [
-        'added again beside an annotation, without "nowhere"',
-        { metadata: { finalizers: [], ...MOVED.metadata } },
+        'added again beside a note, which stays as it is',
+        { metadata: { finalizers: [] }, parts: MOVED },
         { finalizers: [FINALIZER] },
       ],
       ['not added on hold', { metadata: { finalizers: [], labels: {} }, goal: HOLD }, { labels: LABELS }],
@@ -187,46 +180,28 @@ describe('removeFinalizerPatch', () => {
   for (const [what, finalizers, patch] of [
     ['removes our finalizer', [FINALIZER], { finalizers: [] }],
     [
-      'keeps the other finalizers, and records that the deletion has begun',
+      'keeps the other finalizers, and notes that this controller has deleted all of the object',
       ['other', FINALIZER],
-      { finalizers: ['other'], annotations: { [DELETION_REQUESTED_ANNOTATION]: 'true' } },
+      { finalizers: ['other'], annotations: noteFor({ in: HERE, deleting: true }) },
     ],
     ['is undefined without our finalizer', ['other'], undefined],
   ] as const)
     it(what, () => {
-      const object = aDeletedObject({ metadata: { finalizers } });
+      const object = aDeletedObject({ metadata: { finalizers }, note: NOTED });
       expect(removeFinalizerPatch(object)).to.deep.equal(patch && { metadata: patch });
     });
 });
 
-describe('locationPatch and deletionRequestedPatch', () => {
-  const where = { account: AccountId.of('123456789012'), region: 'eu-west-1', eksCluster: EksClusterName.of('prod') };
-  const PLACE = '123456789012/eu-west-1/prod';
-  const placed = { [PROVISIONED_IN_ANNOTATION]: PLACE };
-  const marked = { ...placed, [DELETION_REQUESTED_ANNOTATION]: 'true' };
-  const annotated = (annotations: Annotations) => anObject({ metadata: { annotations } });
+describe('notePatch', () => {
+  const note: Note = { ...FIRST_NOTE, ...NOTED };
 
-  it('record the location in an annotation', () => {
-    expect(locationPatch(annotated({ theirs: 'x' }), where)).to.deep.equal({ metadata: { annotations: placed } });
-    expect(deletionRequestedPatch(annotated({ theirs: 'x' }), where)).to.deep.equal({
-      metadata: { annotations: marked },
-    });
+  it('writes the note into its annotation, and leaves the others alone', () => {
+    const object = anObject({ metadata: { annotations: { theirs: 'x' } } });
+    expect(notePatch(object, note)).to.deep.equal({ metadata: { annotations: noteFor(NOTED) } });
   });
 
-  it('replace "nowhere" and invalid values', () => {
-    for (const before of [NOWHERE, 'x'])
-      expect(locationPatch(annotated({ [PROVISIONED_IN_ANNOTATION]: before }), where)).to.deep.equal({
-        metadata: { annotations: placed },
-      });
-  });
-
-  it('are undefined if the annotations are complete', () => {
-    expect(locationPatch(annotated(placed), where)).to.equal(undefined);
-    expect(deletionRequestedPatch(annotated(marked), where)).to.equal(undefined);
-  });
-
-  it('write a location that locationOf reads', () => {
-    expect(locationOf(annotated(marked))).to.deep.equal({ kind: 'known', ...where });
+  it('is undefined for the note that the object has', () => {
+    expect(notePatch(anObject({ note: NOTED }), noteOf(anObject({ note: NOTED })))).to.equal(undefined);
   });
 });
 

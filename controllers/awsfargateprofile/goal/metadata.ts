@@ -1,21 +1,14 @@
 import { type Cluster, CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../../api/meta.ts';
-import type { RoleArn } from '../../../api/names.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import {
-  ACCESS_ENTRY_DELETED_ANNOTATION,
-  CLUSTER_NAME_LABEL,
-  DELETION_REQUESTED_ANNOTATION,
-  FINALIZER,
-  PROVISIONED_IN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { CLUSTER_NAME_LABEL, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
-import { type KnownLocation, NOWHERE, locationOf, formatLocation } from '../model/location.ts';
-import { withMirrors } from './retain.ts';
+import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
+import { withRetain } from './retain.ts';
 
 /** What an object needs before AWS is changed for it. During a deletion the API server accepts no new finalizer. */
 export function metadataPatch(
@@ -25,17 +18,14 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // The resumed deletion is a new delete request, at which the API server would remove an object without finalizers at
-  // once.
-  const isFinalizerNeeded = goal.kind === 'pursue' || goal.kind === 'resumeDeletion';
-  const finalizers = isFinalizerNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
-  const annotations = withMirrors(object);
-  const isBeginning =
-    goal.kind === 'pursue' && finalizers !== metadata.finalizers && locationOf(object).kind === 'unknown';
+  const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
+  const annotations = withRetain(object);
+  // Nothing was created for an object without the finalizer, unless a note or status says so.
+  const isBeginning = finalizers !== metadata.finalizers && noteOf(object).in.kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
     labels: clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName },
-    annotations: isBeginning ? { ...annotations, [PROVISIONED_IN_ANNOTATION]: NOWHERE } : annotations,
+    annotations: isBeginning ? { ...annotations, [RECORD_ANNOTATION]: formatNote(FIRST_NOTE, object) } : annotations,
     finalizers,
     ownerReferences:
       cluster.kind === 'found' && clusterName !== undefined
@@ -45,46 +35,23 @@ export function metadataPatch(
 }
 
 /**
- * If the finalizer of another controller keeps the object, the annotation tells later passes that this controller, and
- * not another client, removed its own.
+ * If the finalizer of another controller keeps the object, the note tells later passes that this controller, and not
+ * another client, removed its own.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
   const { metadata } = object;
   const finalizers = metadata.finalizers?.filter((each) => each !== FINALIZER) ?? [];
-  const annotations = { ...metadata.annotations, [DELETION_REQUESTED_ANNOTATION]: 'true' };
+  const gone: Note = { ...noteOf(object), profiles: [], roles: [], deleting: true };
+  const annotations = { ...metadata.annotations, [RECORD_ANNOTATION]: formatNote(gone, object) };
   return metadataDiff(metadata, { ...metadata, finalizers, ...(finalizers.length > 0 && { annotations }) });
 }
 
-export function locationPatch({ metadata }: AWSFargateProfile, where: KnownLocation): UnknownRecord | undefined {
-  return metadataDiff(metadata, {
-    ...metadata,
-    annotations: { ...metadata.annotations, [PROVISIONED_IN_ANNOTATION]: formatLocation(where) },
+export const notePatch = (object: AWSFargateProfile, note: Note): UnknownRecord | undefined =>
+  metadataDiff(object.metadata, {
+    ...object.metadata,
+    annotations: { ...object.metadata.annotations, [RECORD_ANNOTATION]: formatNote(note, object) },
   });
-}
-
-/** `clusterctl move` keeps annotations, and drops deletionTimestamp and status. */
-export function deletionRequestedPatch(
-  { metadata }: AWSFargateProfile,
-  where: KnownLocation,
-): UnknownRecord | undefined {
-  return metadataDiff(metadata, {
-    ...metadata,
-    annotations: {
-      ...metadata.annotations,
-      [PROVISIONED_IN_ANNOTATION]: formatLocation(where),
-      [DELETION_REQUESTED_ANNOTATION]: 'true',
-    },
-  });
-}
-
-/** The annotation makes a later pass recreate the entry even after a crash. */
-export function accessEntryDeletedPatch({ metadata }: AWSFargateProfile, role: RoleArn): UnknownRecord | undefined {
-  return metadataDiff(metadata, {
-    ...metadata,
-    annotations: { ...metadata.annotations, [ACCESS_ENTRY_DELETED_ANNOTATION]: role },
-  });
-}
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };
 

@@ -1,11 +1,10 @@
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { REPLACEMENT_ANNOTATION, RETAIN_ANNOTATION, UPDATE_STRATEGY_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { hasFinalizer, isDeleting, isRetained, isDeletingForGood, isMoving } from '../../shared/object-state.ts';
 import type { Goal, Target } from '../model/goal-kinds.ts';
-import { locationOf } from '../model/location.ts';
-import { formatReplacement, recordedReplacement } from '../model/replacement.ts';
+import { locationOf } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { unreadableReason } from './target-eks-cluster.ts';
 
@@ -55,22 +54,13 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
 }
 
 /**
- * Annotations repeat what `clusterctl move`, or an API server with another CRD, drops. Where the field itself is absent,
- * its annotation stays: such a write may have removed the field.
+ * An annotation repeats `spec.deletionPolicy: Retain`, because an API server with another CRD drops the field. Where the
+ * field is absent, the annotation stays: such a write may have removed the field. Where the annotation is lost too, the
+ * effective policy in status tells.
  */
-export function withMirrors(object: AWSFargateProfile): ObjectMeta['annotations'] {
-  const { metadata, spec, status } = object;
-  const { annotations = {} } = metadata;
-  const { deletionPolicy, updateStrategy: { type: strategy } = {} } = spec;
-  // `undefined` leaves an annotation, `false` removes it.
-  const mirrors: Readonly<Record<string, string | false | undefined>> = {
-    [RETAIN_ANNOTATION]: deletionPolicy && deletionPolicy === 'Retain' && (annotations[RETAIN_ANNOTATION] ?? 'true'),
-    [UPDATE_STRATEGY_ANNOTATION]: strategy && strategy === 'Replace' && strategy,
-    [REPLACEMENT_ANNOTATION]: status?.account && (formatReplacement(recordedReplacement(object)) || false),
-  };
-  const all = new Map(Object.entries(annotations));
-  for (const [key, value] of Object.entries(mirrors))
-    if (value === false) all.delete(key);
-    else if (value !== undefined) all.set(key, value);
-  return all.size > 0 ? Object.fromEntries(all) : metadata.annotations && {};
+export function withRetain(object: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { annotations } = object.metadata;
+  if (isRetained(object)) return { ...annotations, [RETAIN_ANNOTATION]: annotations?.[RETAIN_ANNOTATION] ?? 'true' };
+  const { [RETAIN_ANNOTATION]: _over, ...others } = annotations ?? {};
+  return annotations && others;
 }

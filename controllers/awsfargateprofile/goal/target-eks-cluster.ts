@@ -8,7 +8,7 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../model/goal-kinds.ts';
-import { type KnownLocation, formatLocation, locationOf } from '../model/location.ts';
+import { type KnownLocation, formatLocation, locationOf, noteOf, readNote } from '../../shared/note.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
@@ -158,29 +158,21 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/** The controller writes these fields before its first change in AWS. */
-export function recordedTarget(object: AWSFargateProfile): Target | undefined {
-  const { region, eksClusterName, identityRef } = object.status ?? {};
-  if (region === undefined || eksClusterName === undefined) return undefined;
-  const { kind, name } = identityRef ?? {};
-  return {
-    clusterName: object.spec.clusterName,
-    eksCluster: eksClusterName,
-    region,
-    identity: kind === undefined || name === undefined ? undefined : { kind, name },
-  };
+/** Where the profile was created, by the note. */
+function recordedTarget(object: AWSFargateProfile): Target | undefined {
+  const note = noteOf(object);
+  if (note.in.kind !== 'known') return undefined;
+  const { region, eksCluster } = note.in;
+  return { clusterName: object.spec.clusterName, eksCluster, region, identity: note.identity };
 }
 
+/** Only the note counts: whoever removes it declares that the profile does not exist any more, or stays as it is. */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
-  const location = locationOf(object);
-  const changed = location.kind === 'known' ? changedField(location, found) : undefined;
+  const read = readNote(object);
+  const location = read.kind === 'noted' ? read.note.in : undefined;
+  const changed = location?.kind === 'known' ? changedField(location, found) : undefined;
   if (changed === undefined) return undefined;
-  const saidBy = recordedTarget(object) === undefined ? 'annotation' : 'status';
-  return newReason('TargetChanged', {
-    ...changed,
-    saidBy,
-    ...(found.clusterName === undefined && { isOfObject: true }),
-  });
+  return newReason('TargetChanged', { ...changed, ...(found.clusterName === undefined && { isOfObject: true }) });
 }
 
 function changedField(
@@ -199,7 +191,7 @@ function changedField(
 }
 
 /**
- * Status counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
+ * The note counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
  * precedence if it names the same region and EKS cluster.
  */
 export function deletionTarget(

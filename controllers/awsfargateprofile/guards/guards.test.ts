@@ -4,7 +4,8 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/mutation.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
-import { CONTROL_PLANE_FACTS, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONTROL_PLANE_FACTS, NOTED, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { READY } from '../testing/completed-pass.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -33,7 +34,7 @@ import { findObstacle } from './guards.ts';
 import { holdControlPlane } from './hold-control-plane.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
-const leaving = () => passStateFor(awsAsWanted(), aDeletedObject());
+const leaving = () => passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
 const obstacleTo = async (mutation: Mutation, pass: PassState, services: TestServices): Promise<string> =>
   describeObstacle(await findObstacle(newGuards(services), mutation, pass));
 
@@ -62,19 +63,20 @@ describe('findObstacle', () => {
 describe('newChecks and newPreparations', () => {
   it('let every mutation pass when no rule holds it back', async () => {
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE])
-      expect(await obstacleTo(mutation, passStateFor(awsAsWanted()), newServices()), mutation.kind).to.equal('go');
+      expect(
+        await obstacleTo(mutation, passStateFor(awsWith(aSimulatedRole())), newServices()),
+        mutation.kind,
+      ).to.equal('go');
   });
 
   const FOREIGN: ServedSchemaState = { kind: 'foreign', provider: 'infrastructure-aws', missing: [] };
   const liveAnswers = (blocker?: string, user?: string): ServiceOverrides => ({
     live: { findBlocker: async () => blocker, readRoleUsers: async () => roleUsers(user) },
   });
-  /** A writer that another client forestalls at each write of metadata, or at each write of status. */
-  const forestalled = (what: 'metadata' | 'status'): ServiceOverrides => ({
-    profileWriter: writerThat(async (object, status) =>
-      (what === 'metadata') === (status === undefined) ? undefined : object,
-    ),
-  });
+  /** Another client writes the object before each write of its metadata. */
+  const forestalled: ServiceOverrides = {
+    profileWriter: writerThat(async (object, status) => (status === undefined ? undefined : object)),
+  };
 
   describe('hold a deletion back', () => {
     for (const [rule, over, expected] of [
@@ -82,11 +84,22 @@ describe('newChecks and newPreparations', () => {
       ['noLiveBlocker', liveAnswers('the object is paused'), 'stop: NotNow'],
       ['schemaIsOurs', { schema: { check: async () => FOREIGN } }, 'stop: ForeignSchema'],
       ['roleUnused', liveAnswers(undefined, 'team-a/api'), 'keep for AWSFargateProfile team-a/api'],
-      ['markDeletion', forestalled('metadata'), 'stop: Conflict'],
-      ['writeAhead', forestalled('status'), 'stop: Conflict'],
+      ['noteChange', forestalled, 'stop: Conflict'],
     ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
       it(`by ${rule} alone`, async () =>
         expect(await obstacleTo(DELETE_ROLE, leaving(), newServices(over))).to.equal(expected));
+
+    it('by reportNotReady alone', async () => {
+      const profileWriter = writerThat(async (object, status) => (status === undefined ? object : undefined));
+      const pass = passStateFor(awsAsWanted(), aDeletedObject({ note: NOTED, status: READY }));
+      expect(await obstacleTo(DELETE_PROFILE, pass, newServices({ profileWriter }))).to.equal('stop: Conflict');
+    });
+
+    it('by afterSurvey alone', async () => {
+      const pass = leaving();
+      const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+      expect(await obstacleTo(DELETE_PROFILE, glanced, newServices())).to.equal('stop: Outdated');
+    });
 
     it('by tagsUnchanged alone', async () => {
       const aws = awsWith(aSimulatedRole({ tags: {} }));

@@ -1,5 +1,6 @@
 import type { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { Note } from '../../shared/note.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -25,6 +26,8 @@ export interface RoleSharers {
 export interface PassState {
   /** As this pass last read or wrote it. */
   object: AWSFargateProfile;
+  /** As this pass last wrote it, or will write it at its end. */
+  note: Note;
   /** Whether the API server has confirmed in this pass, before a change, that no other client has written the object. */
   isConfirmed?: boolean;
   readonly observed: Observed;

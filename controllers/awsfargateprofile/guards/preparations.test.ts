@@ -1,133 +1,132 @@
 import { expect } from 'chai';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import {
-  ACCESS_ENTRY_DELETED_ANNOTATION,
-  DELETION_REQUESTED_ANNOTATION,
-  FINALIZER,
-} from '../../../api/v1beta2/index.ts';
+import { ProfileName } from '../../../api/names.ts';
+import { type AWSFargateProfile, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type UnknownRecord, fieldAt, textAt } from '../../../api/record.ts';
+import { type Note, readNote } from '../../shared/note.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { anObject, aDeletedObject } from '../testing/builders.ts';
-import {
-  CONSTRUCTIVE,
-  CREATE_PROFILE,
-  DELETE_ACCESS_ENTRY,
-  DELETE_PROFILE,
-  DESTRUCTIVE,
-  describeObstacle,
-} from '../testing/mutations.ts';
-import { passStateFor, awsAsWanted, newServices, storedObject, writerThat } from '../testing/pass-state.ts';
-import { type PreparationServices, markDeletion, recordEntryDeletion, writeAhead } from './preparations.ts';
+import { HERE, NOTED, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
+import { READY } from '../testing/completed-pass.ts';
+import { awsAsWanted, awsWith, newServices, passStateFor, writerThat } from '../testing/pass-state.ts';
+import { type PreparationServices, noteChange, reportNotReady } from './preparations.ts';
 
-describe('markDeletion', () => {
-  const newMarkDeletion = (written: 'written' | 'refused') => {
-    const patches: string[] = [];
-    const preparation = markDeletion({
-      profileWriter: {
-        patchMetadata: async (_object, patch) => {
-          patches.push(JSON.stringify(patch));
-          return written === 'written' ? aDeletedObject({ metadata: { resourceVersion: '101' } }) : undefined;
-        },
-        patchStatus: async () => expect.fail('status is written'),
-      },
-    });
-    return { preparation, patches };
+type Writer = PreparationServices['profileWriter'];
+
+/** Returns a writer that stores the note of each patch, and the patches that the API server has received. */
+function storingWriter(): { readonly profileWriter: Writer; readonly patches: UnknownRecord[] } {
+  const patches: UnknownRecord[] = [];
+  const profileWriter: Writer = {
+    ...writerThat(async () => expect.fail('status is written')),
+    patchMetadata: async (object, patch) => {
+      if (patch === undefined) return object;
+      patches.push(patch);
+      return withNote(object, patch);
+    },
   };
+  return { profileWriter, patches };
+}
 
-  it('marks an object that is being deleted before each change that deletes something', async () => {
-    for (const mutation of DESTRUCTIVE) {
-      const { preparation, patches } = newMarkDeletion('written');
-      const pass = passStateFor(awsAsWanted(), aDeletedObject());
-      expect(await preparation(mutation, pass)).to.equal(undefined);
-      expect(patches.join()).to.contain(DELETION_REQUESTED_ANNOTATION);
-      expect(pass.object.metadata.resourceVersion, 'goes on with the written object').to.equal('101');
-    }
-  });
+const withNote = ({ metadata, ...object }: AWSFargateProfile, patch: UnknownRecord): AWSFargateProfile => {
+  const text = textAt(fieldAt(fieldAt(patch, 'metadata'), 'annotations'), RECORD_ANNOTATION);
+  const annotations = { ...metadata.annotations, ...(text !== undefined && { [RECORD_ANNOTATION]: text }) };
+  return { ...object, metadata: { ...metadata, resourceVersion: '101', annotations } };
+};
 
-  it('marks no object before other changes', async () => {
-    const { preparation, patches } = newMarkDeletion('refused');
-    for (const mutation of CONSTRUCTIVE)
-      expect(await preparation(mutation, passStateFor(awsAsWanted(), aDeletedObject()))).to.equal(undefined);
-    expect(patches).to.deep.equal([]);
-  });
+const notedIn = (object: AWSFargateProfile): Note | undefined => {
+  const read = readNote(object);
+  return read.kind === 'noted' ? read.note : undefined;
+};
 
-  it('does not mark a living object whose profile is replaced', async () => {
-    const { preparation, patches } = newMarkDeletion('refused');
-    expect(await preparation(DELETE_PROFILE, passStateFor(awsAsWanted()))).to.equal(undefined);
-    expect(patches).to.deep.equal([]);
-  });
-});
-
-describe('recordEntryDeletion', () => {
-  it('annotates an object whose profile needs the entry again, but not for the deletion of a role', async () => {
-    for (const [because, isRecorded] of [
-      ['roleRecreated', true],
-      ['profileCreation', true],
-      ['roleDeletion', false],
-    ] as const) {
-      const patches: string[] = [];
-      const patchMetadata = async (object: AWSFargateProfile, patch: unknown) => {
-        patches.push(JSON.stringify(patch));
-        return object;
-      };
-      const profileWriter = { ...writerThat(async () => undefined), patchMetadata };
-      const mutation = { ...DELETE_ACCESS_ENTRY, because };
-      for (const each of [mutation, ...CONSTRUCTIVE])
-        await recordEntryDeletion({ profileWriter })(each, passStateFor(awsAsWanted()));
-      expect(patches, because).to.have.length(isRecorded ? 1 : 0);
-      expect(patches.join().includes(ACCESS_ENTRY_DELETED_ANNOTATION), because).to.equal(isRecorded);
-    }
-  });
-});
-
-describe('writeAhead', () => {
+describe('noteChange', () => {
   const allMutations = [...CONSTRUCTIVE, ...DESTRUCTIVE];
-  const { clock } = newServices();
 
-  it('writes status before every mutation, and goes on with the written object', async () => {
+  it('writes before every change where to look in AWS, and goes on with the written object', async () => {
     for (const mutation of allMutations) {
-      const pass = passStateFor(awsAsWanted());
-      const profileWriter = writerThat(async (_object, status) =>
-        status === undefined ? undefined : { ...anObject({ metadata: { resourceVersion: '101' } }), status },
-      );
-      expect(await writeAhead({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
+      const pass = passStateFor(awsWith());
+      expect(await noteChange(storingWriter())(mutation, pass), mutation.kind).to.equal(undefined);
       expect(pass.object.metadata.resourceVersion).to.equal('101');
+      expect(notedIn(pass.object), mutation.kind).to.deep.include({ in: HERE });
+      expect(notedIn(pass.object), mutation.kind).to.deep.equal(pass.note);
+      expect(pass.retry.state.noted, 'this process remembers it').to.equal(pass.note);
     }
   });
 
-  it('asks the API server once, even if the record is there already, unless the deletion checks have asked', async () => {
-    const asked: (boolean | undefined)[] = [];
-    const profileWriter: PreparationServices['profileWriter'] = {
-      ...writerThat(async (object) => object),
-      patchStatus: async (object, status, _signal, options) => {
-        asked.push(options?.evenIfEqual);
-        return storedObject(object, status);
-      },
-    };
-    const pass = passStateFor(awsAsWanted());
-    for (const mutation of [DELETE_PROFILE, CREATE_PROFILE, CREATE_PROFILE])
-      await writeAhead({ profileWriter, clock })(
-        mutation,
-        mutation === DELETE_PROFILE ? passStateFor(awsAsWanted()) : pass,
-      );
-    expect(asked).to.deep.equal([false, true, false]);
+  it('writes the name of a profile, and when AWS was asked for it, before the request', async () => {
+    const pass = passStateFor(awsWith());
+    await noteChange(storingWriter())(CREATE_PROFILE, pass);
+    expect(notedIn(pass.object)?.profiles).to.deep.equal([{ name: PROFILE, requestedAt: NOW }]);
   });
 
-  it('sends no change whose record the API server drops, as it does under the CRD of another provider', async () => {
-    const profileWriter = writerThat(async (object, { createRequestedAt: _at, account: _account, ...status } = {}) => ({
-      ...object,
-      status,
+  it('asks the API server once in a pass, also with an equal note, because the cache may be old', async () => {
+    const { profileWriter, patches } = storingWriter();
+    const pass = passStateFor(awsAsWanted(), anObject({ note: NOTED }));
+    for (const mutation of [DELETE_PROFILE, DELETE_PROFILE]) await noteChange({ profileWriter })(mutation, pass);
+    expect(patches).to.deep.equal([{}]);
+  });
+
+  it('stops, and remembers no request, when another client has written the object first', async () => {
+    const pass = passStateFor(awsWith());
+    const before = pass.note;
+    const profileWriter = writerThat(async () => undefined);
+    const obstacle = await noteChange({ profileWriter })(CREATE_PROFILE, pass);
+    expect(obstacle).to.deep.equal({ kind: 'stop', reason: newReason('Conflict', {}) });
+    expect(pass.note).to.equal(before);
+    expect(pass.isConfirmed).not.to.equal(true);
+    expect(pass.retry.state).to.deep.equal({});
+  });
+
+  it('stops before the note gets too long for a later pass to read', async () => {
+    const profiles = Array.from({ length: 500 }, (_, index) => ({
+      name: ProfileName.of(`${PROFILE}-${index}`.padEnd(90, 'x')),
     }));
-    const obstacle = await writeAhead({ profileWriter, clock })(CREATE_PROFILE, passStateFor(awsAsWanted()));
-    const because = 'the API server drops fields of status: account, createRequestedAt';
-    expect(obstacle).to.deep.equal({ kind: 'stop', reason: newReason('NotNow', { because }) });
+    const pass = passStateFor(awsWith());
+    pass.note = { ...pass.note, profiles };
+    const { profileWriter, patches } = storingWriter();
+    expect(await noteChange({ profileWriter })(CREATE_PROFILE, pass)).to.deep.equal({
+      kind: 'stop',
+      reason: newReason('RecordUnreadable', { problem: 'would be longer than 32768 characters' }),
+    });
+    expect(patches).to.deep.equal([]);
   });
 
   it('changes nothing for an object without our finalizer', async () => {
     const bare = anObject({ metadata: { finalizers: [FINALIZER.replace('aws', 'xyz')] } });
-    const profileWriter = writerThat(async () => expect.fail('status is written'));
+    const { profileWriter, patches } = storingWriter();
     for (const mutation of allMutations) {
-      const obstacle = await writeAhead({ profileWriter, clock })(mutation, passStateFor(awsAsWanted(), bare));
+      const obstacle = await noteChange({ profileWriter })(mutation, passStateFor(awsAsWanted(), bare));
       expect(describeObstacle(obstacle)).to.equal('stop: Outdated');
+    }
+    expect(patches).to.deep.equal([]);
+  });
+});
+
+describe('reportNotReady', () => {
+  const { clock } = newServices();
+  const deleted = aDeletedObject({ note: NOTED, status: READY });
+
+  it('writes that the object is not Ready before its profile is deleted, and goes on with the written object', async () => {
+    const pass = passStateFor(awsAsWanted(), deleted);
+    const profileWriter = writerThat(async (object, status) =>
+      status === undefined ? undefined : { ...object, status },
+    );
+    expect(await reportNotReady({ profileWriter, clock })(DELETE_PROFILE, pass)).to.equal(undefined);
+    expect(pass.object.status).to.include({ ready: false });
+  });
+
+  it('stops when another client has written the object first', async () => {
+    const profileWriter = writerThat(async () => undefined);
+    const obstacle = await reportNotReady({ profileWriter, clock })(
+      DELETE_PROFILE,
+      passStateFor(awsAsWanted(), deleted),
+    );
+    expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
+  });
+
+  it('writes nothing before other changes', async () => {
+    const profileWriter = writerThat(async () => expect.fail('the object is written'));
+    for (const mutation of CONSTRUCTIVE.filter(({ kind }) => kind === 'tagRole' || kind === 'setTrust')) {
+      const pass = passStateFor(awsAsWanted(), anObject({ note: NOTED, status: READY }));
+      expect(await reportNotReady({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
     }
   });
 });

@@ -3,18 +3,19 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
-import { droppedStatusFields } from '../../shared/crd/crd-schema.ts';
-import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
+import { MAX_NOTE, isTooLong } from '../../shared/note.ts';
+import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
-import { accessEntryDeletedPatch, deletionRequestedPatch } from '../goal/metadata.ts';
-import type { KnownLocation } from '../model/location.ts';
-import { isDestructive, isQueuedMutation, subjectOf } from '../model/mutation.ts';
+import { notePatch } from '../goal/metadata.ts';
+import { isQueuedMutation, subjectOf } from '../model/mutation.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
+import { noteAhead } from '../record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { withReadyOnlyIfActive, writeAheadStatus } from '../status/write-ahead.ts';
+import { withNoted } from '../retry/retry-state.ts';
+import { statusBefore } from '../status/status-before.ts';
 import type { CheckServices } from './checks/checks.ts';
-import { newDeletionChecks } from './checks/live-checks.ts';
+import { newLiveGuards } from './checks/live-checks.ts';
 import { type Obstacle, type Preparation, stop } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
@@ -29,79 +30,54 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
   readonly readRoleSharers: ReadRoleSharers;
 }
 
-/** `writeAhead` is the last, so status is not written for an object that waits in the lane. */
+/** The note is written last, so nothing is written for an object that waits in the lane. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
-    // A `clusterctl move` may come while the object waits for its turn.
-    markDeletion(services),
     takeTurn(services),
     // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
     // answers are still new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
-    ...newDeletionChecks(services),
-    recordEntryDeletion(services),
-    writeAhead(services),
+    ...newLiveGuards(services),
+    reportNotReady(services),
+    noteChange(services),
   ];
 }
 
-export function markDeletion(services: Pick<PreparationServices, 'profileWriter'>): Preparation {
-  return async (mutation, pass) => {
-    if (!isDestructive(mutation)) return undefined;
-    const location = { ...pass.desired.place, eksCluster: pass.target.eksCluster };
-    return continueWith(pass, await markDeletionBegun(services, pass.object, location, pass.signal));
-  };
-}
-
 /**
- * `clusterctl move` drops deletionTimestamp and status, and keeps annotations. Returns `undefined` if another client
- * wrote or deleted the object first.
+ * Sets `Ready` to False before a change that ends or interrupts the work of the profile. Otherwise `Ready` would be wrong
+ * until AWS answers, and after a crash until the next resync.
  */
-export async function markDeletionBegun(
-  { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
-  object: AWSFargateProfile,
-  location: KnownLocation,
-  signal: AbortSignal,
-): Promise<AWSFargateProfile | undefined> {
-  return isDeleting(object)
-    ? profileWriter.patchMetadata(object, deletionRequestedPatch(object, location), signal)
-    : object;
-}
-
-/**
- * Otherwise a crash or a `clusterctl move` between deletion and creation of the entry would leave a profile whose pods
- * cannot start.
- */
-export function recordEntryDeletion({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
-  return async (mutation, pass) => {
-    if (mutation.kind !== 'deleteAccessEntry' || mutation.because === 'roleDeletion') return undefined;
-    const patch = accessEntryDeletedPatch(pass.object, mutation.principal);
-    return continueWith(pass, await profileWriter.patchMetadata(pass.object, patch, pass.signal));
-  };
-}
-
-/**
- * After a crash right after the change, the next process finds the AWS resource by this status. If the API server drops
- * fields of it, another provider's CRD was just installed.
- */
-export function writeAhead({
+export function reportNotReady({
   profileWriter,
   clock,
 }: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
   return async (mutation, pass) => {
-    const { object, target, desired, observed, signal } = pass;
+    const { object, desired, observed, signal } = pass;
+    const status = statusBefore(object, { desired, observed, mutation }, clock.now());
+    return status && continueWith(pass, await profileWriter.patchStatus(object, status, signal));
+  };
+}
+
+/**
+ * After a crash right after the change, the next process finds the AWS resource by the note. Before its first change, a
+ * pass sends the note also when it is equal: a manager whose cache is old gets a conflict, and changes nothing.
+ */
+export function noteChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+  return async (mutation, pass) => {
+    const { object, desired, target, signal } = pass;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    const ahead = writeAheadStatus(object, target, { desired, observed }, mutation, clock.now());
-    const status = withReadyOnlyIfActive(ahead, object, { desired, observed, mutation }, clock.now());
-    // If the record is there already, the API server still has to tell that the object is not outdated: a manager whose
-    // watch is late would make a change that the user has taken back, and no later record would name it. The deletion
-    // checks have asked for a destructive change.
-    const isAsked = pass.isConfirmed === true || isDestructive(mutation);
-    const written = await profileWriter.patchStatus(object, status, signal, { evenIfEqual: !isAsked });
-    pass.isConfirmed = true;
-    const dropped = written === undefined ? [] : droppedStatusFields({ ...status }, { ...written.status });
-    if (dropped.length === 0) return continueWith(pass, written);
-    return stop(newReason('NotNow', { because: `the API server drops fields of status: ${dropped.join(', ')}` }));
+    const note = noteAhead(pass.note, desired, target.identity, mutation);
+    if (isTooLong(note, object))
+      return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
+    const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
+    const written = await profileWriter.patchMetadata(object, patch, signal);
+    if (written !== undefined) {
+      pass.isConfirmed = true;
+      pass.note = note;
+      pass.retry.update((state) => withNoted(state, note));
+    }
+    return continueWith(pass, written);
   };
 }
 

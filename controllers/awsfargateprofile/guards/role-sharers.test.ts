@@ -7,6 +7,7 @@ import {
   type ObjectParts,
   ACCOUNT,
   EKS_CLUSTER,
+  HERE,
   MOVED,
   RECORDED,
   ROLE,
@@ -45,12 +46,12 @@ describe('newReadRoleSharers', () => {
 
   const inOtherCluster = { spec: { ...shared, clusterName: ClusterName.of('another') } };
   const another = { spec: { roleName: RoleName.of('another') } };
-  const leavingRole = { ...RECORDED, role: { name: NAME, managed: true } };
-  const replacing = { ...RECORDED, predecessors: [{ role: NAME }] };
+  const leavingRole = { in: HERE, roles: [{ name: NAME, id: 'AROAEXAMPLE' }] };
+  const lost = { metadata: { annotations: {} }, status: { ...RECORDED, role: { name: NAME, managed: true } } };
   const brought = {
     spec: { roleARN: RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${NAME}`) },
-    status: { ...RECORDED, role: { name: NAME, managed: false } },
-  };
+    note: { in: HERE, roles: [{ name: NAME, id: 'AROAEXAMPLE', managed: false }] },
+  } as const;
   const [sharer, deleter, nobody] = [[undefined, 'api'], ['team-a/api'], [undefined]];
   type Row = readonly [
     what: string,
@@ -62,7 +63,7 @@ describe('newReadRoleSharers', () => {
   const rows: readonly Row[] = [
     ['an object that wants the role', { spec: shared }, {}, sharer],
     ['the same, in another case', { spec: { roleName: RoleName.of('Shared') } }, {}, sharer],
-    ['an object that names the EKS cluster in another way', { ...inOtherCluster, status: RECORDED }, {}, sharer],
+    ['an object that names the EKS cluster in another way', { ...inOtherCluster, note: { in: HERE } }, {}, sharer],
     ['the same, deleted and moved', { ...inOtherCluster, ...MOVED }, deleted, deleter],
     ['an object without a filter label', { spec: shared, metadata: { labels: {} } }, {}, sharer],
     ['an object of its own manager', { spec: shared }, { filter: 'green' }, nobody],
@@ -71,22 +72,22 @@ describe('newReadRoleSharers', () => {
     ['an object of another cluster', inOtherCluster, {}, nobody],
     ['an object of another namespace', { spec: shared, metadata: { namespace: 'team-b' } }, {}, nobody],
     ['a deleted object', { spec: shared }, deleted, deleter],
-    ['a deleted object with a location', { spec: shared, status: RECORDED }, deleted, deleter],
-    ['an object that gets another role', { ...another, status: leavingRole }, {}, deleter],
-    ['an object whose replaced profile has the role', { ...another, status: replacing }, {}, deleter],
+    ['a deleted object with a location', { spec: shared, note: { in: HERE } }, deleted, deleter],
+    ['an object that gets another role', { ...another, note: leavingRole }, {}, deleter],
+    ['the same, which has lost its note', { ...another, ...lost }, {}, deleter],
     [
       'a deleted object in another account',
-      { spec: shared, status: { ...RECORDED, account: AccountId.of('999999999999') } },
+      { spec: shared, note: { in: { ...HERE, account: AccountId.of('999999999999') } } },
       deleted,
       nobody,
     ],
     [
       'a deleted object in another region',
-      { spec: shared, status: { ...RECORDED, region: 'us-east-1' } },
+      { spec: shared, note: { in: { ...HERE, region: 'us-east-1' } } },
       deleted,
       nobody,
     ],
-    ['a deleted object with another role', { ...another, status: RECORDED }, deleted, nobody],
+    ['a deleted object with another role', { ...another, note: { in: HERE } }, deleted, nobody],
     ['a deleted object that brought the role', brought, deleted, nobody],
     [
       'a deleted object that is not ours',
@@ -140,6 +141,15 @@ describe('roleShareable', () => {
     });
     const obstacle = await check({ ...NOBODY, sharers: [older] });
     expect(obstacle?.kind === 'stop' && obstacle.reason.name).to.equal('RoleSettingsConflict');
+  });
+
+  it('keeps a tag that another object wants on the role, whatever its case', async () => {
+    const sharer = anObject({ metadata: { name: 'api' }, spec: { roleName: ROLE, additionalTags: { Team: 'a' } } });
+    const untag = (key: string) => ({ kind: 'untagRole', name: ROLE, keys: [key] }) as const;
+    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
+    const found = { ...NOBODY, sharers: [sharer] };
+    expect(await check(found, aws, untag('team'))).to.deep.equal({ kind: 'keep', by: 'another AWSFargateProfile' });
+    expect(await check(found, aws, untag('theirs'))).to.equal(undefined);
   });
 
   it('does not ask for a mutation that needs no role, or for a foreign role', async () => {

@@ -8,7 +8,10 @@ import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { listLiveProfiles } from '../../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
 import { findProfile, findRole } from '../decide/compare.ts';
-import { isInEksCluster } from '../goal/desired/role-sharing.ts';
+import { noteOf } from '../../shared/note.ts';
+import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { tagKeysOf } from '../desired/desired.ts';
+import { isInEksCluster } from '../desired/role-sharing.ts';
 import { type Mutation, isRoleRemoval } from '../model/mutation.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
@@ -54,12 +57,8 @@ function mayBeDeletingRole(
   { name, location }: RoleInCluster,
 ): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
-  const { role, predecessors = [] } = other.status ?? {};
-  const own = [
-    roleNameOf(other),
-    ...(role?.managed === false ? [] : [role?.name]),
-    ...predecessors.map((each) => each.role),
-  ];
+  const noted = noteOf(other).roles.filter(({ managed }) => managed !== false);
+  const own = [roleNameOf(other), ...noted.map((each) => each.name)];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 
@@ -80,6 +79,8 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
       const other = `AWSFargateProfile ${possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
+    if (mutation.kind === 'untagRole' && mutation.keys.some((key) => tagKeysOf(sharers).includes(foldCase(key))))
+      return { kind: 'keep', by: 'another AWSFargateProfile' };
     const reason = pass.roleConflictWith(sharers);
     return reason && stop(reason);
   };

@@ -1,4 +1,5 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { noteOf } from '../../shared/note.ts';
 
 /** For example `being created`; `undefined` if EKS is not changing the profile. */
 export function describeTransit(status: string | undefined): string | undefined {
@@ -6,16 +7,21 @@ export function describeTransit(status: string | undefined): string | undefined 
   return status === 'DELETING' ? 'being deleted' : undefined;
 }
 
-/** The changes that EKS was making to the object's Fargate profiles, according to its status. */
-export function changesInProgress({
-  status = {},
-}: Pick<AWSFargateProfile, 'status'>): readonly { readonly profile: string; readonly doing: string }[] {
-  const { profileName, profileStatus, successor, predecessors = [] } = status;
-  return [{ name: profileName, status: profileStatus }, successor ?? {}, ...predecessors].flatMap((each) => {
-    const doing = describeTransit(each.status);
-    return each.name === undefined || doing === undefined ? [] : [{ profile: each.name, doing }];
+/** The changes that EKS may be making to the object's Fargate profiles, according to its status and its note. */
+export function changesInProgress(
+  object: AWSFargateProfile,
+): readonly { readonly profile: string; readonly doing: string }[] {
+  const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
+  const shown = [{ name: profileName, status: profileStatus }, ...predecessors].flatMap(({ name, status }) => {
+    const doing = describeTransit(status);
+    return name === undefined || doing === undefined ? [] : [{ profile: name, doing }];
   });
+  const requested = noteOf(object).profiles.flatMap(({ name, requestedAt, served }) =>
+    requestedAt === undefined || served === true || shown.some(({ profile }) => profile === name)
+      ? []
+      : [{ profile: name, doing: 'being created' }],
+  );
+  return [...shown, ...requested];
 }
 
-export const isInTransit = (object: Pick<AWSFargateProfile, 'status'>): boolean =>
-  describeTransit(object.status?.profileStatus) !== undefined || changesInProgress(object).length > 0;
+export const isInTransit = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;

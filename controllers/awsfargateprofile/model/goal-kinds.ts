@@ -48,8 +48,6 @@ export type Goal =
   | { readonly kind: 'hold'; readonly reason: Reason }
   /** The finalizer goes without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
-  /** The object was already being deleted before a `clusterctl move`, which drops the deletionTimestamp. */
-  | { readonly kind: 'resumeDeletion' }
   /**
    * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
    * deleted and deletionPolicy is Retain.

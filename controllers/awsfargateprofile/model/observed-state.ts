@@ -1,10 +1,5 @@
-import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { RoleArn, RoleName } from '../../../api/names.ts';
 import type { Role, AccessEntry, FargateProfile } from '../../../pkg/cloud/index.ts';
-
-export interface ObservedProfile {
-  readonly name: ProfileName;
-  readonly found: FargateProfile | undefined;
-}
 
 export interface ObservedRole {
   readonly name: RoleName;
@@ -34,13 +29,22 @@ export interface ObservedAccessEntry {
   readonly isUnreadable?: true;
 }
 
-/** Each profile and role of `Desired.names`. */
 export interface Observed {
+  /**
+   * A `survey` has read each profile of the EKS cluster. A `glance` has read only the noted ones, which suffices at rest and
+   * while EKS makes a change: nothing is created or deleted after it.
+   */
+  readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';
-  readonly profiles: readonly ObservedProfile[];
+  /** Also the profiles of other owners. */
+  readonly profiles: readonly FargateProfile[];
+  /** The roles that the spec or the note names, and those of the profiles of this object. */
   readonly roles: readonly ObservedRole[];
   /** Read only where a decision depends on them. */
   readonly accessEntries?: readonly ObservedAccessEntry[];
   /** `unreadable`: AWS refuses to show the mode. Read only if the role has a path. */
   readonly authenticationMode?: string;
 }
+
+export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
+  roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));

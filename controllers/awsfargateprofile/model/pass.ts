@@ -1,4 +1,5 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { Note } from '../../shared/note.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Desired } from './desired-state.ts';
@@ -20,6 +21,8 @@ export interface Execution {
 export interface PassResult {
   /** As this pass last read or wrote it. */
   readonly object: AWSFargateProfile;
+  /** Where to look in AWS after this pass; undefined if the pass ended before AWS was read. */
+  readonly note?: Note;
   readonly end: PassEnd;
   /** Undefined if the pass ended before AWS was read. */
   readonly facts?: AwsFacts;

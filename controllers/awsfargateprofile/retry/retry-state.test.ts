@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { NO_RETRY_STATE, withWait, waitedFor } from './retry-state.ts';
+import { EMPTY_NOTE } from '../../shared/note.ts';
+import { type RetryState, NO_RETRY_STATE, withNoted, withSuccess, withWait, waitedFor } from './retry-state.ts';
 import { newReason } from '../reasons/reasons.ts';
 
 const creating = newReason('Creating', { name: 'a' });
@@ -24,4 +25,22 @@ describe('waitedFor', () => {
     const state = withWait(NO_RETRY_STATE, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9 }), 0);
     expect(waitedFor(state, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 3 }), 7)).to.equal(7);
   });
+});
+
+describe('withSuccess', () => {
+  it('ends wait and backoff, and keeps what this process knows of AWS', () => {
+    const known: RetryState = {
+      noted: EMPTY_NOTE,
+      unanswered: { 'profile a 1000': { since: 7 } },
+      surveyed: { until: 3_600_000 },
+    };
+    const trustRejected = { generation: 1, since: 5 };
+    expect(withSuccess({ ...withWait(known, creating, 1_000), trustRejected })).to.deep.equal(known);
+  });
+});
+
+it('withNoted replaces what the process has noted, and nothing else', () => {
+  const state = withWait(withNoted(NO_RETRY_STATE, EMPTY_NOTE), creating, 1_000);
+  const note = { ...EMPTY_NOTE, last: 5 };
+  expect(withNoted(state, note)).to.deep.equal({ ...state, noted: note });
 });

@@ -1,4 +1,6 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Note } from '../../shared/note.ts';
+import type { Unanswered } from '../note.ts';
 import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
 /** Losing the state costs time, and nothing else. All times are on the monotonic clock. */
@@ -8,12 +10,13 @@ export interface RetryState {
   /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
-  /** Without a known result. `asked` is its time (RFC 3339) or `BEFORE_MOVE`; this process has known it `since`. */
-  readonly unconfirmedCreate?: { readonly asked: string; readonly since: Ms };
-  /** As `asked`, for the last request whose result is known: EKS has shown the profile, or has not created it. */
-  readonly confirmedCreate?: string;
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
+  /** What this process has noted: another client may remove the annotation, or set an old one back. */
+  readonly noted?: Note;
+  readonly unanswered?: Unanswered;
+  /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
+  readonly surveyed?: { readonly until: Ms };
 }
 
 /** A failed change, which is not sent again before `notBefore` unless the spec changes. */
@@ -55,12 +58,11 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
 }
 
 /**
- * All is over but the refused changes with one of the `notices`, and the retries of a predecessor that EKS failed to
- * delete, so that their backoff grows. The create request without an answer may be that of a profile that is not wanted
- * any more.
+ * All is over but what the note needs, the refused changes with one of the `notices`, and the retries of a predecessor that
+ * EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { unconfirmedCreate, confirmedCreate, refused = [], recovery, waiting }: RetryState,
+  { noted, unanswered, surveyed, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -68,10 +70,13 @@ export function withSuccess(
   const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
   const first = kept[0]?.reason ?? removing;
   return {
-    ...(unconfirmedCreate !== undefined && { unconfirmedCreate }),
-    ...(confirmedCreate !== undefined && { confirmedCreate }),
+    ...(noted !== undefined && { noted }),
+    ...(unanswered !== undefined && { unanswered }),
+    ...(surveyed !== undefined && { surveyed }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
   };
 }
+
+export const withNoted = (state: RetryState, noted: Note): RetryState => ({ ...state, noted });

@@ -1,31 +1,13 @@
 import { expect } from 'chai';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { DELETION_REQUESTED_ANNOTATION, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { ProfileName } from '../../../api/names.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import { RetryStore } from './retry-store.ts';
-import { withCreateOutcome } from './create-visibility.ts';
-import { withWait } from './retry-state.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
+import { type RetryState, withWait } from './retry-state.ts';
 import { newReason } from '../reasons/reasons.ts';
-import {
-  HERE,
-  MOVED,
-  PROFILE,
-  RECORDED,
-  CREATED_AT,
-  aCluster,
-  aDeletedObject,
-  aFailure,
-  aProfile,
-  anObject,
-  desiredOf,
-  observed,
-} from '../testing/builders.ts';
-import { NOWHERE } from '../model/location.ts';
+import { CREATED_AT, aCluster, anObject } from '../testing/builders.ts';
 
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
+/** A retry state that differs from the empty one. */
+const SURVEYED: RetryState = { surveyed: { until: SECOND } };
 
 function newStore(): { readonly store: RetryStore; readonly at: (now: number) => void } {
   let now = 0;
@@ -35,15 +17,15 @@ function newStore(): { readonly store: RetryStore; readonly at: (now: number) =>
 describe('RetryStore', () => {
   it('gives another object of the same name no retry state', () => {
     const { store } = newStore();
-    store.update(anObject(), () => ({ confirmedCreate: 'x' }));
+    store.update(anObject(), () => SURVEYED);
     expect(store.get(anObject({ metadata: { uid: 'another' } }))).to.deep.equal({});
   });
 
   it('keeps the states of two objects apart, until a state is forgotten', () => {
     const { store } = newStore();
     const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
-    store.update(web, () => ({ confirmedCreate: 'x' }));
-    expect([store.get(web), store.get(api)]).to.deep.equal([{ confirmedCreate: 'x' }, {}]);
+    store.update(web, () => SURVEYED);
+    expect([store.get(web), store.get(api)]).to.deep.equal([SURVEYED, {}]);
     store.forget(keyOf(web));
     expect(store.get(web)).to.deep.equal({});
   });
@@ -80,8 +62,8 @@ describe('RetryStore', () => {
     store.update(anObject(), (state) => withWait(state, quota, 0));
     const handle = store.handleFor(anObject());
     store.endSiblingWait(keyOf(anObject()), 'gone');
-    handle.update((state) => ({ ...state, confirmedCreate: 'x' }));
-    expect(store.get(anObject())).to.deep.equal({ confirmedCreate: 'x' });
+    handle.update((state) => ({ ...state, ...SURVEYED }));
+    expect(store.get(anObject())).to.deep.equal(SURVEYED);
   });
 
   describe('endSiblingWait', () => {
@@ -138,89 +120,5 @@ describe('RetryStore', () => {
       expect(store.clusterGoneFor(found)).to.equal(undefined);
       expect(store.clusterGoneFor(absent)).to.equal(0);
     });
-  });
-
-  describe('isCreateUnconfirmed after clusterctl move', () => {
-    const arrived = (annotations: Readonly<Record<string, string>>): AWSFargateProfile =>
-      aDeletedObject({ metadata: { annotations } });
-    const moved = aDeletedObject(MOVED);
-    const located = aDeletedObject({ status: RECORDED });
-
-    it('is true for a minute, also once status has the location again', () => {
-      const { store, at } = newStore();
-      expect(store.isCreateUnconfirmed(moved)).to.equal(true);
-      at(MINUTE - 1);
-      expect(store.isCreateUnconfirmed(located)).to.equal(true);
-      at(MINUTE);
-      expect(store.isCreateUnconfirmed(located)).to.equal(false);
-    });
-
-    it('is false once a pass has observed a profile of that name', () => {
-      const { store } = newStore();
-      expect(store.isCreateUnconfirmed(moved)).to.equal(true);
-      store.recordObservation(moved, observed({ profile: aProfile({ status: 'DELETING' }) }));
-      expect(store.isCreateUnconfirmed(moved)).to.equal(false);
-    });
-
-    it('is false when this process has recorded the first location of the object', () => {
-      const { store } = newStore();
-      store.recordNoCreateSent(anObject());
-      expect(store.isCreateUnconfirmed(moved)).to.equal(false);
-    });
-
-    it('stays true when a pass of a deletion sees the old profile, but not the one that was to replace it', () => {
-      const { store } = newStore();
-      const replacing = anObject({
-        status: {
-          ...RECORDED,
-          createRequestedAt: CREATED_AT,
-          profileName: PROFILE,
-          predecessors: [{ name: ProfileName.of('successor') }, { name: PROFILE, arn: aProfile().arn }],
-        },
-      });
-      expect(store.isCreateUnconfirmed(replacing)).to.equal(true);
-      store.recordObservation(replacing, observed({ profile: aProfile() }));
-      expect(store.isCreateUnconfirmed(replacing)).to.equal(true);
-      store.recordObservation(replacing, observed({ profile: aProfile({ name: ProfileName.of('successor') }) }));
-      expect(store.isCreateUnconfirmed(replacing)).to.equal(false);
-    });
-
-    it('is true for another object of the same name that a move has brought', () => {
-      const { store } = newStore();
-      store.recordNoCreateSent(anObject());
-      expect(store.isCreateUnconfirmed({ ...moved, metadata: { ...moved.metadata, uid: 'another' } })).to.equal(true);
-    });
-
-    it('is true after a create without an answer', () => {
-      const { store } = newStore();
-      store.recordNoCreateSent(anObject());
-      const requested = anObject({ status: { createRequestedAt: CREATED_AT } });
-      const unanswered: MutationOutcome = { kind: 'failed', failure: aFailure({ code: 'NoAnswer' }) };
-      store.update(requested, (state) =>
-        withCreateOutcome(state, { object: requested, desired: desiredOf(requested) }, unanswered),
-      );
-      expect(store.isCreateUnconfirmed(moved)).to.equal(true);
-    });
-
-    it('is false while the object lives, and true when it is deleted after a pass has written its status again', () => {
-      const { store } = newStore();
-      expect(store.isCreateUnconfirmed(anObject(MOVED))).to.equal(false);
-      expect(store.isCreateUnconfirmed(located)).to.equal(true);
-    });
-
-    it('is true for a request that status names without the account', () => {
-      const status = { createRequestedAt: CREATED_AT };
-      expect(newStore().store.isCreateUnconfirmed(anObject({ ...MOVED, status }))).to.equal(true);
-    });
-
-    for (const [situation, object] of [
-      ['for an object that has nothing in AWS', arrived({ [PROVISIONED_IN_ANNOTATION]: NOWHERE })],
-      ['for an object with a status', located],
-      [
-        'for an object whose deletion had begun before the move',
-        arrived({ [PROVISIONED_IN_ANNOTATION]: HERE, [DELETION_REQUESTED_ANNOTATION]: 'true' }),
-      ],
-    ] as const)
-      it(`is false ${situation}`, () => expect(newStore().store.isCreateUnconfirmed(object)).to.equal(false));
   });
 });

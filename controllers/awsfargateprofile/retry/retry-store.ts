@@ -1,19 +1,9 @@
-import {
-  type AWSFargateProfile,
-  type AWSFargateProfileStatus,
-  DELETION_REQUESTED_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import { isDeleting } from '../../shared/object-state.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
-import { locationOf } from '../model/location.ts';
-import { profileNameOf } from '../../shared/profile-names.ts';
-import type { Observed } from '../model/observed-state.ts';
-import { requestedNameOf, unseenReplacement } from '../model/replacement.ts';
 import { type SiblingChange, isEndedBySibling } from '../reasons/reasons.ts';
-import { BEFORE_MOVE, isCreateUnconfirmed, withConfirmedCreate, withUnconfirmedCreate } from './create-visibility.ts';
 import { type RetryState, NO_RETRY_STATE, withSuccess } from './retry-state.ts';
 
 interface Entry {
@@ -119,46 +109,4 @@ export class RetryStore {
     this.clusterGoneSince.set(key, since);
     return now - since;
   }
-
-  isCreateUnconfirmed(object: AWSFargateProfile): boolean {
-    const now = this.clock.monotonic();
-    const record = isCreateRecordLost(object) ? LOST_RECORD : createRecordOf(object);
-    const state = this.update(object, (before) => withUnconfirmedCreate(before, record, now));
-    // A live object makes its profile again, and EKS then tells that the name is taken.
-    const isHarmless = state.unconfirmedCreate?.asked === BEFORE_MOVE && !isDeleting(object);
-    return isCreateUnconfirmed(state, now) && !isHarmless;
-  }
-
-  /** The location is recorded for the first time, before any create request. */
-  recordNoCreateSent(object: AWSFargateProfile): void {
-    this.update(object, (state) => withConfirmedCreate(state, LOST_RECORD.createRequestedAt));
-  }
-
-  recordObservation(object: AWSFargateProfile, observed: Pick<Observed, 'profiles'>): void {
-    // Even if the profile belongs to another owner: an EKS cluster has at most one profile with a name.
-    const { createRequestedAt } = object.status ?? {};
-    const requested = requestedNameOf(object) ?? profileNameOf(object);
-    const isNameTaken = observed.profiles.some(({ name, found }) => name === requested && found !== undefined);
-    if (isNameTaken) {
-      this.update(object, (state) => withConfirmedCreate(state, createRequestedAt ?? state.unconfirmedCreate?.asked));
-    }
-  }
 }
-
-/** During a replacement, the ARN in status is that of another profile than the requested one. */
-function createRecordOf(object: AWSFargateProfile): Pick<AWSFargateProfileStatus, 'createRequestedAt' | 'profileARN'> {
-  const { profileARN, ...record } = object.status ?? {};
-  return unseenReplacement(object) !== undefined || profileARN === undefined ? record : { ...record, profileARN };
-}
-
-const LOST_RECORD = { createRequestedAt: BEFORE_MOVE };
-
-/**
- * By `clusterctl move`, from the status. If the deletion began before the move, the controller had already read EKS and
- * knew the result of every create request.
- */
-const isCreateRecordLost = (object: AWSFargateProfile): boolean =>
-  object.status?.account === undefined &&
-  object.status?.createRequestedAt === undefined &&
-  object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] === undefined &&
-  locationOf(object).kind === 'known';

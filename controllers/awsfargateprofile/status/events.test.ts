@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import {
-  DELETE_FOR_MOVE_ANNOTATION,
-  DELETION_REQUESTED_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { ProfileName } from '../../../api/names.ts';
+import type { Note, NotedProfile } from '../../shared/note.ts';
 import { conditionsAfter } from './conditions/conditions.ts';
 import { abandonedEvents, eventsAfter, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
@@ -12,9 +10,12 @@ import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome, Step } from '../model/outcome.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
+  HERE,
+  NOTED,
+  NOW,
   PROFILE,
+  PROFILE_ID,
   PROFILE_TAGS,
-  RECORDED,
   ROLE,
   CREATED_AT,
   aDeletedObject,
@@ -50,16 +51,25 @@ interface Given {
   readonly reason?: Reason;
   readonly status?: string | undefined;
   readonly tags?: Tags;
+  readonly depth?: 'glance' | 'survey';
 }
 
 /**
  * Returns the events of a reconcile that found the Fargate profile with this status, or no profile if `status` is
  * absent.
  */
-function told({ object = anObject(), steps = [], reason, status, tags = PROFILE_TAGS }: Given): readonly string[] {
+function told({
+  object = anObject(),
+  steps = [],
+  reason,
+  status,
+  tags = PROFILE_TAGS,
+  depth = 'survey',
+}: Given): readonly string[] {
   const isGoing = object.metadata.deletionTimestamp !== undefined;
-  const desired = isGoing ? desiredOfDeletion(object) : desiredOf(object);
-  const seen = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
+  const found = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
+  const seen = { ...found, depth };
+  const desired = isGoing ? desiredOfDeletion(object, {}, seen) : desiredOf(object, {}, seen);
   const pass = completedPass({ object, desired, seen, end: reason ?? 'inOrder', steps });
   return eventsAfter(pass).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
 }
@@ -147,31 +157,44 @@ describe('the events of a failed mutation', () => {
 });
 
 describe('the events of a creation or deletion that EKS has completed', () => {
-  const object = (status: AWSFargateProfileStatus) => anObject({ status: { profileName: PROFILE, ...status } });
-  const leaving = (status: AWSFargateProfileStatus) => aDeletedObject({ status: { profileName: PROFILE, ...status } });
+  const noting = (...profiles: readonly NotedProfile[]) => anObject({ note: { in: HERE, profiles } });
+  const leaving = (status: AWSFargateProfileStatus) =>
+    aDeletedObject({ note: NOTED, status: { profileName: PROFILE, ...status } });
   const CREATED = `Normal SuccessfulCreateEKSFargateProfile: Created new EKS fargate profile ${PROFILE}`;
   const DELETED = `Normal SuccessfulDeleteEKSFargateProfile: Deleted EKS fargate profile ${PROFILE}`;
 
-  const requested = { createRequestedAt: CREATED_AT };
-  const creating = object({ profileStatus: 'CREATING', ...requested });
+  const created = { name: PROFILE, id: PROFILE_ID };
+  const creating = noting(created);
+  const openUnderOther = { name: ProfileName.of('other'), requestedAt: NOW };
   const predecessors = [{ name: PROFILE, status: 'DELETING' }];
-  const replaced = { ...RECORDED, profileStatus: 'DELETING', predecessors };
   const reason = newReason('Creating', { name: PROFILE });
+  const blocked = newReason('Refused', { detail: 'no', about: 'IAMFargateRolesReady' });
   const notOurs = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
   for (const [situation, given, events] of [
     ['a profile that EKS has created', { object: creating, status: 'ACTIVE' }, [CREATED]],
-    ['the same, never seen as CREATING', { object: object(requested), status: 'ACTIVE' }, [CREATED]],
-    ['the same, once more', { object: object({ profileStatus: 'ACTIVE', ...requested }), status: 'ACTIVE' }, []],
-    ['an adopted profile', { object: object({}), status: 'ACTIVE' }, []],
+    [
+      'the same, before all is in order',
+      { object: creating, status: 'ACTIVE', reason: blocked },
+      [CREATED, `Warning Refused: ${messageOf(blocked)}`],
+    ],
+    ['the same, once more', { object: noting({ ...created, served: true, activeSince: NOW }), status: 'ACTIVE' }, []],
+    [
+      'the same, once more, before all is in order, beside another request without an answer',
+      { object: noting(openUnderOther, { ...created, activeSince: NOW }), status: 'ACTIVE' },
+      [],
+    ],
+    ['a profile that was found', { object: noting(), status: 'ACTIVE' }, []],
+    ['a profile that takes over again', { object: noting({ ...created, served: true }), status: 'ACTIVE' }, []],
     [
       'a profile of another owner',
-      { object: object(requested), status: 'ACTIVE', tags: FOREIGN_TAGS, reason: notOurs },
+      { object: noting({ name: PROFILE, requestedAt: NOW }), status: 'ACTIVE', tags: FOREIGN_TAGS, reason: notOurs },
       [`Warning ProfileNotOwned: ${messageOf(notOurs)}`],
     ],
     ['a profile that is being created', { object: creating, status: 'CREATING', reason }, []],
     ['a profile that could not be created', { object: creating, status: 'CREATE_FAILED', reason }, []],
     ['a profile that EKS has deleted', { object: leaving({ profileStatus: 'DELETING' }) }, [DELETED]],
-    ['a predecessor on record that EKS has deleted', { object: leaving(replaced) }, [DELETED]],
+    ['a predecessor that EKS has deleted', { object: anObject({ status: { predecessors } }) }, [DELETED]],
+    ['the same, which a glance does not show', { object: anObject({ status: { predecessors } }), depth: 'glance' }, []],
     ['a profile that another client has deleted', { object: leaving({ profileStatus: 'ACTIVE' }) }, []],
     ['a profile that was never there', { object: leaving({}) }, []],
   ] satisfies readonly (readonly [string, Given, readonly string[]])[])
@@ -279,22 +302,28 @@ describe('the event of an object that is deleted with its profile and role kept'
         message: `${what}, because spec.deletionPolicy is Retain`,
       }),
     );
+
+  it('names each profile of the note, because a replacement may leave two', () => {
+    const note = { in: HERE, profiles: [...NOTED.profiles, { name: ProfileName.of('9999-team-a_web') }] };
+    const object = aDeletedObject({ note, status: { profileName: PROFILE, profileStatus: 'ACTIVE' } });
+    expect(retainedEvent(object).message).to.contain(`EKS fargate profile ${PROFILE} and 9999-${PROFILE} and its`);
+  });
 });
 
 describe('the event of an object that is deleted without the finalizer of this controller', () => {
-  const without = (...annotations: readonly string[]): AWSFargateProfile =>
+  const without = (annotations: readonly string[] = [], note: Partial<Note> = NOTED): AWSFargateProfile =>
     aDeletedObject({
       metadata: { finalizers: ['other'], annotations: Object.fromEntries(annotations.map((key) => [key, 'true'])) },
-      status: RECORDED,
+      note,
     });
   const { deletionTimestamp: _none, ...living } = without().metadata;
   for (const [situation, object, count] of [
     ['another client has removed it', without(), 1],
-    ['the controller has removed it', without(DELETION_REQUESTED_ANNOTATION), 0],
-    ['clusterctl moves the object', without(DELETE_FOR_MOVE_ANNOTATION), 0],
+    ['the controller has removed it', without([], { in: HERE, deleting: true }), 0],
+    ['clusterctl moves the object', without([DELETE_FOR_MOVE_ANNOTATION]), 0],
     ['the object is not deleted', { ...without(), metadata: living }, 0],
-    ['its profile and role are to stay', without(RETAIN_ANNOTATION), 0],
-    ['AWS has nothing of it', aDeletedObject({ metadata: { finalizers: [] } }), 0],
+    ['its profile and role are to stay', without([RETAIN_ANNOTATION]), 0],
+    ['AWS has nothing of it', without([], {}), 0],
   ] as const)
     it(`is ${count === 0 ? 'not ' : ''}recorded: ${situation}`, () =>
       expect(abandonedEvents(object)).to.have.length(count));

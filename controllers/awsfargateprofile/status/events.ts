@@ -1,15 +1,13 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { DELETION_REQUESTED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './conditions/condition-list.ts';
 import { adviceAfter } from './conditions/advice.ts';
-import { ownershipOf, findProfile } from '../decide/compare.ts';
+import { findProfile } from '../decide/compare.ts';
 import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
-import { formatLocation, locationOf } from '../model/location.ts';
-import { type AwsFacts, type CompletedPass, noticesOf, reasonOf } from '../model/pass.ts';
-import { recordedReplacement } from '../model/replacement.ts';
+import { formatLocation, noteOf } from '../../shared/note.ts';
+import { type CompletedPass, noticesOf, reasonOf } from '../model/pass.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import {
@@ -65,9 +63,8 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
  * removed the finalizer, or a user did so as a condition advised.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
-  const location = locationOf(object);
-  const isBegun = object.metadata.annotations?.[DELETION_REQUESTED_ANNOTATION] !== undefined;
-  if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || isBegun) return [];
+  const { in: location, deleting } = noteOf(object);
+  if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || deleting) return [];
   const message =
     'This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. ' +
     `Fargate profile "${profileNameOf(object)}" and its role stay in ${formatLocation(location)} (account/region/EKS cluster). ` +
@@ -82,10 +79,17 @@ export const RESUMED_DELETION: EventSpec = {
     'The deletion of this AWSFargateProfile had begun before clusterctl moved the object to this management cluster, so the controller deletes it again',
 };
 
+export const IGNORED_DELETION: EventSpec = {
+  type: 'Warning',
+  reason: 'IgnoredDeletion',
+  message:
+    'The record annotation says that the deletion of this AWSFargateProfile had begun, but AWS or the status of the object shows that the annotation is an old copy. The controller does not delete the object',
+};
+
 function describeRetained(object: AWSFargateProfile): string {
   const { profileName, profileStatus } = object.status ?? {};
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  const names = new Set([profileName, ...recordedReplacement(object).map(({ name }) => name)]);
+  const names = new Set([profileName, ...noteOf(object).profiles.map(({ name }) => name)]);
   const profiles = `EKS fargate profile ${[...names].join(' and ')}`;
   // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
   return profileStatus === undefined || profileStatus === 'DELETING'
@@ -212,33 +216,27 @@ function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly E
   );
 }
 
-function eventsOfProfile({ object, facts }: CompletedPass): readonly EventSpec[] {
-  const { profileName: name, profileStatus: status } = object.status ?? {};
-  const others = recordedReplacement(object);
-  const all = others.some((each) => each.name === name) ? others : [{ name, status }, ...others];
-  return facts === undefined ? [] : all.flatMap((each) => eventsOfOneProfile(object, facts, each));
-}
-
-function eventsOfOneProfile(
-  object: CompletedPass['object'],
-  { desired, observed }: AwsFacts,
-  {
-    name: profileName,
-    status: profileStatus,
-  }: { readonly name?: string | undefined; readonly status?: string | undefined },
-): readonly EventSpec[] {
-  if (profileName === undefined) return [];
-  const found = findProfile(observed.profiles, profileName);
-  if (found !== undefined && ownershipOf(desired, found).kind !== 'ours') return [];
-  const now = found?.status;
-  // EKS may have finished before the controller saw the status CREATING, so `profileStatus` may be missing.
-  const isRequested = object.status?.createRequestedAt !== undefined;
-  if (now === 'ACTIVE' && isRequested && (profileStatus === 'CREATING' || profileStatus === undefined)) {
-    return [normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${profileName}`)];
-  }
-  return now === undefined && profileStatus === 'DELETING'
-    ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${profileName}`)]
-    : [];
+/** The status shows what was reported before, and the annotation what was noted before. */
+function eventsOfProfile({ object, facts, note }: CompletedPass): readonly EventSpec[] {
+  if (facts === undefined) return [];
+  const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
+  const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
+  const isGone = (name: string): boolean =>
+    facts.observed.depth === 'survey' && findProfile(facts.observed.profiles, name) === undefined;
+  const known = noteOf(object).profiles;
+  const begun = (note?.profiles ?? []).filter(({ name, id, activeSince }) => {
+    const before = known.find((each) => each.name === name && (each.id === id || each.id === undefined));
+    const wasUnfinished = before !== undefined && before.activeSince === undefined && before.served !== true;
+    return activeSince !== undefined && wasUnfinished;
+  });
+  return [
+    ...begun.map(({ name }) => normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${name}`)),
+    ...shown.flatMap(({ name, status }) =>
+      name !== undefined && status === 'DELETING' && isGone(name)
+        ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${name}`)]
+        : [],
+    ),
+  ];
 }
 
 /** Recorded when the problem begins; the conditions show it as long as it lasts. */

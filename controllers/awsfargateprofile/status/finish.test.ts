@@ -5,6 +5,8 @@ import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
+import { RoleArn } from '../../../api/names.ts';
+import { FIRST_NOTE, type Note } from '../../shared/note.ts';
 import { plan } from '../decide/plan.ts';
 import type { Execution, PassEnd, PassResult } from '../model/pass.ts';
 import { PassFinisher } from './finish.ts';
@@ -12,7 +14,17 @@ import { withWait } from '../retry/retry-state.ts';
 import { RetryStore } from '../retry/retry-store.ts';
 import type { Step } from '../model/outcome.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { aDeletedObject, aFailure, aRole, anObject, asWanted, desiredOf, observed } from '../testing/builders.ts';
+import {
+  NOTED,
+  PROFILE,
+  aDeletedObject,
+  aFailure,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  observed,
+} from '../testing/builders.ts';
 import { CREATE_PROFILE, CREATE_ROLE } from '../testing/mutations.ts';
 
 const ROLE_CREATED: Step = {
@@ -42,7 +54,7 @@ describe('PassFinisher', () => {
     [refreshed, abandoned] = [[], []];
   });
 
-  const newFinisher = (write: Write): PassFinisher =>
+  const newFinisher = (write: Write, blocker?: string): PassFinisher =>
     new PassFinisher({
       limits: {},
       clock,
@@ -52,7 +64,7 @@ describe('PassFinisher', () => {
         refresh: ({ metadata }) => void refreshed.push(metadata.name),
         abandon: ({ name }) => void abandoned.push(name),
       },
-      findLiveBlocker: async () => undefined,
+      findLiveBlocker: async () => blocker,
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
       retryStore,
@@ -85,13 +97,57 @@ describe('PassFinisher', () => {
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation', 'SuccessfulIAMRoleCreation']);
     });
 
+  it('takes no finalizer off while the API server shows a pause, and records the events of the changes', async () => {
+    const finisher = newFinisher(() => expect.fail('written'), 'the object is paused');
+    expect(await finisher.finish(deletionDone, newContext())).to.include({ kind: 'after', reason: 'NotNow' });
+    expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
+  });
+
+  describe('the note of a pass', () => {
+    const note: Note = { ...FIRST_NOTE, ...NOTED };
+    /** The objects that were written, each as what was written and the resourceVersion that it had. */
+    const writesOf = async (result: PassResult, isRefused = false): Promise<readonly string[]> => {
+      const writes: string[] = [];
+      await finish(result, async (object, status) => {
+        writes.push(`${status === undefined ? 'metadata' : 'status'} of ${object.metadata.resourceVersion}`);
+        return isRefused ? undefined : { ...object, metadata: { ...object.metadata, resourceVersion: '101' } };
+      });
+      return writes;
+    };
+
+    it('is written before the status, because only the note tells where to look in AWS', async () => {
+      expect(await writesOf({ ...creating, note })).to.deep.equal(['metadata of 100', 'status of 101']);
+    });
+
+    it('is written without a status when another client has written first', async () => {
+      expect(await writesOf({ ...creating, note }, true)).to.deep.equal(['metadata of 100']);
+    });
+
+    it('is what this process remembers, once it is written', async () => {
+      for (const isRefused of [true, false]) {
+        await writesOf({ ...creating, note }, isRefused);
+        expect(retryStore.get(anObject()).noted).to.equal(isRefused ? undefined : note);
+      }
+    });
+
+    it('is not written if it is too long to be read again, or if the object has no finalizer of ours', async () => {
+      const long = { ...note, entry: RoleArn.of('x'.repeat(32_768)) };
+      const bare = anObject({ metadata: { finalizers: [] } });
+      for (const result of [
+        { ...creating, note: long },
+        { ...creating, object: bare, note },
+      ])
+        expect(await writesOf(result)).to.deep.equal(['status of 100']);
+    });
+  });
+
   describe('the next pass', () => {
     const written: Write = async (object) => object;
     const nextAfter = async (end: PassEnd, object = anObject()) => finish({ object, end }, written);
     const sibling = { ahead: 'team-a_api', doing: 'being created' };
 
     it('is urgent while EKS changes the profile, because other objects wait for its end, unless AWS is out of reach', async () => {
-      const changing = anObject({ status: { profileStatus: 'CREATING' } });
+      const changing = anObject({ status: { profileName: PROFILE, profileStatus: 'CREATING' } });
       expect(await nextAfter(CREATING, changing)).to.include({ kind: 'after', priority: 'urgent' });
       const outage = newReason('AWSUnavailable', { detail: 'x' });
       expect(await nextAfter(outage)).to.include({ priority: 'low' });

@@ -3,15 +3,23 @@ import { KubeError } from '../../../pkg/kube/errors.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { ReconcileContext, Requeue } from '../../../pkg/runtime/reconcile.ts';
-import { isDeleting, isRetained } from '../../shared/object-state.ts';
+import { type Note, isTooLong } from '../../shared/note.ts';
+import { hasFinalizer, isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
-import { removeFinalizerPatch } from '../goal/metadata.ts';
+import { notePatch, removeFinalizerPatch } from '../goal/metadata.ts';
 import type { Lanes } from '../lane.ts';
 import type { Step } from '../model/outcome.ts';
 import { type CompletedPass, type PassResult, noticesOf } from '../model/pass.ts';
 import { isInTransit } from '../model/eks-change-in-progress.ts';
 import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
-import { type RetryState, waitedFor, withPreviousWait, withSuccess, withWait } from '../retry/retry-state.ts';
+import {
+  type RetryState,
+  waitedFor,
+  withNoted,
+  withPreviousWait,
+  withSuccess,
+  withWait,
+} from '../retry/retry-state.ts';
 import type { RetryStore } from '../retry/retry-store.ts';
 import { attemptsOf } from '../retry/failed-profile-backoff.ts';
 import { type RequeueOptions, Requeues } from './requeue.ts';
@@ -59,18 +67,43 @@ export class PassFinisher {
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
-    if (end === 'inOrder' && isDeleting(object)) return this.removeFinalizer(object, eventsAfter(pass), unwritten);
+    if (end === 'inOrder' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
     if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(pass);
     // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
-    const isWritten = await this.write(object, unwritten, () =>
-      profileWriter.patchStatus(object, status, context.signal),
-    );
+    const isWritten = await this.write(object, unwritten, async () => {
+      const noted = await this.writeNote(object, result.note, context.signal);
+      return noted && profileWriter.patchStatus(noted, status, context.signal);
+    });
     if (!isWritten) return CONFLICT;
     lanes.refresh(object);
     this.recordEvents(object, eventsAfter(pass));
-    return this.requeues.after(pass, state, isInTransit({ status }));
+    return this.requeues.after(pass, state, isInTransit({ ...object, status }));
+  }
+
+  /** The note comes before the status, because only the note tells where to look in AWS. */
+  private async writeNote(
+    object: AWSFargateProfile,
+    note: Note | undefined,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    if (note === undefined || !hasFinalizer(object) || isTooLong(note, object)) return object;
+    const written = await this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
+    if (written !== undefined) this.options.retryStore.update(object, (state) => withNoted(state, note));
+    return written;
+  }
+
+  /** Caches may be outdated, so the API server is asked once more whether the object may go. */
+  private async completeDeletion(
+    object: AWSFargateProfile,
+    events: readonly EventSpec[],
+    unwritten: Unwritten,
+  ): Promise<Requeue> {
+    const because = await this.options.findLiveBlocker(object, unwritten.context.signal);
+    return because === undefined
+      ? this.removeFinalizer(object, events, unwritten)
+      : this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
   /** No pass watches the changes in EKS of a paused object. */

@@ -107,20 +107,30 @@ describe('profileMetrics', () => {
 
   it('counts overlaps and replacements, and shows zeros', async () => {
     const { list, lines } = fixture();
+    const replacing = (reason: string) =>
+      anObject({
+        status: {
+          initialization: { provisioned: true },
+          predecessors: [{}],
+          conditions: [condition('Ready', reason === 'Replacing' ? 'False' : 'True', reason)],
+        },
+      });
     list([
       anObject({ status: { conditions: [condition('SelectorsOverlap', 'True', 'Shadowed')] } }),
-      anObject({ status: { successor: {} } }),
+      replacing('Replacing'),
+      replacing('PredecessorKept'),
+      replacing('RemovingPredecessor'),
+      // The first profile of an object replaces nothing.
       anObject({ status: { predecessors: [{}] } }),
-      anObject({ status: { predecessors: [{}], conditions: [condition('Ready', 'True', 'PredecessorKept')] } }),
       undefined,
     ]);
-    const [overlapping, replacing] = ['capaf_awsfargateprofiles_overlapping', 'capaf_awsfargateprofiles_replacing'];
+    const [overlapping, replacements] = ['capaf_awsfargateprofiles_overlapping', 'capaf_awsfargateprofiles_replacing'];
     expect(await lines(overlapping)).to.deep.equal([
       `${overlapping}{reason="Overlap"} 0`,
       `${overlapping}{reason="Shadowed"} 1`,
     ]);
-    const steps = ['creating', 'keeping', 'removing'].map((step) => `${replacing}{step="${step}"} 1`);
-    expect(await lines(replacing)).to.deep.equal(steps);
+    const steps = ['creating', 'keeping', 'removing'].map((step) => `${replacements}{step="${step}"} 1`);
+    expect(await lines(replacements)).to.deep.equal(steps);
   });
 
   it('counts the objects of the leader', async () => {

@@ -7,7 +7,7 @@ import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
 import type { TypedEntry, TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
-import { isDeleting, isReplacementRecorded } from '../../shared/object-state.ts';
+import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './conditions/condition-list.ts';
 import { OVERLAP_REASONS } from './overlap.ts';
@@ -121,11 +121,10 @@ function overlapsOf({ status }: AWSFargateProfile): readonly string[] {
   return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
 }
 
-function replacementsOf(object: AWSFargateProfile): readonly string[] {
-  if (!isReplacementRecorded(object)) return [];
-  const { successor, conditions } = object.status ?? {};
-  const isKept = conditionOf(conditions, 'Ready')?.reason === 'PredecessorKept';
-  return [successor !== undefined ? 'creating' : isKept ? 'keeping' : 'removing'];
+function replacementsOf({ status = {} }: AWSFargateProfile): readonly string[] {
+  if ((status.predecessors ?? []).length === 0 || status.initialization?.provisioned !== true) return [];
+  const reason = conditionOf(status.conditions, 'Ready')?.reason;
+  return [reason === 'PredecessorKept' ? 'keeping' : reason === 'RemovingPredecessor' ? 'removing' : 'creating'];
 }
 
 export function phaseOf(object: AWSFargateProfile): PhaseLabels {

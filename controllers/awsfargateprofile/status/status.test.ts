@@ -1,24 +1,25 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
-import type { Step } from '../model/outcome.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { CompletedPass } from '../model/pass.ts';
+import type { CompletedPass, PassEnd } from '../model/pass.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 import {
   NAMESPACE_TAG,
   ACCOUNT,
   EKS_CLUSTER,
+  HERE,
+  NOTED,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
+  PROFILE_ID,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
   CREATED_AT,
   aDeletedObject,
-  aFailure,
   aProfile,
   aRole,
   anObject,
@@ -26,8 +27,9 @@ import {
   desiredOf,
   desiredOfDeletion,
   observed,
+  settledFor,
 } from '../testing/builders.ts';
-import { CREATE_PROFILE, CREATE_ROLE } from '../testing/mutations.ts';
+import { DELETE_PROFILE } from '../testing/mutations.ts';
 import {
   READY,
   conditionsOf,
@@ -39,16 +41,22 @@ import {
   sibling,
 } from '../testing/completed-pass.ts';
 import type { ObjectParts } from '../testing/builders.ts';
-import { FOREIGN_TAGS } from '../testing/fixtures.ts';
+import { FOREIGN_TAGS, recordTag } from '../testing/fixtures.ts';
+import { withoutRoles } from '../testing/pass-state.ts';
 
 /** What AWS shows while the pass has read only the profile, because EKS is changing it. */
-const inTransit = (status: string): Observed => ({
-  cluster: 'there',
-  profiles: [{ name: PROFILE, found: aProfile({ status }) }],
-  roles: [{ name: ROLE, found: 'unread' }],
-});
+const inTransit = (status: string): Observed =>
+  withoutRoles(observed({ profile: aProfile({ status }), role: aRole() }));
 const creating = newReason('Creating', { name: PROFILE });
-const specDiffers = newReason('SpecDiffers', { name: PROFILE, fields: ['x'], isProvisioned: false });
+const NEXT = ProfileName.of(`9999-${PROFILE}`);
+const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
+
+/** The result of a pass that has found nothing of the object, soon after its create request. */
+const unansweredPass = (object: AWSFargateProfile): CompletedPass => {
+  const seen = observed();
+  const desired = { ...desiredOf(object, {}, seen), note: settledFor(object, seen, {}, 0).note };
+  return observedPass({ object, desired, seen, end: sibling });
+};
 
 describe('statusAfter', () => {
   type Row = readonly [what: string, pass: CompletedPass, has: object, ...lacks: (keyof AWSFargateProfileStatus)[]];
@@ -60,18 +68,14 @@ describe('statusAfter', () => {
     podExecutionRoleARN: ROLE_ARN,
     health: { issues: [{ code: 'AccessDenied' }] },
   };
-  const once = anObject({ status: before });
-  const requested = anObject({ status: { profileName: PROFILE, createRequestedAt: CREATED_AT } });
+  const once = anObject({ note: NOTED, status: before });
+  const requested = anObject({
+    note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] },
+    status: { profileName: PROFILE, createRequestedAt: CREATED_AT },
+  });
   const foreign = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
   const notOwned = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
   const former = aProfile({ name: ProfileName.of('former'), tags: {} });
-  const withFormer: Observed = {
-    ...inTransit('ACTIVE'),
-    profiles: [
-      { name: PROFILE, found: undefined },
-      { name: former.name, found: former },
-    ],
-  };
   const about = 'EKSFargateProfileReady';
   const lostTags = newReason('OwnershipTagMissing', {
     resource: 'Fargate profile',
@@ -81,11 +85,11 @@ describe('statusAfter', () => {
   });
   const renamed = anObject({
     spec: { profileName: PROFILE },
+    note: { in: HERE, profiles: [{ name: former.name, id: PROFILE_ID, served: true }] },
     status: { profileName: former.name, profileARN: former.arn },
   });
   const gone = newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' });
   const { conditions: _conditions, ...known } = READY;
-  const provisionedSubnets = anObject({ status: { ...READY, subnets: ['subnet-0f'] } });
   const leaving = aDeletedObject();
   const rows: readonly Row[] = [
     [
@@ -104,32 +108,57 @@ describe('statusAfter', () => {
     ],
     ['drops the issues of a healthy profile', observedPass({ object: once }), { profileStatus: 'ACTIVE' }, 'health'],
     [
-      'drops what it knew of a profile that is gone, and its create is over',
+      'drops what it knew of a profile that is gone',
       observedPass({ object: once, seen: observed({ role: aRole() }), end: sibling }),
       {},
       ...(['profileARN', 'profileStatus', 'podExecutionRoleARN', 'health', 'createRequestedAt'] as const),
     ],
     [
-      'keeps the create whose answer is lost, although the profile that it was to replace is gone',
-      observedPass({
-        object: once,
-        desired: desiredOf(once, { isCreateUnconfirmed: true }),
-        seen: observed({ role: aRole() }),
-        end: sibling,
-      }),
-      { createRequestedAt: CREATED_AT },
+      'shows the create request that AWS has not answered',
+      unansweredPass(requested),
+      { createRequestedAt: '2026-11-21T03:25:00Z' },
       'profileARN',
     ],
     [
-      'keeps the ARN of a profile that has lost its tags, also if the spec has another name by now',
-      observedPass({ object: renamed, seen: withFormer, end: lostTags }),
-      { profileARN: former.arn },
+      'shows since when the profile is ACTIVE and as the spec asks for',
+      observedPass({ object: once }),
+      { activeSince: '2026-11-21T03:25:00Z' },
     ],
     [
-      'records nothing of a foreign profile under the name, and drops our create request',
+      'shows the identity with which the profile was created',
+      observedPass({ object: anObject({ note: { ...NOTED, identity: IDENTITY } }) }),
+      { identityRef: IDENTITY },
+    ],
+    [
+      'drops a former identity',
+      observedPass({ object: anObject({ note: NOTED, status: { identityRef: IDENTITY } }) }),
+      {},
+      'identityRef',
+    ],
+    [
+      'shows the profile that has lost its tags, also if the spec has another name by now',
+      observedPass({ object: renamed, seen: observed({ profile: former, role: aRole() }), end: lostTags }),
+      { profileName: former.name, profileARN: former.arn },
+    ],
+    [
+      'shows nothing of a foreign profile under the name, and drops our create request',
       observedPass({ object: requested, seen: foreign, end: notOwned }),
       {},
       ...(['createRequestedAt', 'profileARN', 'profileStatus', 'podExecutionRoleARN', 'subnets'] as const),
+    ],
+    [
+      'shows of a deleted object the profile that has served, under whatever name',
+      completedPass({
+        object: aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+        desired: desiredOfDeletion(
+          aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+          {},
+          observed({ profile: aProfile({ name: NEXT }) }),
+        ),
+        seen: observed({ profile: aProfile({ name: NEXT }) }),
+        end: newReason('DeletingProfile', { name: NEXT }),
+      }),
+      { profileName: NEXT, profileStatus: 'ACTIVE' },
     ],
     ['keeps the known state while AWS cannot be read', completedPass({ object: ready(), end: outage }), known],
     [
@@ -169,11 +198,6 @@ describe('statusAfter', () => {
       {},
       'initialization',
     ],
-    [
-      'keeps the subnets of a provisioned profile, whatever profile has its name now',
-      observedPass({ object: provisionedSubnets, end: specDiffers }),
-      { subnets: ['subnet-0f'] },
-    ],
   ];
   for (const [what, pass, has, ...lacks] of rows)
     it(what, () => {
@@ -198,44 +222,53 @@ describe('statusAfter', () => {
     expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).to.contain('; and 5 more. Correct');
   });
 
-  it('has all wanted tag keys once the pass has settled, and until then those of before', () => {
-    const object = anObject({ status: { tagKeys: ['former'] }, spec: { additionalTags: { team: 'a' } } });
-    const { tagKeys = [] } = statusAfter(observedPass({ object }));
-    expect(tagKeys)
-      .to.include.members(['team', ...Object.keys(ROLE_TAGS)])
-      .and.not.to.include('former');
-    expect(statusAfter(observedPass({ object, end: sibling })).tagKeys).to.deep.equal(['former']);
+  describe('of an object whose profile is replaced', () => {
+    const OTHER = [{ namespace: 'other', labels: {} }];
+    const object = anObject({
+      spec: { updateStrategy: { type: 'Replace' } },
+      note: {
+        in: HERE,
+        profiles: [
+          { name: PROFILE, id: PROFILE_ID, served: true },
+          { name: NEXT, id: PROFILE_ID },
+        ],
+      },
+    });
+    const statusWith = (status: string | undefined, end: PassEnd = 'inOrder') => {
+      const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
+      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
+      return statusAfter(observedPass({ object, seen, end }));
+    };
+    const predecessors = [{ name: PROFILE, status: 'ACTIVE' }];
+    const replacing = newReason('Replacing', { name: NEXT, predecessor: PROFILE });
+
+    for (const [when, status] of [
+      ['before its successor exists', undefined],
+      ['while EKS creates its successor', 'CREATING'],
+    ] as const)
+      it(`names the profile that serves ${when}`, () =>
+        expect(statusWith(status, replacing)).to.deep.include({ profileName: PROFILE, predecessors }));
+
+    it('names its successor once that is ACTIVE', () =>
+      expect(statusWith('ACTIVE')).to.deep.include({ profileName: NEXT, predecessors }));
+
+    it('shows that EKS is deleting the predecessor, which this pass has begun', () => {
+      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
+      const steps = [{ mutation: { ...DELETE_PROFILE, because: 'replaced' }, outcome: { kind: 'done' } }] as const;
+      const { predecessors: after } = statusAfter(observedPass({ object, seen, steps }));
+      expect(after).to.deep.equal([{ name: PROFILE, status: 'DELETING' }]);
+    });
   });
 
   describe('status.role', () => {
     type Role = NonNullable<AWSFargateProfileStatus['role']>;
     const [EXTRA, THEIRS] = ['arn:aws:iam::111122223333:policy/extra', 'arn:aws:iam::111122223333:policy/theirs'];
-    const OURS = {
-      name: ROLE,
-      id: 'AROAEXAMPLE',
-      accessEntryCheckedFor: 'AROAEXAMPLE',
-      managed: true,
-      attachedPolicies: [POD_EXECUTION_POLICY],
-    };
+    const OURS = { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] };
     const shared = RoleName.of('shared');
     const formerRole = { name: RoleName.of('former'), id: 'AROAFORMER', managed: true };
     const withRecord = (role: Role, spec: ObjectParts['spec'] = {}) => anObject({ spec, status: { role } });
     const live = (role: Parameters<typeof aRole>[0]) => observed({ profile: aProfile(), role: aRole(role) });
-    const beside = (found: ReturnType<typeof aRole> | undefined): Observed => ({
-      ...asWanted(),
-      roles: [
-        { name: ROLE, found: aRole() },
-        { name: formerRole.name, found },
-      ],
-    });
     const recorded: Role = { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] };
-    const recreated = {
-      name: ROLE,
-      arn: ROLE_ARN,
-      id: 'AROAEXAMPLE',
-      cluster: EKS_CLUSTER,
-      entry: 'outdated',
-    } as const;
     const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['an inline policy'] });
     const leavingWith = aDeletedObject({ status: { role: recorded } });
     const ofTeamB = live({ tags: { [NAMESPACE_TAG]: 'team-b' } });
@@ -258,12 +291,14 @@ describe('statusAfter', () => {
         OURS,
       ],
       [
-        'without a policy that was recorded while it had another owner',
+        'with a policy that this controller has attached before, by the record in the tags of the role',
         observedPass({
-          object: withRecord({ name: ROLE, managed: false, attachedPolicies: [THEIRS] }),
-          seen: live({ attached: [POD_EXECUTION_POLICY, THEIRS] }),
+          seen: live({
+            attached: [POD_EXECUTION_POLICY, EXTRA, THEIRS],
+            tags: { ...ROLE_TAGS, ...recordTag(`policy ${EXTRA}`) },
+          }),
         }),
-        OURS,
+        { ...OURS, attachedPolicies: [POD_EXECUTION_POLICY, EXTRA] },
       ],
       [
         'as recorded while it is being deleted',
@@ -275,33 +310,7 @@ describe('statusAfter', () => {
         }),
         recorded,
       ],
-      [
-        'with the id of a former role, until its access entry is made anew',
-        observedPass({
-          object: withRecord({ name: ROLE, id: 'AROAFORMER', managed: true }),
-          end: newReason('RoleRecreated', recreated),
-        }),
-        { name: ROLE, id: 'AROAFORMER', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] },
-      ],
-      [
-        'with its new id then',
-        observedPass({ object: withRecord({ name: ROLE, id: 'AROAFORMER', managed: true }) }),
-        OURS,
-      ],
-      [
-        'of a former name, as long as that role exists',
-        observedPass({
-          object: withRecord(formerRole),
-          end: specDiffers,
-          seen: beside(aRole({ name: formerRole.name })),
-        }),
-        formerRole,
-      ],
-      [
-        'of the new name then',
-        observedPass({ object: withRecord(formerRole), end: specDiffers, seen: beside(undefined) }),
-        { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] },
-      ],
+      ['with the id that IAM has now', observedPass({ object: withRecord({ name: ROLE, id: 'AROAFORMER' }) }), OURS],
       [
         'as recorded when the pass has observed only a profile in transit',
         observedPass({ object: withRecord(recorded), end: creating, seen: inTransit('CREATING') }),
@@ -311,67 +320,19 @@ describe('statusAfter', () => {
     for (const [what, pass, role] of roles)
       it(`is that ${what}`, () => expect(statusAfter(pass).role).to.deep.equal(role));
 
-    for (const [what, boundary, found, inSpec, onRecord] of [
+    for (const [what, boundary, found, inSpec, inTags] of [
       ['that the spec names', EXTRA, EXTRA, EXTRA, undefined],
-      ['that the controller set earlier', EXTRA, EXTRA, undefined, EXTRA],
+      ['that the controller set earlier, by the record in the tags of the role', EXTRA, EXTRA, undefined, EXTRA],
       ['that is still on the role when IAM has refused the one in the spec', EXTRA, EXTRA, THEIRS, EXTRA],
       ['but none that another client set', undefined, THEIRS, undefined, undefined],
       ['until another client replaces it', undefined, THEIRS, undefined, EXTRA],
     ] as const)
       it(`has a permissions boundary ${what}`, () => {
-        const object = anObject({
-          ...(inSpec !== undefined && { spec: { rolePermissionsBoundary: inSpec } }),
-          ...(onRecord !== undefined && { status: { role: { name: ROLE, permissionsBoundary: onRecord } } }),
-        });
-        const { role } = statusAfter(observedPass({ object, seen: live({ permissionsBoundary: found }) }));
+        const object = anObject(inSpec === undefined ? {} : { spec: { rolePermissionsBoundary: inSpec } });
+        const tags = { ...ROLE_TAGS, ...(inTags !== undefined && recordTag(`boundary ${inTags}`)) };
+        const { role } = statusAfter(observedPass({ object, seen: live({ permissionsBoundary: found, tags }) }));
         expect(role?.permissionsBoundary).to.equal(boundary);
       });
-
-    for (const [what, outcome, policies] of [
-      ['IAM refused the role', { kind: 'failed', failure: aFailure({ code: 'LimitExceeded', statusCode: 409 }) }],
-      ['IAM failed', { kind: 'failed', failure: aFailure({ statusCode: 500 }) }, [POD_EXECUTION_POLICY]],
-      ['IAM says that the role exists', { kind: 'nameTaken' }, [POD_EXECUTION_POLICY]],
-    ] satisfies readonly (readonly [string, Step['outcome'], policies?: readonly string[]])[])
-      it(`has policies that were recorded before its creation only if it may exist: ${what}`, () => {
-        const object = withRecord({ name: ROLE, attachedPolicies: [POD_EXECUTION_POLICY] });
-        const steps = [{ mutation: CREATE_ROLE, outcome }];
-        const pass = observedPass({ object, desired: desiredOf(object), seen: observed({}), end: sibling, steps });
-        expect(statusAfter(pass).role?.attachedPolicies).to.deep.equal(policies);
-      });
-  });
-
-  describe('status.createRequestedAt', () => {
-    const after = (outcome: Step['outcome'], isCreateUnconfirmed = false) =>
-      statusAfter(
-        observedPass({
-          object: requested,
-          desired: desiredOf(requested, { isCreateUnconfirmed }),
-          seen: observed({ role: aRole() }),
-          end: sibling,
-          steps: [{ mutation: CREATE_PROFILE, outcome }],
-        }),
-      ).createRequestedAt;
-    const refusedBy = (code: string, statusCode?: number): Step['outcome'] => {
-      const { statusCode: _default, ...failure } = aFailure({ code });
-      return { kind: 'failed', failure: { ...failure, ...(statusCode !== undefined && { statusCode }) } };
-    };
-    const updating: Step['outcome'] = { kind: 'clusterUpdating', failure: aFailure() };
-    const outcomes: readonly (readonly [string, Step['outcome'], boolean])[] = [
-      ['accepted', { kind: 'done', profile: aProfile({ status: 'CREATING' }) }, true],
-      ['refused because EKS changes a sibling', { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' }, false],
-      ['refused because EKS updates the cluster', updating, false],
-      ['refused for the trust policy', { kind: 'roleRejected', failure: aFailure() }, false],
-      ['refused for a subnet', refusedBy('InvalidParameterException', 400), false],
-      ['answered with a 500', refusedBy('ServerException', 500), true],
-      ["answered with a proxy's page", refusedBy('Undecodable', 408), true],
-      ['not answered', refusedBy('NoAnswer'), true],
-      ['answered with "exists already"', { kind: 'nameTaken' }, true],
-    ];
-    for (const [answer, outcome, isKept] of outcomes)
-      it(`is ${isKept ? 'kept' : 'dropped'} when the create was ${answer}`, () =>
-        expect(after(outcome)).to.equal(isKept ? CREATED_AT : undefined));
-
-    it('is kept while an earlier create is unconfirmed', () => expect(after(updating, true)).to.equal(CREATED_AT));
   });
 });
 

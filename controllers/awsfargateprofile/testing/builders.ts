@@ -4,18 +4,23 @@ import type { AWSManagedControlPlane, Cluster } from '../../../api/external/inde
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { NamespacedMeta } from '../../../api/meta.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { API_VERSION, FINALIZER, KIND, PROVISIONED_IN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { API_VERSION, FINALIZER, KIND, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import { type DesiredInputs, desiredFor } from '../goal/desired/desired.ts';
+import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
+import { baseNameOf } from '../../shared/profile-names.ts';
+import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
-import { NOWHERE } from '../model/location.ts';
+import { fitsSpec } from '../model/fit.ts';
+import { identityOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, oursOf } from '../model/ownership.ts';
+import { type Seen, settle, withUnanswered } from '../note.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
 // AWS resources that belong to it. Each function builds the usual case. A test passes only the fields that differ.
@@ -64,22 +69,22 @@ export interface ObjectParts {
   readonly metadata?: Partial<NamespacedMeta>;
   readonly spec?: Partial<AWSFargateProfileSpec>;
   readonly status?: AWSFargateProfileStatus;
+  /** What the note has besides {@link FIRST_NOTE}. Annotations without a note are those of an object without one. */
+  readonly note?: Partial<Note>;
 }
 
-export function anObject({ metadata, spec, status }: ObjectParts = {}): AWSFargateProfile {
+export function anObject({ metadata, spec, status, note }: ObjectParts = {}): AWSFargateProfile {
+  const meta = { name: 'web', namespace: 'team-a', uid: 'uid-of-web', resourceVersion: '100', ...metadata };
+  const record = { [RECORD_ANNOTATION]: formatNote({ ...FIRST_NOTE, ...note }, { metadata: meta }) };
   return {
     apiVersion: API_VERSION,
     kind: KIND,
     metadata: {
-      name: 'web',
-      namespace: 'team-a',
-      uid: 'uid-of-web',
-      resourceVersion: '100',
       generation: 1,
       creationTimestamp: CREATED_AT,
       finalizers: [FINALIZER],
-      annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE },
-      ...metadata,
+      ...meta,
+      annotations: note === undefined ? (metadata?.annotations ?? record) : { ...record, ...metadata?.annotations },
     },
     spec: { clusterName: ClusterName.of('prod'), selectors: [{ namespace: 'web' }], ...spec },
     ...(status && { status }),
@@ -132,12 +137,18 @@ export const ABSENT = { kind: 'absent' } as const;
  * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
-/** The value of the annotation `provisioned-in` that names the account, region and EKS cluster in {@link RECORDED}. */
-export const HERE = `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}`;
+/** The place of {@link RECORDED}, as a note has it. */
+export const HERE = { kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER } as const;
+/** The id of {@link aProfile}. */
+export const PROFILE_ID = '0ec0ffee';
+/** The note of an object whose profile and role are as {@link aProfile} and {@link aRole}. */
+export const NOTED = {
+  in: HERE,
+  profiles: [{ name: PROFILE, id: PROFILE_ID, served: true }],
+  roles: [{ name: ROLE, id: 'AROAEXAMPLE', checked: true }],
+} as const satisfies Partial<Note>;
 /** The AWSFargateProfile `team-a/web` after `clusterctl move`, which keeps annotations and drops status. */
-export const MOVED = {
-  metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: HERE } },
-} as const satisfies ObjectParts;
+export const MOVED = { note: NOTED } as const satisfies ObjectParts;
 
 /** Returns the Kubernetes objects that a reconcile reads, with a ready Cluster and a ready control plane. */
 export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {
@@ -158,22 +169,52 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     surplus: 'delete',
     account: ACCOUNT,
     limits: NO_LIMITS,
-    isCreateUnconfirmed: false,
+    isQuotaExceeded: false,
     now: NOW,
     ...over,
   };
 }
 
-export function desiredOf(object: AWSFargateProfile = anObject(), over: Partial<DesiredInputs> = {}): Desired {
-  const desired = desiredFor(object, desiredInputs(over));
+/** What is desired once a pass has read `seen`; by default AWS has nothing. */
+export function desiredOf(
+  object: AWSFargateProfile = anObject(),
+  over: Partial<DesiredInputs> = {},
+  seen: Observed = observed(),
+): Desired {
+  const desired = desiredFor(object, desiredInputs(over), settledFor(object, seen, over), seen);
   if (E.isLeft(desired)) throw new Error(`no desired state: ${JSON.stringify(desired.left)}`);
   return desired.right;
+}
+
+/** The note of the object after a pass has read `seen`. What is not known yet has not been known for `age`. */
+export function settledFor(object: AWSFargateProfile, seen: Observed, over: Partial<DesiredInputs> = {}, age = 60_000) {
+  const given = desiredInputs(over);
+  const note = noteOf(object);
+  const identity = identityOf(object, given, PLACE, baseNameOf(object, note));
+  const owner = { identity, adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned' } as const;
+  const facts: Seen = {
+    ...seen,
+    ours: oursOf(owner, seen.profiles),
+    roles: seen.roles.map(({ name, found: role }) => ({
+      name,
+      found: role,
+      isOurs: role !== undefined && role !== 'unread' && isRoleTaggedOurs(owner, role),
+      isBrought: role !== undefined && role !== 'unread' && role.arn === object.spec.roleARN,
+    })),
+  };
+  return settle(note, facts, {
+    unanswered: withUnanswered({}, note, 0),
+    now: age,
+    takeOver: [],
+    isWanted: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),
+  });
 }
 
 export const desiredOfDeletion = (
   object: AWSFargateProfile = aDeletedObject(),
   over: Partial<DesiredInputs> = {},
-): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over });
+  seen: Observed = observed(),
+): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over }, seen);
 
 /**
  * Returns the Fargate profile in EKS of the AWSFargateProfile `team-a/web`: ACTIVE, and with the attributes that the
@@ -183,7 +224,7 @@ export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
   const name = over.name ?? PROFILE;
   return {
     name,
-    arn: `arn:aws:eks:eu-west-1:111122223333:fargateprofile/${EKS_CLUSTER}/${name}/0ec0ffee`,
+    arn: `arn:aws:eks:eu-west-1:111122223333:fargateprofile/${EKS_CLUSTER}/${name}/${PROFILE_ID}`,
     cluster: EKS_CLUSTER,
     status: 'ACTIVE',
     podExecutionRoleArn: ROLE_ARN,
@@ -228,8 +269,9 @@ export function observed({
   readonly role?: FoundRole | undefined;
 } = {}): Observed {
   return {
+    depth: 'survey',
     cluster: 'there',
-    profiles: [{ name: profile?.name ?? PROFILE, found: profile }],
+    profiles: profile === undefined ? [] : [profile],
     roles: [{ name: role?.name ?? ROLE, found: role }],
     accessEntries: [{ principal: role?.arn ?? ROLE_ARN, mode: 'CONFIG_MAP', found: undefined }],
     authenticationMode: 'API_AND_CONFIG_MAP',

@@ -2,6 +2,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../.
 import type { Desired } from '../model/desired-state.ts';
 import type { Step } from '../model/outcome.ts';
 import { plan } from '../decide/plan.ts';
+import { noteAtEnd } from '../record.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { CompletedPass, Execution, PassEnd } from '../model/pass.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -49,7 +50,7 @@ export interface CompletedPassParts {
   readonly attempts?: number;
 }
 
-/** Returns the result of a pass, which by default has read nothing from AWS. */
+/** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the note. */
 export function completedPass({
   object = anObject(),
   end = 'inOrder',
@@ -61,16 +62,29 @@ export function completedPass({
   ...rest
 }: CompletedPassParts): CompletedPass {
   const facts = desired && seen && { desired, observed: seen, plan: plan(desired, seen) };
+  const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
   const execution = { end, steps: [...steps], notices: [...notices], kept: [...kept] };
-  return { object, end, now: NOW, waited: 0, attempts: 0, ...(facts && { facts }), execution, ...rest };
+  return {
+    object,
+    end,
+    now: NOW,
+    waited: 0,
+    attempts: 0,
+    ...(facts && { facts }),
+    ...(note && { note }),
+    execution,
+    ...rest,
+  };
 }
 
 /**
  * Returns the result of a pass that has read AWS. By default AWS has the Fargate profile and the role that the spec asks
  * for.
  */
-export const observedPass = (given: CompletedPassParts): CompletedPass =>
-  completedPass({ desired: desiredOf(given.object), seen: asWanted(), ...given });
+export const observedPass = (given: CompletedPassParts): CompletedPass => {
+  const { seen = asWanted() } = given;
+  return completedPass({ desired: desiredOf(given.object, {}, seen), seen, ...given });
+};
 
 /** Returns the text `status / reason` of each condition, with the type of the condition as key. */
 export const conditionsOf = (status: AWSFargateProfileStatus): Readonly<Record<string, string>> =>

@@ -1,15 +1,14 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { noteOf } from '../../shared/note.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { entriesToRead } from '../decide/further-reads.ts';
-import { canReadRolesLater } from '../decide/wait-for-eks-change.ts';
-import { type DesiredInputs, roleConflictOf } from '../goal/desired/desired.ts';
+import { roleNameOf } from '../../shared/profile-names.ts';
+import { type DesiredInputs, roleConflictOf } from '../desired/desired.ts';
 import { Claims } from '../guards/claims.ts';
 import type { LiveChecks } from '../guards/checks/live-checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
 import { RetryStore } from '../retry/retry-store.ts';
-import type { Desired } from '../model/desired-state.ts';
-import type { Observed } from '../model/observed-state.ts';
+import { type Observed, foundRoles } from '../model/observed-state.ts';
 import { type CheckServices, newChecks } from '../guards/checks/checks.ts';
 import type { Guards } from '../guards/guards.ts';
 import type { PassState } from '../guards/pass-state.ts';
@@ -17,6 +16,7 @@ import { type PreparationServices, newPreparations } from '../guards/preparation
 import {
   ACCOUNT,
   EKS_CLUSTER,
+  OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_TAGS,
@@ -113,13 +113,9 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
 
 /**
  * Returns the users of an IAM role besides the reconciled AWSFargateProfile. `other` is the key of an AWSFargateProfile
- * that uses the role. `profilesWithOtherRole` names Fargate profiles that certainly do not use the role.
+ * that uses the role.
  */
-export const roleUsers = (other?: string, ...profilesWithOtherRole: readonly string[]): RoleUsers => ({
-  other,
-  leaving: new Map(),
-  profilesWithOtherRole: new Set(profilesWithOtherRole),
-});
+export const roleUsers = (other?: string): RoleUsers => ({ other, leaving: new Map() });
 
 /**
  * A function that stands for a write of an AWSFargateProfile to the API server. `status` is `undefined` if only
@@ -148,13 +144,15 @@ export function passStateFor(
   object: AWSFargateProfile = anObject(),
   over: Partial<DesiredInputs> = {},
 ): PassState & { readonly session: SimulatedSession } {
-  const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over });
+  const seen = observedIn(aws, object);
+  const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over }, seen);
   return {
     object,
+    note: desired.note,
     retry: new RetryStore(new VirtualClock()).handleFor(object),
     roleUsage: new Map(),
     roleConflictWith: (roleSharers) => roleConflictOf(object, desiredInputs(over), roleSharers),
-    observed: seenBy(desired, aws),
+    observed: seen,
     target: TARGET,
     controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
     desired,
@@ -164,11 +162,14 @@ export function passStateFor(
   };
 }
 
-/** Returns what a pass reads from the simulated AWS. */
-function seenBy(desired: Desired, aws: SimulatedAws): Observed {
-  const whole = aws.observe(desired.names, { forBlockers: () => desired.wanted === undefined });
-  if (canReadRolesLater(desired, whole.profiles)) return withoutRoles(whole);
-  const accessEntries = entriesToRead(desired, whole).map((principal) => {
+/** What a survey reads from the simulated AWS. */
+export function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
+  const noted = noteOf(object).roles.map(({ name }) => name);
+  const names = [...new Set([roleNameOf(object) ?? ROLE, ...noted])];
+  const whole = aws.observe(names, { forBlockers: () => isDeleting(object) });
+  const isBeforeRoles = isDeleting(object) && whole.profiles.some(({ tags }) => tags[OWNER_TAG] === 'team-a/web');
+  if (isBeforeRoles) return withoutRoles(whole);
+  const accessEntries = foundRoles(whole.roles).map(({ arn: principal }) => {
     const lookup = aws.describeAccessEntry(principal);
     return { principal, mode: aws.authenticationMode, found: lookup.kind === 'found' ? lookup.entry : undefined };
   });

@@ -1,22 +1,37 @@
 import { expect } from 'chai';
 import { plan } from '../decide/plan.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
+import { type ObjectParts, aDeletedObject, anObject, desiredOf, desiredOfDeletion } from './builders.ts';
 import { describePlan } from './mutations.ts';
 
+/** What is desired follows from the object and from what a pass has read of AWS. */
+export type Desires = (seen: Observed) => Desired;
+
+/** The AWSFargateProfile `team-a/web` with these parts. `change` replaces parts of what is desired. */
+export const living =
+  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
+  (seen) => ({ ...desiredOf(anObject(parts), over, seen), ...change });
+
+/** As {@link living}, after `kubectl delete`. */
+export const deleted =
+  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
+  (seen) => ({ ...desiredOfDeletion(aDeletedObject(parts), over, seen), ...change });
+
 /** A situation, and the whole plan for it in the words of `describePlan`. */
-export type PlanRow = readonly [situation: string, desired: Desired, seen: Observed, plan: string];
+export type PlanRow = readonly [situation: string, desires: Desires, seen: Observed, plan: string];
 type PlanTables = Readonly<Record<string, readonly PlanRow[]>>;
 
 /** Returns rows that all have the same plan. */
-export const withPlan = (expected: string, ...rows: readonly (readonly [string, Desired, Observed])[]): PlanRow[] =>
+export const withPlan = (expected: string, ...rows: readonly (readonly [string, Desires, Observed])[]): PlanRow[] =>
   rows.map((row) => [...row, expected]);
 
 /** Defines a test for each row. */
 export function testPlans(tables: PlanTables): void {
   for (const [topic, rows] of Object.entries(tables))
     describe(topic, () => {
-      for (const [situation, desired, seen, expected] of rows)
-        it(`${situation}: ${expected}`, () => expect(describePlan(plan(desired, seen))).to.equal(expected));
+      for (const [situation, desires, seen, expected] of rows)
+        it(`${situation}: ${expected}`, () => expect(describePlan(plan(desires(seen), seen))).to.equal(expected));
     });
 }

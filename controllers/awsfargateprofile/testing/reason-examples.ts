@@ -25,12 +25,13 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
   MoveAbandoned: { cluster: 'default/my-cluster' },
+  RecordUnreadable: { problem: 'is no JSON object' },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },
   ControlPlaneElsewhere: { cluster: 'default/my-cluster', namespace: 'default', named: 'other' },
   ControlPlaneUnsupported: { cluster: 'default/my-cluster', kind: 'KubeadmControlPlane' },
-  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1', saidBy: 'status' },
+  TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1' },
   TargetUnknown: {
     missing: 'Cluster default/my-cluster does not exist',
     cure: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
@@ -142,6 +143,11 @@ export const REASON_EXAMPLES: ReportedFacts = {
     about: 'IAMFargateRolesReady',
   },
   EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '123456789012' },
+  ManagedElsewhere: {
+    name: '9999-default_web',
+    id: '5cb1e1b7-8a1f-4b3f-9f07-6f0f5a5b6b1c',
+    isDeleting: false,
+  },
   OwnershipTagMissing: {
     resource: 'Fargate profile',
     name: 'default_web',

@@ -3,10 +3,14 @@ import type { AwsFailure, Role, AccessEntryLookup, FargateProfile } from '../../
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Mutation } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
-import { ACCOUNT, EKS_CLUSTER, aFailure } from './builders.ts';
+import { ACCOUNT, EKS_CLUSTER, PROFILE_ID, aFailure } from './builders.ts';
 
 export interface SimulatedProfile {
   readonly name: string;
+  /** The unique id at the end of the ARN, by default {@link PROFILE_ID}. */
+  readonly id?: string;
+  /** Wall clock, in milliseconds since 1970. */
+  readonly createdAt?: number;
   status: string;
   podExecutionRoleArn: string;
   readonly subnets: readonly string[];
@@ -107,24 +111,16 @@ export class SimulatedAws {
   }
 
   /**
-   * Returns the observed state of the profiles and roles with these names. The list `blockers` of a role says what
-   * blocks its deletion. It is empty if `forBlockers` returns false for the role.
+   * Returns what a survey reads: all profiles, and the roles with these names. The list `blockers` of a role says what blocks
+   * its deletion. It is empty if `forBlockers` returns false for the role.
    */
-  observe(
-    names: { readonly profiles: readonly string[]; readonly roles: readonly string[] },
-    look: { readonly forBlockers: (role: SimulatedRole) => boolean },
-  ): ObservedWhole {
+  observe(roles: readonly string[], look: { readonly forBlockers: (role: SimulatedRole) => boolean }): ObservedWhole {
+    const shown = this.cluster === 'gone' ? [] : [...this.profiles.values()].filter(({ hidden }) => hidden === 0);
     return {
+      depth: 'survey',
       cluster: this.cluster,
-      profiles: names.profiles.map((name) => {
-        const profile = this.profiles.get(name);
-        return {
-          name: ProfileName.of(name),
-          found:
-            profile === undefined || profile.hidden > 0 || this.cluster === 'gone' ? undefined : profileOf(profile),
-        };
-      }),
-      roles: names.roles.map((name) => {
+      profiles: shown.map(profileOf),
+      roles: roles.map((name) => {
         const role = this.roles.get(name.toLowerCase());
         return {
           name: RoleName.of(name),
@@ -331,8 +327,8 @@ const isTransient = (status: string): boolean => status === 'CREATING' || status
 export const roleArnOf = ({ path, name }: { readonly path: string; readonly name: string }): string =>
   `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
 
-const arnOf = ({ name }: SimulatedProfile): string =>
-  `arn:aws:eks:eu-west-1:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/0ec0ffee`;
+const arnOf = ({ name, id = PROFILE_ID }: SimulatedProfile): string =>
+  `arn:aws:eks:eu-west-1:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/${id}`;
 
 const profileOf = (profile: SimulatedProfile): FargateProfile => ({
   name: ProfileName.of(profile.name),
@@ -344,6 +340,7 @@ const profileOf = (profile: SimulatedProfile): FargateProfile => ({
   selectors: profile.selectors,
   tags: profile.tags,
   health: [],
+  ...(profile.createdAt !== undefined && { createdAt: profile.createdAt }),
 });
 
 const roleOf = (role: SimulatedRole): Role => ({

@@ -11,7 +11,7 @@ import type {
 } from '../../../pkg/cloud/index.ts';
 import { type Mutation, subjectOf } from '../model/mutation.ts';
 import type { MutationOutcome } from '../model/outcome.ts';
-import { ACCOUNT, EKS_CLUSTER, PLACE, aFailure } from './builders.ts';
+import { ACCOUNT, EKS_CLUSTER, NOW, PLACE, aFailure } from './builders.ts';
 import type { SimulatedAws } from './simulated-aws.ts';
 
 export interface SimulatedSession extends Session {
@@ -37,13 +37,13 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
   const act = <A>(operation: string, mutation: Mutation, take: (outcome: MutationOutcome) => A): Call<A> =>
     call(operation, subjectOf(mutation), () => answerTo(operation, mutation, aws.act(mutation), take));
   const done = (operation: string, mutation: Mutation): Call<void> => act(operation, mutation, () => undefined);
-  const roleNamed = (name: string) =>
-    aws.observe({ profiles: [], roles: [name] }, { forBlockers: () => true }).roles[0];
+  const roleNamed = (name: string) => aws.observe([name], { forBlockers: () => true }).roles[0];
 
   const session: SimulatedSession = {
     ...PLACE,
     account: ACCOUNT,
     calls,
+    now: () => NOW,
     onCall: () => undefined,
     clusters: {
       describe: (name) =>
@@ -70,18 +70,14 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
     profiles: {
       describe: (_cluster, name) =>
         call<ProfileLookup>('DescribeFargateProfile', name, () => {
-          const found = aws.observe({ profiles: [name], roles: [] }, { forBlockers: () => false }).profiles[0]?.found;
+          const found = aws.observe([], { forBlockers: () => false }).profiles.find((each) => each.name === name);
           if (aws.cluster === 'gone') return TE.right({ kind: 'clusterGone' });
           return TE.right(found === undefined ? { kind: 'absent' } : { kind: 'found', profile: found });
         }),
       list: () =>
         call('ListFargateProfiles', '', () => {
-          const names = [...aws.profiles.keys()];
-          const { profiles } = aws.observe({ profiles: names, roles: [] }, { forBlockers: () => false });
-          const seen = profiles.flatMap(({ name, found }): readonly ProfileName[] =>
-            found === undefined ? [] : [name],
-          );
-          return TE.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names: seen });
+          const names = aws.observe([], { forBlockers: () => false }).profiles.map((each) => each.name);
+          return TE.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names });
         }),
       create: (profile) => act('CreateFargateProfile', { kind: 'createProfile', profile }, madeProfile),
       delete: (_cluster, name) => done('DeleteFargateProfile', { kind: 'deleteProfile', name, because: 'unwanted' }),

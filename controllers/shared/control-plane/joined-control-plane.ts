@@ -4,6 +4,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
+import { type KnownLocation, locationOf, noteOf } from '../note.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
@@ -29,7 +30,7 @@ export const joinsControlPlane = (
 ): boolean =>
   mayJoinControlPlane(profile, controlPlane, facts) &&
   (hasSameIdentity(profile, controlPlane) ||
-    (profile.status?.account !== undefined && facts.accounts?.accountOf(controlPlane) === profile.status.account));
+    (placeOf(profile) !== undefined && facts.accounts?.accountOf(controlPlane) === placeOf(profile)?.account));
 
 /**
  * Same namespace, and same name and region of the EKS cluster. False for a control plane that is not ready and lacks
@@ -40,7 +41,7 @@ function mayJoinControlPlane(
   controlPlane: AWSManagedControlPlane,
   { managerRegion }: JoinFacts,
 ): boolean {
-  const { metadata, status } = profile;
+  const { metadata } = profile;
   const eksCluster = namedEksCluster(profile);
   const { name, namespace, finalizers = [] } = controlPlane.metadata;
   return (
@@ -48,7 +49,7 @@ function mayJoinControlPlane(
     metadata.namespace === namespace &&
     (controlPlane.ready || finalizers.includes(CONTROL_PLANE_FINALIZER)) &&
     eksCluster.name === (controlPlane.eksClusterName ?? defaultEksClusterName(name, namespace)) &&
-    (eksCluster.region ?? status?.region ?? managerRegion) === controlPlane.region
+    (eksCluster.region ?? placeOf(profile)?.region ?? managerRegion) === controlPlane.region
   );
 }
 
@@ -63,11 +64,18 @@ export const needsAccountToJoin = (
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 
-/** From status if the API server has dropped spec.eksCluster under another CRD. */
-function namedEksCluster({ spec, status = {} }: Pick<InEksCluster, 'spec' | 'status'>): NamedEksCluster | undefined {
-  const { eksClusterName: name, region, identityRef } = status;
-  if (spec.clusterName !== undefined) return undefined;
-  return spec.eksCluster ?? (name === undefined ? undefined : { name, region, identityRef });
+/** From the note if the API server has dropped spec.eksCluster under another CRD. */
+function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {
+  const { clusterName, eksCluster } = profile.spec;
+  if (clusterName !== undefined) return undefined;
+  const place = placeOf(profile);
+  const { identity } = noteOf(profile);
+  return eksCluster ?? (place && { name: place.eksCluster, region: place.region, identityRef: identity });
+}
+
+function placeOf(profile: InEksCluster): KnownLocation | undefined {
+  const location = locationOf(profile);
+  return location.kind === 'known' ? location : undefined;
 }
 
 interface NamedEksCluster {

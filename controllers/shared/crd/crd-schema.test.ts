@@ -10,10 +10,15 @@ const load = (path: string): KubeObject =>
 const OURS = load('config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml');
 const CAPA = load('test/crds/capa/awsfargateprofiles.yaml');
 
+interface Schema {
+  readonly properties?: Record<string, Schema>;
+  readonly items?: Schema;
+}
+
 interface Version {
   readonly name: string;
   readonly served: boolean;
-  readonly schema: { readonly openAPIV3Schema: { readonly properties: Record<string, { properties: object }> } };
+  readonly schema: { readonly openAPIV3Schema: Schema };
 }
 
 /** Returns the CRD of this provider, with its served version changed by `change`. */
@@ -23,11 +28,28 @@ function changed(change: (version: Version) => object): KubeObject {
   return { ...copy, spec: { versions: versions.map((each) => (each.name === 'v1beta2' ? change(each) : each)) } };
 }
 
-function without(part: string, property: string): KubeObject {
+/** The paths of all fields, with the schema that has the field. */
+const fieldsOf = (schema: Schema, path = ''): readonly (readonly [path: string, parent: Schema, name: string])[] => [
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const own = path === '' ? name : `${path}.${name}`;
+    return [[own, schema, name] as const, ...fieldsOf(field, own)];
+  }),
+  ...(schema.items === undefined ? [] : fieldsOf(schema.items, `${path}[]`)),
+];
+
+function without(path: string): KubeObject {
   return changed((version) => {
-    Reflect.deleteProperty(version.schema.openAPIV3Schema.properties[part]?.properties ?? {}, property);
+    for (const [each, { properties = {} }, name] of fieldsOf(version.schema.openAPIV3Schema))
+      if (each === path) Reflect.deleteProperty(properties, name);
     return version;
   });
+}
+
+function allPaths(): readonly string[] {
+  const { versions } = OURS.spec as { versions: readonly Version[] };
+  return versions.flatMap(({ name, schema }) =>
+    name === 'v1beta2' ? fieldsOf(schema.openAPIV3Schema).map(([path]) => path) : [],
+  );
 }
 
 describe('compareSchema', () => {
@@ -35,36 +57,27 @@ describe('compareSchema', () => {
     expect(compareSchema(OURS)).to.deep.equal({ kind: 'ours' });
   });
 
-  it('lists the fields that the CRD of Cluster API Provider AWS does not have', () => {
-    expect(compareSchema(CAPA)).to.deep.equal({
-      kind: 'foreign',
-      provider: 'infrastructure-aws',
-      missing: [
-        'spec.deletionPolicy',
-        'spec.adoptionPolicy',
-        'spec.roleARN',
-        'spec.roleAdditionalPolicies',
-        'status.account',
-        'status.region',
-        'status.eksClusterName',
-        'status.profileName',
-        'status.role',
-        'status.initialization',
-        'status.createRequestedAt',
-      ],
-    });
+  it('lists the fields that the CRD of Cluster API Provider AWS does not have, and whose CRD it is', () => {
+    const comparison = compareSchema(CAPA);
+    expect(comparison).to.include({ kind: 'foreign', provider: 'infrastructure-aws' });
+    expect(comparison)
+      .to.have.property('missing')
+      .that.includes.members(['spec.deletionPolicy', 'status.account', 'status.conditions[].observedGeneration'])
+      .and.not.includes.members(['spec.updateStrategy.type'], 'a missing field is named once')
+      .and.not.includes.members(['spec.profileName']);
   });
 
-  for (const [part, property] of [
-    ['spec', 'deletionPolicy'],
-    ['status', 'account'],
-  ] as const)
-    it(`detects a CRD that lacks only ${part}.${property}`, () => {
-      expect(compareSchema(without(part, property))).to.deep.include({
-        kind: 'foreign',
-        missing: [`${part}.${property}`],
-      });
-    });
+  it('detects a CRD that lacks any one field, however deep', () => {
+    // The API server adds these three to each kind.
+    const paths = allPaths().filter((path) => !['apiVersion', 'kind', 'metadata'].includes(path));
+    expect(paths).to.include.members([
+      'spec.updateStrategy.replace.keepPredecessorFor',
+      'spec.selectors[].labels',
+      'status.predecessors[].name',
+    ]);
+    for (const path of paths)
+      expect(compareSchema(without(path)), path).to.deep.include({ kind: 'foreign', missing: [path] });
+  });
 
   it('accepts a schema that preserves unknown fields', () => {
     const loose = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
@@ -73,8 +86,19 @@ describe('compareSchema', () => {
     });
   });
 
+  it('accepts a part of the schema that preserves unknown fields, and no other', () => {
+    const looseStatus = changed((version) => {
+      const { properties = {} } = version.schema.openAPIV3Schema;
+      properties['status'] = { 'x-kubernetes-preserve-unknown-fields': true } as Schema;
+      Reflect.deleteProperty(properties['spec']?.properties ?? {}, 'roleARN');
+      return version;
+    });
+    expect(compareSchema(looseStatus)).to.deep.include({ kind: 'foreign', missing: ['spec.roleARN'] });
+  });
+
   it('treats a CRD that does not serve our version, or has no versions, as foreign', () => {
-    expect(compareSchema(changed((version) => ({ ...version, served: false })))).to.deep.include({ kind: 'foreign' });
-    expect(compareSchema({ ...OURS, spec: {} })).to.deep.include({ kind: 'foreign' });
+    const unserved = changed((version) => ({ ...version, served: false }));
+    for (const crd of [unserved, { ...OURS, spec: {} }])
+      expect(compareSchema(crd)).to.deep.include({ kind: 'foreign', missing: ['v1beta2'] });
   });
 });

@@ -1,37 +1,45 @@
 import { fieldAt, isRecord } from '../../../api/record.ts';
+import { crd } from '../../../api/v1beta2/crd.ts';
 import { PROVIDER_LABEL, VERSION, GROUP, KIND } from '../../../api/v1beta2/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 
-/**
- * Fields that this controller needs and CAPA's CRD does not have. Under such a CRD, the API server drops them from
- * objects that are read, and from the stored object at the next write:
- * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
- */
-const REQUIRED_FIELDS = [
-  ['spec', 'deletionPolicy'],
-  ['spec', 'adoptionPolicy'],
-  ['spec', 'roleARN'],
-  ['spec', 'roleAdditionalPolicies'],
-  ['status', 'account'],
-  ['status', 'region'],
-  ['status', 'eksClusterName'],
-  ['status', 'profileName'],
-  ['status', 'role'],
-  ['status', 'initialization'],
-  ['status', 'createRequestedAt'],
-] as const;
+const PRESERVES = 'x-kubernetes-preserve-unknown-fields';
 
 export type SchemaComparison =
   | { readonly kind: 'ours' }
   /** `provider`: the value of the CRD's provider label. `missing`: paths of fields, such as `spec.deletionPolicy`. */
   | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
 
-export function compareSchema(crd: KubeObject): SchemaComparison {
-  const schema = servedSchemaOf(crd);
-  const missing = REQUIRED_FIELDS.filter((path) => !keepsField(schema, path)).map((path) => path.join('.'));
+/**
+ * Compares the whole schema: under a CRD that lacks any field, the API server drops it from objects that are read, and from
+ * the stored object at the next write:
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
+ */
+export function compareSchema(served: KubeObject): SchemaComparison {
+  const [theirs, ours] = [servedSchemaOf(served), servedSchemaOf(crd)];
+  const missing = theirs === undefined ? [VERSION] : missingParts(theirs, ours);
   return missing.length === 0
     ? { kind: 'ours' }
-    : { kind: 'foreign', provider: crd.metadata.labels?.[PROVIDER_LABEL], missing };
+    : { kind: 'foreign', provider: served.metadata.labels?.[PROVIDER_LABEL], missing };
+}
+
+function missingParts(theirs: unknown, ours: unknown): readonly string[] {
+  if (fieldAt(theirs, PRESERVES) === true) return [];
+  return ['spec', 'status'].flatMap((part) => missingFields(propertyOf(theirs, part), propertyOf(ours, part), part));
+}
+
+const propertyOf = (schema: unknown, name: string): unknown => fieldAt(fieldAt(schema, 'properties'), name);
+
+/** The fields of `ours` that `theirs` does not keep; of a field that is missing as a whole only its own path. */
+function missingFields(theirs: unknown, ours: unknown, path: string): readonly string[] {
+  if (theirs === undefined) return [path];
+  if (fieldAt(theirs, PRESERVES) === true) return [];
+  const fields = fieldAt(ours, 'properties');
+  const inFields = Object.entries(isRecord(fields) ? fields : {}).flatMap(([name, field]) =>
+    missingFields(propertyOf(theirs, name), field, `${path}.${name}`),
+  );
+  const items = fieldAt(ours, 'items');
+  return items === undefined ? inFields : [...inFields, ...missingFields(fieldAt(theirs, 'items'), items, `${path}[]`)];
 }
 
 /** The paths of all fields directly in spec and status, such as `spec.roleARN`, that the CRD `other` lacks. */
@@ -44,18 +52,9 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
   });
 }
 
-/** The {@link REQUIRED_FIELDS} of status that the API server has dropped from a write of `sent`. */
-export function droppedStatusFields(
-  sent: Readonly<Record<string, unknown>>,
-  stored: Readonly<Record<string, unknown>>,
-): readonly string[] {
-  const names = REQUIRED_FIELDS.flatMap(([part, name]) => (part === 'status' ? [name] : []));
-  return names.filter((name) => sent[name] !== undefined && stored[name] === undefined);
-}
-
 /** `undefined` if the CRD does not serve the version that this provider reads and writes. */
-function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
-  const versions = fieldAt(crd['spec'], 'versions');
+function servedSchemaOf(definition: Readonly<Record<string, unknown>>): unknown {
+  const versions = fieldAt(definition['spec'], 'versions');
   const served: unknown = Array.isArray(versions)
     ? versions.find((version: unknown) => fieldAt(version, 'name') === VERSION && fieldAt(version, 'served') === true)
     : undefined;
@@ -63,8 +62,7 @@ function servedSchemaOf(crd: Readonly<Record<string, unknown>>): unknown {
 }
 
 function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolean {
-  if (name === undefined || fieldAt(schema, 'x-kubernetes-preserve-unknown-fields') === true)
-    return schema !== undefined;
+  if (name === undefined || fieldAt(schema, PRESERVES) === true) return schema !== undefined;
   return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
 }
 

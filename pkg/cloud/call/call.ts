@@ -30,6 +30,8 @@ export interface CallContext {
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;
+  /** Gets the header Date of each response. */
+  readonly onDate?: (date: string) => void;
   /** Adds facts, for example another region in which AWS accepts the rejected credentials. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
 }
@@ -159,7 +161,12 @@ class CallAttempt {
       return E.right(
         await untilAborted(this.controller.signal, (abortSignal) =>
           withDispatchOptions(
-            { abortSignal, beforeDispatch: () => this.beforeDispatch(), beforeSend: () => this.beforeSend() },
+            {
+              abortSignal,
+              beforeDispatch: () => this.beforeDispatch(),
+              beforeSend: () => this.beforeSend(),
+              onDate: (date) => this.context.onDate?.(date),
+            },
             send,
           ),
         ),

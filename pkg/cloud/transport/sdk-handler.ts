@@ -4,6 +4,8 @@ import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from './trans
 export interface DispatchOptions extends Required<SendOptions> {
   /** Called synchronously right before the transport gets the request. If it throws, the request is not sent. */
   readonly beforeDispatch: () => void;
+  /** Gets the header Date of the response, if there is one. */
+  readonly onDate: (date: string) => void;
 }
 
 /**
@@ -25,9 +27,12 @@ export function currentDispatchOptions(): DispatchOptions {
 /** Rejects calls without {@link DispatchOptions}, so that none bypasses its deadline and the leadership check. */
 export function newCheckedHandler(transport: AwsTransport) {
   return newHandler(async (request) => {
-    const { beforeDispatch, abortSignal, beforeSend } = currentDispatchOptions();
+    const { beforeDispatch, abortSignal, beforeSend, onDate } = currentDispatchOptions();
     beforeDispatch();
-    return transport.handle(request, { abortSignal, beforeSend });
+    const answer = await transport.handle(request, { abortSignal, beforeSend });
+    const { date } = answer.response.headers;
+    if (date !== undefined) onDate(date);
+    return answer;
   });
 }
 

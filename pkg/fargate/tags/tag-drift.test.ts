@@ -16,59 +16,62 @@ const NO_DRIFT = { set: {}, remove: [] };
 describe('tagDrift', () => {
   it('is empty when all wanted tags and their record exist, whatever other tags exist', () => {
     const tags = { theirs: 'x', 'aws:cloudformation:stack': 'y' };
-    expect(tagDrift(wanted({ a: '1' }), found(tags, { a: '1' }), ['a'], keepCase)).to.deep.equal(NO_DRIFT);
+    expect(tagDrift(wanted({ a: '1' }), found(tags, { a: '1' }), keepCase)).to.deep.equal(NO_DRIFT);
   });
 
   it('sets tags that are missing or differ, and records them', () => {
     const goal = wanted({ a: '1', b: '2', c: '3' });
-    const drift = tagDrift(goal, { tags: { a: '1', b: 'x' } }, [], keepCase);
+    const drift = tagDrift(goal, { tags: { a: '1', b: 'x' } }, keepCase);
     const { a: _present, ...missing } = tagsToCreate(goal);
     expect(drift).to.deep.equal({ set: missing, remove: [] });
     expect(Object.keys(missing)).to.deep.equal(['b', 'c', ADDED_TAG]);
   });
 
-  it('removes only tags that status names, that the record proves, and that nobody wants any more', () => {
-    const tags = found({ theirs: 'y' }, { a: '1', old: 'x', others: 'z' });
-    const drift = tagDrift(wanted({ a: '1' }), tags, ['a', 'old', 'theirs', 'gone'], keepCase);
-    expect(drift).to.deep.equal({ set: {}, remove: ['old'] });
+  it('removes only tags that the record proves, and that the spec does not name any more', () => {
+    const tags = found({ theirs: 'y' }, { a: '1', old: 'x' });
+    expect(tagDrift(wanted({ a: '1' }), tags, keepCase)).to.deep.equal({ set: {}, remove: ['old'] });
   });
 
-  it('removes nothing that only status names', () => {
-    expect(tagDrift(wanted({}), { tags: { theirs: 'y' } }, ['theirs'], keepCase)).to.deep.equal(NO_DRIFT);
-    const recorded = found({ theirs: 'y' }, { a: '1' });
-    expect(tagDrift(wanted({ a: '1' }), recorded, ['theirs'], keepCase)).to.deep.equal(NO_DRIFT);
+  it('removes nothing that only another client can have set', () => {
+    expect(tagDrift(wanted({}), { tags: { theirs: 'y' } }, keepCase)).to.deep.equal(NO_DRIFT);
+    expect(tagDrift(wanted({ a: '1' }), found({ theirs: 'y' }, { a: '1' }), keepCase)).to.deep.equal(NO_DRIFT);
   });
 
   it('drops from the record what is gone, and the record with its last entry', () => {
     const { [ADDED_TAG]: record = '' } = tagsToCreate(wanted({ a: '1' }));
     const { a: _gone, b: _also, ...both } = tagsToCreate(wanted({ a: '1', b: '2' }));
-    const drift = tagDrift(wanted({ a: '1' }), { tags: { a: '1', ...both } }, [], keepCase);
+    const drift = tagDrift(wanted({ a: '1' }), { tags: { a: '1', ...both } }, keepCase);
     expect(drift).to.deep.equal({ set: { [ADDED_TAG]: record }, remove: [] });
-    expect(tagDrift(wanted({}), { tags: both }, [], keepCase)).to.deep.equal({ set: {}, remove: [ADDED_TAG] });
-    const last = tagDrift(wanted({}), found({}, { a: '1' }), ['a'], keepCase);
+    expect(tagDrift(wanted({}), { tags: both }, keepCase)).to.deep.equal({ set: {}, remove: [ADDED_TAG] });
+    const last = tagDrift(wanted({}), found({}, { a: '1' }), keepCase);
     expect(last, 'in one call').to.deep.equal({ set: {}, remove: ['a', ADDED_TAG] });
   });
 
-  it('keeps the record of a policy that is still attached, and of a tag of another object that shares the role', () => {
-    const additions = [policyAddition('arn:aws:iam::aws:policy/A'), tagAddition('theirs', foldCase)];
-    const { tags } = found({ theirs: 'x' }, {});
-    const recorded = { ...tags, ...tagsToCreate({ tags: {}, additions }) };
-    const present = [policyAddition('arn:aws:iam::aws:policy/A')];
-    expect(tagDrift(wanted({}), { tags: recorded, additions: present }, [], foldCase)).to.deep.equal(NO_DRIFT);
+  it('keeps a tag that another object wants on the role, and its record', () => {
+    const tags = found({}, { Team: 'a', old: 'x' }, foldCase);
+    const drift = tagDrift({ ...wanted({}), keysOfOthers: ['team'] }, tags, foldCase);
+    expect(drift).to.deep.equal({ set: {}, remove: ['old'] });
   });
 
-  it('never removes a tag of AWS, even if status and the record name it', () => {
-    const drift = tagDrift(wanted({}), found({}, { 'aws:x': 'y' }), ['aws:x'], keepCase);
+  it('keeps the record of a policy that is still attached', () => {
+    const additions = [policyAddition('arn:aws:iam::aws:policy/A')];
+    const tags = tagsToCreate({ tags: {}, additions });
+    expect(tagDrift(wanted({}), { tags, additions }, foldCase)).to.deep.equal(NO_DRIFT);
+    expect(tagDrift(wanted({}), { tags }, foldCase), 'detached').to.deep.equal({ set: {}, remove: [ADDED_TAG] });
+  });
+
+  it('never removes a tag of AWS, even if the record names it', () => {
+    const drift = tagDrift(wanted({}), found({}, { 'aws:x': 'y' }), keepCase);
     expect(drift.remove).to.deep.equal([]);
   });
 
   it('ignores case for IAM, and spells removed keys as in AWS', () => {
     const goal = (tags: Tags) => wanted(tags, foldCase);
     const [team, upper] = [found({}, { team: 'a' }, foldCase), found({}, { TEAM: 'a' }, foldCase)];
-    expect(tagDrift(goal({ Team: 'a' }), team, ['Team'], foldCase)).to.deep.equal(NO_DRIFT);
-    expect(tagDrift(goal({ Team: 'b' }), team, ['Team'], foldCase)).to.deep.equal({ set: { Team: 'b' }, remove: [] });
-    expect(tagDrift(goal({}), upper, ['team'], foldCase).remove).to.deep.equal(['TEAM', ADDED_TAG]);
-    const drift = tagDrift(wanted({ Team: 'a' }), found({}, { team: 'a' }), ['team'], keepCase);
+    expect(tagDrift(goal({ Team: 'a' }), team, foldCase)).to.deep.equal(NO_DRIFT);
+    expect(tagDrift(goal({ Team: 'b' }), team, foldCase)).to.deep.equal({ set: { Team: 'b' }, remove: [] });
+    expect(tagDrift(goal({}), upper, foldCase).remove).to.deep.equal(['TEAM', ADDED_TAG]);
+    const drift = tagDrift(wanted({ Team: 'a' }), found({}, { team: 'a' }), keepCase);
     expect(drift.set).to.include({ Team: 'a' });
     expect(drift.remove).to.deep.equal(['team']);
   });

@@ -16,19 +16,13 @@ export interface Tagged {
 }
 
 /**
- * Also sets the tags that record the additions. Removes only those keys of `ownKeys` that the record proves to be set
- * by this controller; the tags of users and of AWS stay.
+ * Also sets the tags that record the additions. Removes only the keys that the record proves to be set by this
+ * controller; the tags of users and of AWS stay.
  */
-export function tagDrift(
-  wanted: WantedTags,
-  { tags: found, additions = [] }: Tagged,
-  ownKeys: readonly string[],
-  fold: KeyFold,
-): TagDrift {
-  const own = new Set(ownKeys.map(fold));
-  const wantedKeys = new Set(Object.keys(wanted.tags).map(fold));
+export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
+  const wantedKeys = new Set([...Object.keys(wanted.tags).map(fold), ...(wanted.keysOfOthers ?? [])]);
   const isSurplus = (key: string): boolean =>
-    own.has(fold(key)) && !wantedKeys.has(fold(key)) && !isReserved(key) && isAdded(found, tagAddition(key, fold));
+    !wantedKeys.has(fold(key)) && !isReserved(key) && isAdded(found, tagAddition(key, fold));
   const surplus = Object.keys(found).filter(isSurplus);
   const recordWith = (keys: readonly string[]): Tags =>
     recordTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
@@ -69,6 +63,8 @@ const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
 export interface WantedTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
+  /** Keys, folded, of tags that other objects want on the same role, so they stay. */
+  readonly keysOfOthers?: readonly string[];
 }
 
 export const tagAddition = (key: string, fold: KeyFold): string => `tag ${fold(key)}`;

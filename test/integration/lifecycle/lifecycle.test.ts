@@ -24,7 +24,7 @@ describe('the lifecycle of an AWSFargateProfile with clusterName and selectors a
     created = await world.ready('web');
     expect(withoutRepeats(calls.lines())).to.deep.equal([
       'sts:GetCallerIdentity 200',
-      'eks:DescribeFargateProfile 404 ResourceNotFoundException',
+      'eks:ListFargateProfiles 200',
       'iam:GetRole 404 NoSuchEntity',
       'eks:DescribeCluster 200',
       'eks:DescribeAccessEntry 404 ResourceNotFoundException',
@@ -74,7 +74,6 @@ describe('the lifecycle of an AWSFargateProfile with clusterName and selectors a
       role: {
         name: 'prod-default_web_fargate',
         id: role?.id,
-        accessEntryCheckedFor: role?.id,
         managed: true,
         attachedPolicies: [EKS_POLICY],
       },

@@ -1,4 +1,4 @@
-import { DELETION_REQUESTED_ANNOTATION, FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
 import type { Phase } from './phase.ts';
 import {
@@ -205,8 +205,9 @@ export const BEFORE_AWS: readonly Phase[] = [
     arrange: (world) => {
       removeAtOnce(world, 'clusters', CLUSTER);
       world.start();
-      const mark = '123456789012/us-east-1/default_prod-control-plane';
-      const metadata = { name: WEB, finalizers: [FINALIZER], annotations: { [DELETION_REQUESTED_ANNOTATION]: mark } };
+      const place = '123456789012/us-east-1/default_prod-control-plane';
+      const note = JSON.stringify({ v: 1, for: `default/${WEB}`, in: place, profiles: [], roles: [], deleting: true });
+      const metadata = { name: WEB, finalizers: [FINALIZER], annotations: { [RECORD_ANNOTATION]: note } };
       world.create(PLURAL, { metadata, spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] } });
     },
     until: ['Ready', 'False', 'WaitingForCluster'],

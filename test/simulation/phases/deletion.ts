@@ -224,14 +224,15 @@ export const DELETION: readonly Phase[] = [
   {
     name: 'crd-unreadable',
     title: 'a deletion by a manager that may not read the CRD',
-    arrange: (world) => {
+    arrange: async (world) => {
       serveCrd(world);
+      await startUntilReady(world);
       const message = 'customresourcedefinitions.apiextensions.k8s.io is forbidden: User "capaf" cannot get resource';
       world.api.intercept = ({ method, path }) =>
         method === 'GET' && path.includes('/customresourcedefinitions/')
           ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message })
           : undefined;
-      return readyAndDeleted(world);
+      world.delete(WEB);
     },
     until: ['Deleting', 'True', 'WaitingForAPI'],
     remedy: acceptRequests,

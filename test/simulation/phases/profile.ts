@@ -1,4 +1,5 @@
-import { PLURAL } from '../../../api/v1beta2/index.ts';
+import { expect } from 'chai';
+import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { ACCOUNT, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phase } from './phase.ts';
@@ -170,6 +171,40 @@ export const PROFILES: readonly Phase[] = [
     },
     until: ['Ready', 'False', 'DeletingProfile'],
     readAfter: AT_ONCE,
+  },
+  {
+    name: 'record-unreadable',
+    title: 'an object whose note a user has edited by mistake',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: '{"v":1,' } } });
+    },
+    until: ['Stalled', 'True', 'RecordUnreadable'],
+    remedy: (world) => patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } }),
+  },
+  {
+    name: 'managed-elsewhere',
+    title: 'a profile that another management cluster has made for the same object',
+    arrange: async (world) => {
+      await startUntilReady(world, { updateStrategy: { type: 'Replace' } });
+      const { name: _own, selectors: _selectors, ...mine } = world.eksProfile(WEB) ?? expect.fail('no profile');
+      await world.clock.advance(MINUTE);
+      world.aws.admin.putProfile({
+        cluster: EKS_CLUSTER,
+        name: `9999-${PROFILE}`,
+        podExecutionRoleArn: mine.podExecutionRoleArn,
+        selectors: [{ namespace: 'other', labels: {} }],
+        tags: mine.tags,
+      });
+      for (const manager of world.managers) await world.stop(manager);
+      world.start();
+      world.triggerReconcile(WEB);
+    },
+    until: ['Stalled', 'True', 'ManagedElsewhere'],
+    remedy: (world) => {
+      const { arn = '' } = world.eksProfile(WEB, `9999-${PROFILE}`) ?? {};
+      patchWeb(world, { metadata: { annotations: { [TAKE_OVER_ANNOTATION]: arn.split('/').at(-1) } } });
+    },
   },
   {
     name: 'creating-for-40m',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ACCESS_ENTRY_RENEWED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
@@ -32,11 +32,10 @@ const MISCONFIGURED =
  * confirms this with an annotation on the AWSFargateProfile.
  */
 function renewAccessEntry(world: SimulatedWorld, role: string): void {
-  const { id, arn } =
-    world.aws.admin.roles().find(({ name }) => name === role) ?? expect.fail(`there is no role ${role}`);
+  const { arn } = world.aws.admin.roles().find(({ name }) => name === role) ?? expect.fail(`there is no role ${role}`);
   world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn });
   world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn, type: 'FARGATE_LINUX' });
-  patchWeb(world, { metadata: { annotations: { [ACCESS_ENTRY_RENEWED_ANNOTATION]: id } } });
+  patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
 }
 
 /** Situations of an AWSFargateProfile that concern its pod execution role in IAM. */

@@ -1,5 +1,5 @@
 import { fieldAt } from '../../../api/record.ts';
-import { PLURAL, REPLACEMENT_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
@@ -230,15 +230,7 @@ export function withoutIds(value: unknown): unknown {
 }
 
 /** The annotation repeats status, and is only brought up to date at the beginning of the next pass. */
-const DROPPED = [
-  'uid',
-  'id',
-  'resourceVersion',
-  'creationTimestamp',
-  'createdAt',
-  'modifiedAt',
-  REPLACEMENT_ANNOTATION,
-];
+const DROPPED = ['uid', 'id', 'resourceVersion', 'creationTimestamp', 'createdAt', 'modifiedAt', RECORD_ANNOTATION];
 const ID_OR_TIME = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|AROA[A-Z\d]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 function changesIn(world: SimulatedWorld): Readonly<Record<string, number>> {

@@ -55,9 +55,9 @@ export class StatusWatch {
   private checkNotReady({ operation, identifiers }: CallRecord): void {
     const profile = identifiers['fargateProfileName'] ?? '';
     for (const object of this.world.objects(PLURAL)) {
-      const { profileName, successor } = statusOf(object);
+      const { profileName } = statusOf(object);
       const isReady = conditionOf(object, 'Ready')?.status === 'True';
-      if (isReady && (profileName === profile || successor?.name === profile))
+      if (isReady && profileName === profile)
         this.found.add(`${operation} of ${profile} was sent while Ready was True`);
     }
   }

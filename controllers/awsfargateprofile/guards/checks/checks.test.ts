@@ -5,6 +5,7 @@ import { CAPA_TAGS } from '../../testing/fixtures.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
+  CREATE_ROLE,
   DELETE_ACCESS_ENTRY,
   DELETE_PROFILE,
   DELETE_ROLE,
@@ -21,8 +22,9 @@ import {
   passStateFor,
   roleUsers,
 } from '../../testing/pass-state.ts';
+import type { Mutation } from '../../model/mutation.ts';
 import type { PassState } from '../pass-state.ts';
-import { accessEntryUnused, leaseValid, roleUnused, tagsUnchanged, mutationTimeLeft } from './checks.ts';
+import { accessEntryUnused, afterSurvey, leaseValid, roleUnused, tagsUnchanged, mutationTimeLeft } from './checks.ts';
 import { noLiveBlocker, schemaIsOurs } from './live-checks.ts';
 
 const leaving = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
@@ -40,8 +42,8 @@ describe('leaseValid', () => {
     });
 });
 
-describe('Before each change that deletes something, and before no other', () => {
-  it('noLiveBlocker asks the API server for a pause or a move', async () => {
+describe('noLiveBlocker', () => {
+  it('asks the API server for a pause or a move before each change that deletes something, and before no other', async () => {
     const live = { findBlocker: async () => 'the object is paused', readRoleUsers: async () => roleUsers() };
     const paused = noLiveBlocker(newServices({ live }));
     for (const mutation of DESTRUCTIVE) {
@@ -50,19 +52,56 @@ describe('Before each change that deletes something, and before no other', () =>
     }
     for (const mutation of CONSTRUCTIVE) expect(await paused(mutation, leaving()), mutation.kind).to.equal(undefined);
   });
+});
 
-  it('schemaIsOurs compares the CRD, of which the start of the pass has spoken for the others', async () => {
-    const checkOf = (check: () => Promise<ServedSchemaState>) => schemaIsOurs(newServices({ schema: { check } }));
-    for (const [state, expected] of [
-      [{ kind: 'foreign', provider: 'infrastructure-aws', missing: ['spec.deletionPolicy'] }, 'stop: ForeignSchema'],
-      [{ kind: 'unreadable', reason: 'forbidden' }, 'stop: WaitingForAPI'],
-      [{ kind: 'capaServes', webhook: 'default.example', isForeign: false }, 'stop: CAPAServesProfiles'],
-      [{ kind: 'ours' }, 'go'],
-    ] as const)
-      for (const mutation of DESTRUCTIVE)
-        expect(describeObstacle(await checkOf(async () => state)(mutation, leaving()))).to.equal(expected);
+describe('schemaIsOurs', () => {
+  const checkOf = (check: () => Promise<ServedSchemaState>) => schemaIsOurs(newServices({ schema: { check } }));
+  const creations = CONSTRUCTIVE.filter(({ kind }) => kind.startsWith('create'));
+
+  for (const [state, expected] of [
+    [{ kind: 'foreign', provider: 'infrastructure-aws', missing: ['spec.deletionPolicy'] }, 'stop: ForeignSchema'],
+    [{ kind: 'unreadable', reason: 'forbidden' }, 'stop: WaitingForAPI'],
+    [{ kind: 'capaServes', webhook: 'default.example', isForeign: false }, 'stop: CAPAServesProfiles'],
+    [{ kind: 'ours' }, 'go'],
+  ] as const)
+    it(`returns "${expected}" before each creation and deletion under a schema that is ${state.kind}`, async () => {
+      for (const mutation of [...creations, ...DESTRUCTIVE])
+        expect(describeObstacle(await checkOf(async () => state)(mutation, leaving())), mutation.kind).to.equal(
+          expected,
+        );
+    });
+
+  it('compares no schema before other changes, of which the start of the pass has spoken', async () => {
     const failing = checkOf(() => Promise.reject(new Error('the schema was compared')));
-    for (const mutation of CONSTRUCTIVE) expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);
+    for (const mutation of CONSTRUCTIVE.filter((each) => !creations.includes(each)))
+      expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);
+  });
+});
+
+describe('afterSurvey', () => {
+  const removing: readonly Mutation[] = [
+    CREATE_PROFILE,
+    CREATE_ROLE,
+    DELETE_PROFILE,
+    DELETE_ROLE,
+    STRIP_ROLE,
+    DELETE_ACCESS_ENTRY,
+  ];
+
+  it('lets no profile or role be created or deleted after a glance, which does not show all that the object has', async () => {
+    const pass = leaving();
+    for (const mutation of removing) {
+      const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('stop: Outdated');
+      expect(describeObstacle(await afterSurvey()(mutation, pass)), mutation.kind).to.equal('go');
+    }
+  });
+
+  it('lets the other changes pass after a glance', async () => {
+    const pass = leaving();
+    const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+    for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE].filter((each) => !removing.includes(each)))
+      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('go');
   });
 });
 

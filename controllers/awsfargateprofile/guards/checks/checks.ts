@@ -6,17 +6,17 @@ import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
-import { type Mutation, isRoleRemoval, subjectOf } from '../../model/mutation.ts';
+import { type Mutation, isQueuedMutation, isRoleRemoval, subjectOf } from '../../model/mutation.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
 import { type Check, type Obstacle, stop } from '../guards.ts';
 import type { PassState, RoleUsage } from '../pass-state.ts';
 import { tagsWithoutOwner } from '../claims.ts';
-import type { DeletionCheckServices } from './live-checks.ts';
+import type { LiveGuardServices } from './live-checks.ts';
 import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
 import type { Leadership } from '../../../../pkg/runtime/leadership.ts';
 
-export interface CheckServices extends DeletionCheckServices {
+export interface CheckServices extends LiveGuardServices {
   readonly clock: Clock;
   /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
@@ -28,6 +28,7 @@ export function newChecks(services: CheckServices): readonly Check[] {
     refusalExpired(services),
     failureBackoffExpired(services),
     leaseValid(services),
+    afterSurvey(),
     tagsUnchanged(),
     roleUnused(services),
     accessEntryUnused(),
@@ -43,6 +44,16 @@ export const mutationTimeLeft = (leadership: Leadership): Ms =>
 export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
   return async () =>
     timeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
+}
+
+/** Only a survey shows all that the object has, so no profile or role is created or deleted after a glance. */
+export function afterSurvey(): Check {
+  return async (mutation, { observed }) => {
+    const isOfSurvey = isQueuedMutation(mutation) || mutation.kind === 'createRole' || isRoleRemoval(mutation);
+    return isOfSurvey && observed.depth === 'glance'
+      ? stop(newReason('Outdated', { because: 'all profiles of the EKS cluster have to be read first' }))
+      : undefined;
+  };
 }
 
 /** An object of another namespace may meanwhile have adopted a resource that lacks the tags of this controller. */

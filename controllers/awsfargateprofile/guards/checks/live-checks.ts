@@ -3,7 +3,7 @@ import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../../shared/live-profiles.ts';
-import { isDestructive } from '../../model/mutation.ts';
+import { isCreation, isDestructive } from '../../model/mutation.ts';
 import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Check, stop } from '../guards.ts';
@@ -32,18 +32,18 @@ export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
   readRoleUsers: newReadRoleUsers(sources),
 });
 
-export interface DeletionCheckServices {
+export interface LiveGuardServices {
   readonly live: LiveChecks;
   readonly schema: Pick<ServedSchema, 'check'>;
 }
 
-export const newDeletionChecks = (services: DeletionCheckServices): readonly Check[] => [
+export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => [
   noLiveBlocker(services),
   schemaIsOurs(services),
 ];
 
 /** The cache may not show yet that the object is paused, changed, gone or being moved. */
-export function noLiveBlocker({ live }: Pick<DeletionCheckServices, 'live'>): Check {
+export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
     const because = await live.findBlocker(object, signal);
@@ -52,12 +52,13 @@ export function noLiveBlocker({ live }: Pick<DeletionCheckServices, 'live'>): Ch
 }
 
 /**
- * Another CRD hides the fields that it lacks, so `deletionPolicy: Retain` may be invisible. The check at the start of
- * the pass may be outdated by now.
+ * Another CRD hides the fields that it lacks, so the spec may ask for something else than the API server shows. The check at
+ * the start of the pass may be outdated by now.
  */
-export function schemaIsOurs({ schema }: Pick<DeletionCheckServices, 'schema'>): Check {
+export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
   return async (mutation, { signal }) => {
-    const reason = isDestructive(mutation) ? reasonForSchema(await schema.check(signal)) : undefined;
+    const isGuarded = isDestructive(mutation) || isCreation(mutation);
+    const reason = isGuarded ? reasonForSchema(await schema.check(signal)) : undefined;
     return reason && stop(reason);
   };
 }

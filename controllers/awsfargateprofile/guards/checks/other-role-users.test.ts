@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
-import { PROVISIONED_IN_ANNOTATION, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { AccountId, ClusterName, EksClusterName, RoleArn, RoleName } from '../../../../api/names.ts';
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
 import { Store } from '../../../../pkg/kube/cache/store.ts';
 import { TypedStore } from '../../../../pkg/kube/cache/typed-store.ts';
@@ -9,8 +8,17 @@ import { PROFILES } from '../../../shared/live-profiles.ts';
 import { keyOf } from '../../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { type Api, PROFILE_KIND, newApi } from '../../testing/api.ts';
-import { type ObjectParts, ACCOUNT, EKS_CLUSTER, MOVED, RECORDED, ROLE } from '../../testing/builders.ts';
-import { NOWHERE } from '../../model/location.ts';
+import {
+  type ObjectParts,
+  ACCOUNT,
+  EKS_CLUSTER,
+  HERE,
+  NOTED,
+  NOW,
+  PROFILE,
+  RECORDED,
+  ROLE,
+} from '../../testing/builders.ts';
 import { type ReadRoleUsers, type RoleUsers, newReadRoleUsers } from './other-role-users.ts';
 
 const { signal } = new AbortController();
@@ -91,6 +99,8 @@ describe('newReadRoleUsers', () => {
       const ofTest = { spec: { roleName: shared, clusterName: ClusterName.of('test') } };
       const profileUsing = { podExecutionRoleARN: RoleArn.of('arn:aws:iam::111122223333:role/path/Shared') };
       const roleArnIn = (account: string) => ({ roleARN: RoleArn.of(`arn:aws:iam::${account}:role/path/shared`) });
+      const elsewhere = { ...HERE, account: AccountId.of('444455556666') };
+      const lost = { metadata: { annotations: {} } };
       const users: readonly (readonly [string, ObjectParts, user?: string])[] = [
         ['that names the role, whose account is not known yet', {}],
         [
@@ -98,27 +108,29 @@ describe('newReadRoleUsers', () => {
           { spec: { roleName: RoleName.of('SHARED') } },
         ],
         [
-          'that used the role before its spec named another role',
-          { spec: another, status: { role: { name: shared } } },
+          'that used the role before its spec named another role, by its note',
+          { spec: another, note: { in: HERE, roles: [{ name: RoleName.of('Shared') }] } },
         ],
-        ['whose profile uses the role', { spec: another, status: { ...profileUsing, account: ACCOUNT } }],
-        ['of another cluster in the same account', { ...ofTest, status: { account: ACCOUNT } }],
-        ['of another cluster that has lost its status in a move', { ...ofTest, ...MOVED }],
+        [
+          'that used the role before its spec named another role, by its status if it has lost its note',
+          { spec: another, ...lost, status: { ...RECORDED, role: { name: shared } } },
+        ],
+        ['whose profile uses the role', { spec: another, note: { in: HERE }, status: profileUsing }],
+        ['of another cluster in the same account', { ...ofTest, note: { in: HERE } }],
+        ['of another cluster that has lost its note', { ...ofTest, ...lost, status: RECORDED }],
         ['of another namespace whose status records the EKS cluster', { ...inTeamB, status: RECORDED }, 'team-b/other'],
         ['whose roleARN names the account', { spec: roleArnIn(ACCOUNT) }],
       ];
       for (const [which, parts, user = 'team-a/other'] of users)
         it(`finds an object ${which}`, async () => expect(await userBeside(parts)).to.equal(user));
 
-      const asked = { createRequestedAt: '2026-01-01T00:00:00Z' };
+      const asked = { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] };
       const leavers: readonly (readonly [string, ObjectParts, other?: string])[] = [
-        ['of the EKS cluster only while EKS has its profile', { status: RECORDED }],
-        [
-          'the same, although its create request had an answer',
-          { status: { ...RECORDED, ...asked, profileARN: 'arn' } },
-        ],
-        ['whose profile EKS may not show yet', { status: { ...RECORDED, ...asked } }, 'team-a/other'],
-        ['of another cluster', { status: { ...RECORDED, eksClusterName: EksClusterName.of('b') } }, 'team-a/other'],
+        ['of the EKS cluster only while EKS has its profile', { note: NOTED }],
+        ['the same, which has lost its note', { ...lost, status: RECORDED }],
+        ['whose profile EKS may not show yet', { note: asked }, 'team-a/other'],
+        ['of another cluster', { note: { in: { ...HERE, eksCluster: EksClusterName.of('b') } } }, 'team-a/other'],
+        ['of another region', { note: { in: { ...HERE, region: 'us-east-1' } } }, 'team-a/other'],
         ['of another namespace', { ...inTeamB, status: RECORDED }, 'team-b/other'],
       ];
       for (const [which, parts, user] of leavers)
@@ -130,12 +142,11 @@ describe('newReadRoleUsers', () => {
           expect([...leaving]).to.deep.equal(user === undefined ? [['team-a/other', 'team-a/other']] : []);
         });
 
-      const aNewObject = { metadata: { annotations: { [PROVISIONED_IN_ANNOTATION]: NOWHERE } } };
       const strangers: readonly (readonly [string, ObjectParts])[] = [
         ['that names another role', { spec: {} }],
-        ['that has never begun, and makes the role when it begins', aNewObject],
+        ['that has never begun, and makes the role when it begins', { note: {} }],
         ['without our finalizer, because it has nothing in AWS', { metadata: { finalizers: ['example.com/other'] } }],
-        ['in another account', { status: { account: AccountId.of('444455556666') } }],
+        ['in another account', { note: { in: elsewhere } }],
         ['of another Cluster that has nothing in AWS yet', ofTest],
         ['of another namespace that has nothing in AWS yet', inTeamB],
         ['of another namespace that records only the account', { ...inTeamB, status: { account: ACCOUNT } }],
@@ -145,8 +156,12 @@ describe('newReadRoleUsers', () => {
           { ...inTeamB, status: { ...RECORDED, eksClusterName: EksClusterName.of('other') } },
         ],
         [
-          'of another namespace that has only an annotation with the EKS cluster',
-          { metadata: { ...MOVED.metadata, ...inTeamB.metadata } },
+          'of another namespace whose note alone has the EKS cluster, because whoever writes the object writes its note',
+          { ...inTeamB, note: { in: HERE, roles: [{ name: shared }] } },
+        ],
+        [
+          'of another namespace whose note alone has the role',
+          { ...inTeamB, spec: another, note: { in: HERE, roles: [{ name: shared }] }, status: RECORDED },
         ],
         ['of another namespace that names the role in spec.roleARN', { ...inTeamB, spec: roleArnIn(ACCOUNT) }],
         ['whose roleARN names another account', { spec: roleArnIn('444455556666') }],
@@ -174,32 +189,6 @@ describe('newReadRoleUsers', () => {
         odd('team-a');
         expect(await userOf(object)).to.equal('team-a/odd');
         expect(await userOf(object, 'another')).to.equal(undefined);
-      });
-
-      describe('names the profiles that use another role', () => {
-        const status: AWSFargateProfileStatus = {
-          ...RECORDED,
-          profileName: ProfileName.of('team-a_other'),
-          profileARN: 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/c/team-a_other/1',
-          podExecutionRoleARN: RoleArn.of('arn:aws:iam::111122223333:role/another'),
-        };
-        const { profileARN: _arn, ...withoutProfile } = status;
-        const { podExecutionRoleARN: _role, ...withoutRole } = status;
-        const rows: readonly (readonly [string, ObjectParts, readonly string[]])[] = [
-          ['of the EKS cluster', { status }, ['team-a_other']],
-          ['but none that uses the role', { status: { ...status, ...profileUsing } }, []],
-          ['but none of another region', { status: { ...status, region: 'eu-north-1' } }, []],
-          ['but none of another account', { status: { ...status, account: AccountId.of('444455556666') } }, []],
-          ['but none that another namespace names', { ...inTeamB, status }, []],
-          ['but none of which EKS has told no ARN yet', { status: withoutProfile }, []],
-          ['but none of which EKS has told no role yet', { status: withoutRole }, []],
-        ];
-        for (const [which, parts, expected] of rows)
-          it(which, async () => {
-            const object = api.put({ spec: { roleName: shared } });
-            other({ ...parts, spec: another });
-            expect([...(await usersOf(object)).profilesWithOtherRole]).to.deep.equal(expected);
-          });
       });
 
       it('answers from the present version of an object, not from the version of an earlier question', async () => {

@@ -1,5 +1,5 @@
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { ProfileName, RoleName } from '../../../../api/names.ts';
+import type { RoleName } from '../../../../api/names.ts';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { withDeadline, nextTurn } from '../../../../pkg/async/deadline.ts';
 import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
@@ -15,7 +15,7 @@ import { clusterIndexOf } from '../../../shared/caches.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
-import { type KnownLocation, isNeverBegun, locationOf } from '../../model/location.ts';
+import { type KnownLocation, noteOf, readNote } from '../../../shared/note.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
 /** The EKS cluster is the one for whose profiles the role was created. */
@@ -29,8 +29,6 @@ export interface RoleUsers {
   readonly other: string | undefined;
   /** The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has a profile of theirs. */
   readonly leaving: ReadonlyMap<string, string>;
-  /** Profiles in the EKS cluster that certainly use another role, according to status in the same namespace. */
-  readonly profilesWithOtherRole: ReadonlySet<string>;
 }
 
 /** Reads who else uses a role that is to be deleted for the object. */
@@ -71,7 +69,6 @@ export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
     return {
       other: others.find(({ mayUse }) => mayUse(role, object) === 'yes')?.key,
       leaving: new Map(leaving.map(({ owner, key }) => [owner, key])),
-      profilesWithOtherRole: new Set(others.flatMap(({ profileWithOtherRole }) => profileWithOtherRole(role, object))),
     };
   };
 }
@@ -127,8 +124,6 @@ interface RoleUser {
   readonly uid: string | undefined;
   /** `deleted` is the object for which the role is to be deleted. */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
-  /** Empty unless its profile is in the EKS cluster of the role and uses another role. */
-  readonly profileWithOtherRole: (role: RoleInCluster, deleted: AWSFargateProfile) => readonly ProfileName[];
 }
 
 async function listRoleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
@@ -139,14 +134,13 @@ async function listRoleUsers(client: KubeClient, signal: AbortSignal): Promise<r
 }
 
 function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): RoleUser {
-  const uses = isRight(decoded)
-    ? { mayUse: mayUseByFields(decoded.right), profileWithOtherRole: profileOf(decoded.right) }
-    : { mayUse: mayUseByText(item), profileWithOtherRole: () => [] };
+  const isReadable = isRight(decoded) && readNote(decoded.right).kind !== 'unreadable';
+  const mayUse = isReadable ? mayUseByFields(decoded.right) : mayUseByText(item);
   const key = keyOf(item);
-  return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, ...uses };
+  return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/** An object that cannot be decoded may use each role whose name occurs anywhere in it. */
+/** An object that cannot be decoded, or whose note cannot be read, may use each role whose name occurs anywhere in it. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -171,56 +165,39 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
 /**
  * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
  * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
- * never begun makes the role when it begins; if it is deleted before, its manager does not ask AWS.
+ * never begun makes the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an object
+ * counts in its own namespace only, because whoever may write the object writes the note.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
-  const named = [
-    object.status?.role?.name,
-    roleNameOf(object),
-    roleNameInArn(object.spec.roleARN),
-    roleNameInArn(object.status?.podExecutionRoleARN),
-  ];
-  const names = new Set(named.map((name) => name?.toLowerCase()));
-  const known = accountOf(object);
   const { status = {} } = object;
+  const note = noteOf(object);
+  const own = [roleNameOf(object), roleNameInArn(object.spec.roleARN), roleNameInArn(status.podExecutionRoleARN)];
+  const here = foldedNames([...own, ...note.roles.map(({ name }) => name)]);
+  const elsewhere = foldedNames([...own, status.role?.name]);
+  const known = note.in.kind === 'known' ? note.in : undefined;
+  const account = known?.account ?? parseRoleArn(object.spec.roleARN ?? '')?.account;
   const cluster = clusterIndexOf(object);
-  const isAsking = status.createRequestedAt !== undefined && status.profileARN === undefined;
+  const isAsking = note.profiles.some(({ requestedAt }) => requestedAt !== undefined);
   return ({ name, location }, deleted) => {
-    if (!names.has(name.toLowerCase()) || isNeverBegun(object)) return 'no';
-    const isRecorded = isRecordedIn({ ...status }, location);
-    if (!isNeighbour(object, deleted)) return isRecorded ? 'yes' : 'no';
-    if (isDeleting(object) && isRecorded && !isAsking) return 'whileItHasProfile';
-    return (known === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === known)
+    const role = name.toLowerCase();
+    if (!isNeighbour(object, deleted))
+      return elsewhere.has(role) && isRecordedIn({ ...status }, location) ? 'yes' : 'no';
+    if (!here.has(role) || note.in.kind === 'none') return 'no';
+    const isThere = known !== undefined && isSameLocation(known, location);
+    if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
+    // An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
+    // waits for credentials of another account would keep a role of the same name here forever.
+    return (account === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === account)
       ? 'yes'
       : 'no';
   };
 }
 
-/**
- * EKS cannot change the role of a profile, so the role in status is right as long as status has the ARN of the profile.
- * Another team writes the status in another namespace, so it is not used.
- */
-function profileOf({ metadata, status = {} }: AWSFargateProfile): RoleUser['profileWithOtherRole'] {
-  const { account, region, eksClusterName, profileName, profileARN, podExecutionRoleARN } = status;
-  const roleName = roleNameInArn(podExecutionRoleARN)?.toLowerCase();
-  return ({ name, location }, deleted) => {
-    const isThere = isNeighbour({ metadata }, deleted) && isRecordedIn({ account, region, eksClusterName }, location);
-    const isKnown = profileName !== undefined && profileARN !== undefined && roleName !== undefined;
-    return isThere && isKnown && roleName !== name.toLowerCase() ? [profileName] : [];
-  };
-}
+const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string | undefined> =>
+  new Set(names.map((name) => name?.toLowerCase()));
 
-/**
- * An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
- * waits for credentials of another account would keep a role of the same name here for ever.
- */
-function accountOf(object: AWSFargateProfile): string | undefined {
-  const { spec, status } = object;
-  if (status?.account !== undefined) return status.account;
-  const location = locationOf(object);
-  if (location.kind === 'known') return location.account;
-  return spec.roleARN === undefined ? undefined : parseRoleArn(spec.roleARN)?.account;
-}
+const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
+  one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
 
 /** Whether the name occurs as a whole string or at the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {

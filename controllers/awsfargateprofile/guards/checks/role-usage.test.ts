@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RoleName } from '../../../../api/names.ts';
 import { OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { ROLE, aDeletedObject } from '../../testing/builders.ts';
+import { PROFILE, ROLE, aDeletedObject } from '../../testing/builders.ts';
 import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
 import {
   aSimulatedProfile,
@@ -70,29 +70,21 @@ describe('readRoleUsage', () => {
       DESCRIBE,
     ],
     [
-      'a profile with another role',
+      'a profile that this pass has read with another role, which EKS cannot change',
       SHARED_ROLE_NAME,
       awsWith(sharedRole, using('arn:other')),
       nobody,
       'unused',
       LIST,
-      DESCRIBE,
     ],
     [
-      'a profile whose object says that it uses another role',
+      'the profile of the object itself, because its deletion comes first',
       SHARED_ROLE_NAME,
-      awsWith(sharedRole, theirs),
-      roleUsers(undefined, 'theirs'),
-      'unused',
-      LIST,
-    ],
-    [
-      'the profile of the object itself',
-      SHARED_ROLE_NAME,
-      awsWith(sharedRole, using(SHARED_ROLE_ARN, 'team-a_web')),
+      awsWith(sharedRole, using(SHARED_ROLE_ARN, PROFILE)),
       nobody,
-      'unused',
+      'used by Fargate profile "team-a_web"',
       LIST,
+      `DescribeFargateProfile ${PROFILE}`,
     ],
     ['a profile of a leaving object', SHARED_ROLE_NAME, awsWith(sharedRole, ofApi), leaver, BY_API, LIST, DESCRIBE],
     [
@@ -110,6 +102,19 @@ describe('readRoleUsage', () => {
   for (const [situation, role, aws, users, usage, ...calls] of rows)
     it(`says "${usage}" for ${situation}`, async () =>
       expect(await usageOf(role, aws, users, () => {})).to.deep.equal({ usage, calls }));
+
+  it('asks EKS about a profile that has appeared since the pass has read the others', async () => {
+    for (const [arn, usage] of [
+      [SHARED_ROLE_ARN, 'used'],
+      ['arn:other', 'unused'],
+    ] as const) {
+      const aws = awsWith(sharedRole);
+      const pass = passStateFor(aws, named);
+      aws.profiles.set('theirs', { ...using(arn) });
+      expect((await readRoleUsage(newServices().live, pass, SHARED_ROLE_NAME)).kind).to.equal(usage);
+      expect(pass.session.calls).to.deep.equal([LIST, DESCRIBE]);
+    }
+  });
 
   it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
     const vanish = (aws: SimulatedAws): void => void aws.profiles.delete('theirs');

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
-import { findRole } from '../../decide/compare.ts';
+import { findProfile, findRole } from '../../decide/compare.ts';
 import type { LiveChecks } from './live-checks.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { OWNER_TAG, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
@@ -22,12 +22,12 @@ export async function readRoleUsage(live: LiveChecks, question: Question, name: 
   return readUsageByProfiles(question, findRole(observed.roles, name)?.arn, users);
 }
 
-const NO_USERS: RoleUsers = { other: undefined, leaving: new Map(), profilesWithOtherRole: new Set() };
+const NO_USERS: RoleUsers = { other: undefined, leaving: new Map() };
 
 export async function readUsageByProfiles(
-  { session, target, desired }: Question,
+  { session, target, desired, observed }: Question,
   arn: RoleArn | undefined,
-  { leaving, profilesWithOtherRole }: Omit<RoleUsers, 'other'> = NO_USERS,
+  { leaving }: Omit<RoleUsers, 'other'> = NO_USERS,
 ): Promise<RoleUsage> {
   const unknown = (failure: AwsFailure): RoleUsage => ({
     kind: 'unknown',
@@ -38,7 +38,9 @@ export async function readUsageByProfiles(
   if (listing.right.kind === 'clusterGone') return { kind: 'unused' };
   let usage: RoleUsage = { kind: 'unused' };
   for (const profile of listing.right.names) {
-    if (desired.names.profiles.includes(profile) || profilesWithOtherRole.has(profile)) continue;
+    // EKS cannot change the role of a profile, so one that this pass has read with another role does not count.
+    const seen = findProfile(observed.profiles, profile);
+    if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile)();
     if (E.isLeft(lookup)) return unknown(lookup.left);
     if (lookup.right.kind !== 'found' || lookup.right.profile.podExecutionRoleArn !== arn) continue;

@@ -1,4 +1,4 @@
-import { ACCESS_ENTRY_RENEWED_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { RECORD_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../../pkg/fargate/arns.ts';
 import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../../pkg/fargate/trust-policy.ts';
 import { defineReason } from '../spec/reason-spec.ts';
@@ -120,8 +120,8 @@ export const ROLE_REASONS = {
       (refusal === undefined
         ? ''
         : `. AWS refuses a request of the controller about the access entry. AWS says: ${refusal}`),
-    remedy: ({ arn, id, cluster, entry, refusal }) =>
-      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `delete the access entry of ${arn} and create it again`} with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise set the annotation ${ACCESS_ENTRY_RENEWED_ANNOTATION}=${id} on this object` +
+    remedy: ({ arn, cluster, entry, refusal }) =>
+      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `delete the access entry of ${arn} and create it again`} with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise remove the annotation ${RECORD_ANNOTATION} from this object afterwards: the controller writes it again` +
       (refusal === undefined
         ? ''
         : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),

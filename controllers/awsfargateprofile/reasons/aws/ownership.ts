@@ -1,4 +1,4 @@
-import type { AdoptionPolicy } from '../../../../api/v1beta2/index.ts';
+import { type AdoptionPolicy, TAKE_OVER_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { type AffectedConditionType, defineReason } from '../spec/reason-spec.ts';
 import { pollForUserAction } from '../spec/poll-intervals.ts';
 import { type Abandonment, describeAbandonment } from '../wording/abandonment.ts';
@@ -54,6 +54,29 @@ export const OWNERSHIP_REASONS = {
       const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
       return `${isProvisioned ? REPLACE_OBJECT : evade}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`;
+    },
+  }),
+  /** Another record of this object has made the profile; `id` is the unique id at the end of its ARN. */
+  ManagedElsewhere: defineReason<
+    Named & {
+      readonly id: string;
+      readonly isDeleting: boolean;
+      readonly abandonment?: Abandonment | undefined;
+    }
+  >({
+    nature: 'human',
+    ...eks,
+    keepsReady: true,
+    poll: pollForUserAction,
+    describe: ({ name, id }) =>
+      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but it was made by a record that this object does not have: another management cluster or a restored backup. The controller creates and deletes nothing in AWS for this object`,
+    remedy: ({ id, isDeleting, abandonment }) => {
+      const takeOver = `If the profile belongs to this object here, annotate the object with ${TAKE_OVER_ANNOTATION}=${id}. ${CONTINUES}`;
+      if (abandonment === 'removeFinalizer')
+        return `${takeOver}. ${describeAbandonment(abandonment, ', if another management cluster looks after it,')}`;
+      return isDeleting
+        ? `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain: then the deletion ends here, and nothing changes in AWS`
+        : `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain and delete the object here: then nothing changes in AWS`;
     },
   }),
   OwnershipTagMissing: defineReason<{

@@ -1,4 +1,4 @@
-import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER } from '../../../../api/v1beta2/index.ts';
+import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, RECORD_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
 import { quoted } from '../wording/phrases.ts';
@@ -11,6 +11,16 @@ export const MOVE_AND_DELETION_REASONS = {
       `the annotation ${DELETE_FOR_MOVE_ANNOTATION} says that clusterctl is about to delete this object here, because it has moved the object. But ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so clusterctl is probably not moving it. The controller does nothing for this object`,
     remedy: () =>
       `If the object exists in another management cluster, remove the finalizers of this object here and delete it here: then nothing changes in AWS. Otherwise remove the annotation: then the controller continues`,
+  }),
+  /** `problem` completes the sentence "the annotation …". */
+  RecordUnreadable: defineReason<{ readonly problem: string }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollRarely,
+    describe: ({ problem }) =>
+      `the annotation ${RECORD_ANNOTATION}, in which the controller notes what this object has in AWS, ${problem}. The controller changes nothing in AWS for this object`,
+    remedy: () =>
+      `If a newer version of the controller has written the annotation, run that version. Otherwise remove the annotation: then the controller looks for what this object has in AWS, and writes the annotation again`,
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',

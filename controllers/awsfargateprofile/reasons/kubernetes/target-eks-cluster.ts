@@ -1,4 +1,4 @@
-import { PROVISIONED_IN_ANNOTATION } from '../../../../api/v1beta2/index.ts';
+import { RECORD_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { pollRarely } from '../spec/poll-intervals.ts';
 import { type Abandonment, describeAbandonment } from '../wording/abandonment.ts';
@@ -40,7 +40,6 @@ export const TARGET_REASONS = {
     readonly field: string;
     readonly recorded: string;
     readonly found: string;
-    readonly saidBy: 'status' | 'annotation';
     /** The field is in the AWSFargateProfile, and not in the control plane. */
     readonly isOfObject?: true;
   }>({
@@ -48,14 +47,10 @@ export const TARGET_REASONS = {
     poll: pollRarely,
     describe: ({ field, recorded, found, isOfObject }) =>
       `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but this object records ${quoted(recorded)} for its Fargate profile. The controller changes nothing in AWS`,
-    remedy: ({ field, recorded, saidBy, isOfObject }) =>
+    remedy: ({ field, recorded, isOfObject }) =>
       isOfObject
-        ? saidBy === 'status'
-          ? `${REPLACE_OBJECT}: unless spec.deletionPolicy is Retain, the controller then deletes the profile of this object where it was created`
-          : `If the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`
-        : saidBy === 'status'
-          ? `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile where it was created`
-          : `Set ${field} of the control plane back to ${quoted(recorded)}. Or, if the profile does not exist there any more, remove the annotation ${PROVISIONED_IN_ANNOTATION} from this object. ${CONTINUES}`,
+        ? `${REPLACE_OBJECT}: unless spec.deletionPolicy is Retain, the controller then deletes the profile of this object where it was created. Or, to leave the profile as it is, remove the annotation ${RECORD_ANNOTATION} from this object. ${CONTINUES}`
+        : `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile where it was created. Or, to leave the profile as it is, remove the annotation ${RECORD_ANNOTATION} from this object. ${CONTINUES}`,
   }),
   /** `missing` is a clause. `role` is the role that the controller may have created. */
   TargetUnknown: defineReason<{
@@ -70,7 +65,7 @@ export const TARGET_REASONS = {
     poll: pollRarely,
     describe: ({ missing, provisionedIn, profile }) =>
       provisionedIn === undefined
-        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile ${quoted(profile)} is: the status does not name them, and ${missing}`
+        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile ${quoted(profile)} is: the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
         : `this object is being deleted, and records ${provisionedIn} (account/region/EKS cluster) as the place of its Fargate profile ${quoted(profile)}. The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
     remedy: ({ cure, profile, role, abandonment }) => {
       const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it,`;

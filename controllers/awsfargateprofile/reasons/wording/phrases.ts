@@ -29,15 +29,13 @@ export type OfTarget = { readonly isOfObject?: boolean };
 export const identityField = ({ isOfObject = false }: OfTarget): string =>
   isOfObject ? 'spec.eksCluster.identityRef' : 'spec.identityRef of the control plane';
 
-/** Where the subnets of a profile come from. `status`: of a provisioned object. `eks`: EKS chooses them. */
-export type SubnetSource = 'spec' | 'status' | 'controlPlane' | 'eks';
+/** Where the subnets of a profile come from. `eks`: EKS chooses them. */
+export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
 
 export function describeSubnetCorrection(source: SubnetSource): string {
   switch (source) {
     case 'spec':
       return 'Correct spec.subnetIDs, or the AWS resource that it names';
-    case 'status':
-      return `Correct the AWS resource that status.subnets names. ${OR_REPLACE_OBJECT}`;
     case 'controlPlane':
       return 'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
     case 'eks':

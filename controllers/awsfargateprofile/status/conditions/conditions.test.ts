@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { isAbout } from '../../model/mutation.ts';
-import type { Observed } from '../../model/observed-state.ts';
 import type { CompletedPass } from '../../model/pass.ts';
 import { type AffectedConditionType, type Reason, newReason } from '../../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../../reasons/spec/time-until-stalled.ts';
@@ -21,6 +20,7 @@ import {
   observed,
 } from '../../testing/builders.ts';
 import { recordTag } from '../../testing/fixtures.ts';
+import { withoutRoles } from '../../testing/pass-state.ts';
 import {
   MINUTE,
   READY,
@@ -57,6 +57,8 @@ describe('conditionsAfter', () => {
     newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }),
     newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }),
     newReason('IdentityLoop', { detail: 'a loop' }),
+    newReason('RecordUnreadable', { problem: 'is no JSON object' }),
+    newReason('ManagedElsewhere', { name: PROFILE, id: 'x', isDeleting: false }),
     newReason('RegionInvalid', { region: 'us_east_1' }),
   ];
   const called = { called: 'iam:CreateRole', region: 'eu-west-1', about: 'IAMFargateRolesReady' } as const;
@@ -201,8 +203,6 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const NOT_CHECKED = 'Unknown / NotChecked';
   const recorded = { ...recordTag('tag team'), team: 'a' };
   const tagged = {
-    object: anObject({ status: { tagKeys: ['team'] } }),
-    desired: desiredOf(anObject({ status: { tagKeys: ['team'] } })),
     seen: observed({
       profile: aProfile({ tags: { ...PROFILE_TAGS, ...recorded } }),
       role: aRole({ tags: { ...ROLE_TAGS, ...recorded } }),
@@ -213,11 +213,7 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const waited = statusAfter(completedPass({ end: noControlPlane }));
   const noCredentials = newReason('CredentialsMissing', { detail: 'none' });
   const wrongAccount = newReason('WrongAccount', { whose: 'the manager', recorded: ACCOUNT, found: '444455556666' });
-  const inTransit: Observed = {
-    cluster: 'there',
-    profiles: [{ name: PROFILE, found: aProfile({ status: 'CREATING' }) }],
-    roles: [{ name: ROLE, found: 'unread' }],
-  };
+  const inTransit = withoutRoles(observed({ profile: aProfile({ status: 'CREATING' }), role: aRole() }));
   const leaving = aDeletedObject({ status: READY });
   const seenLeaving = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
   const deleting = newReason('DeletingProfile', { name: PROFILE });

@@ -1,4 +1,4 @@
-import type { AWSFargateProfileStatus, Condition } from '../../../../api/v1beta2/index.ts';
+import type { Condition } from '../../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
 import type { ConditionType, ConditionUpdate } from './condition-list.ts';
 import { availableValue, contentsOfAffectedConditions } from './credentials-profile-role.ts';
@@ -7,11 +7,7 @@ import { reportedNature, stalledUpdate } from './stalled.ts';
 import { type CompletedPass, reasonOf } from '../../model/pass.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 
-/** `record` is what status says of AWS after the pass. */
-export function conditionsAfter(
-  pass: CompletedPass,
-  record: AWSFargateProfileStatus = pass.object.status ?? {},
-): readonly ConditionUpdate[] {
+export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
   const { object } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
   const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
@@ -29,7 +25,7 @@ export function conditionsAfter(
   // In an outage, an object that was Ready at this generation has Ready True or Unknown, and is not Reconciling.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
-  const available = availableValue(pass, record);
+  const available = availableValue(pass);
 
   return [
     state('Ready', ready.status, ready.reason, ready.message),

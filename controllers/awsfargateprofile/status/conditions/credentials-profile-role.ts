@@ -1,7 +1,6 @@
-import type { AWSFargateProfileStatus } from '../../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
 import { isDeleting } from '../../../shared/object-state.ts';
-import { ownershipOf } from '../../decide/compare.ts';
+import { ownershipOf } from '../../model/ownership.ts';
+import { isEntryOf } from '../../note.ts';
 import { isAbout } from '../../model/mutation.ts';
 import type { Change } from '../../model/plan.ts';
 import type { CompletedPass } from '../../model/pass.ts';
@@ -71,20 +70,17 @@ function profileValue(pass: CompletedPass, reason: Reason | undefined): Conditio
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
-/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or `record` prove that it is one. */
-export function availableValue(pass: CompletedPass, record: AWSFargateProfileStatus): ConditionContent {
+/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the note prove that it is one. */
+export function availableValue(pass: CompletedPass): ConditionContent {
   const { facts, execution } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');
   const { desired, observed } = facts;
-  const { profileARN, successor, predecessors = [] } = record;
-  const onRecord = [profileARN, successor?.arn, ...predecessors.map(({ arn }) => arn)];
-  const isOfObject = (found: FargateProfile): boolean =>
-    ownershipOf(desired, found).kind === 'ours' || onRecord.includes(found.arn);
-  const active = observed.profiles.flatMap(({ name, found }) =>
-    found !== undefined && isOfObject(found) && profileAfter(found, name, execution?.steps)?.status === 'ACTIVE'
-      ? [`"${name}"`]
-      : [],
-  );
+  const active = observed.profiles.flatMap((found) => {
+    const isOfObject = ownershipOf(desired, found).kind === 'ours' || isEntryOf(desired.note.profiles, found);
+    return isOfObject && profileAfter(found, found.name, execution?.steps)?.status === 'ACTIVE'
+      ? [`"${found.name}"`]
+      : [];
+  });
   return active.length > 0
     ? trueFor('Active', `ACTIVE in EKS: ${active.toSorted().join(', ')}`)
     : { status: 'False', reason: 'NoActiveProfile', message: 'EKS has no ACTIVE Fargate profile of this object' };

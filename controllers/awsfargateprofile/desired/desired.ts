@@ -1,0 +1,222 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { AccountId, ProfileName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { withEmptyFields } from '../../../api/external/index.ts';
+import { isRecord } from '../../../api/record.ts';
+import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { parseDuration } from '../../../pkg/env/duration.ts';
+import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { type Note, noteOf } from '../../shared/note.ts';
+import { isReplaceable } from '../../shared/object-state.ts';
+import { baseNameOf } from '../../shared/profile-names.ts';
+import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import { fitsSpec } from '../model/fit.ts';
+import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/goal-kinds.ts';
+import { identityOf, placeOf } from '../model/identity.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { isRoleTaggedOurs, oursOf, ownershipOf } from '../model/ownership.ts';
+import { isEntryOf, roleEntryOf } from '../note.ts';
+import { newReason, type Reason } from '../reasons/reasons.ts';
+import type { Abandonment } from '../reasons/wording/abandonment.ts';
+import { findExcess } from './operator-limits.ts';
+import { wantedProfile, wantedRole } from './profile-and-role.ts';
+import { chooseName } from './profile-name.ts';
+import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
+
+/** What a pass knows before it reads EKS and IAM. */
+export interface DesiredInputs {
+  readonly target: Target;
+  readonly targetSource: TargetSource;
+  /** `undefined` if nothing is to be created or corrected. */
+  readonly controlPlaneFacts: ControlPlaneFacts | undefined;
+  readonly surplus: Surplus;
+  readonly abandonment?: Abandonment | undefined;
+  readonly account: AccountId;
+  readonly limits: OperatorLimits;
+  readonly roleConflict?: Reason | undefined;
+  /** Keys, folded, of the tags that other objects want on the role. */
+  readonly keysOfOthers?: readonly string[];
+  readonly isQuotaExceeded: boolean;
+  /** AWS's clock, ms since 1970. */
+  readonly now: Ms;
+}
+
+/** What a pass has learned from AWS about the profiles of the object. */
+export interface NoteAfterReading {
+  readonly note: Note;
+  readonly elsewhere: readonly FargateProfile[];
+  readonly isLost: boolean;
+}
+
+/**
+ * What the pass pursues, decided once, after AWS was read. Without `controlPlaneFacts` nothing is wanted. Left if AWS cannot
+ * fulfil the spec.
+ */
+export function desiredFor(
+  object: AWSFargateProfile,
+  inputs: DesiredInputs,
+  { note, elsewhere, isLost }: NoteAfterReading,
+  observed: Observed,
+): E.Either<Reason, Desired> {
+  const { target, controlPlaneFacts, surplus, abandonment, limits } = inputs;
+  const place = placeOf(target, inputs.account);
+  const adoptionPolicy = object.spec.adoptionPolicy ?? 'Owned';
+  const byNote = { identity: identityOf(object, inputs, place, baseNameOf(object, note)), adoptionPolicy };
+  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutStrangers(note, byNote, observed)));
+  const isPursued = controlPlaneFacts !== undefined;
+  const common = {
+    identity,
+    broughtRole: object.spec.roleARN,
+    place,
+    surplus,
+    abandonment,
+    isClusterLeaving: abandonment === 'removeFinalizer',
+    adoptionPolicy,
+    now: inputs.now,
+    isReplaceable: isPursued && isReplaceable(object),
+    keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
+    note,
+    elsewhere,
+    isLost,
+    isProvisioned: isProvisioned(object),
+    isQuotaExceeded: inputs.isQuotaExceeded,
+    isUnproven: inputs.targetSource === 'unreadyControlPlane' && note.in.kind !== 'none',
+    creationBlocker: controlPlaneFacts?.creationBlocker,
+    // The operator's limits do not block a deletion.
+    limits: isPursued ? limits : NO_LIMITS,
+    excess: isPursued ? findExcess(object.spec, limits, place) : [],
+    emptySelectorFields: isPursued ? findEmptySelectorFields(object) : [],
+  } as const;
+  if (!isPursued) return E.right({ ...common, wanted: undefined });
+  const ours = oursOf(common, observed.profiles);
+  const isOwnRole = (name: string): boolean => isKnownRole(common, observed, name);
+  const name = chooseName(object, {
+    base: identity.profileName,
+    note,
+    ours,
+    all: observed.profiles,
+    fits: (profile) => fitsSpec(object, identity, profile, isOwnRole),
+  });
+  const existing = ours.find((each) => each.name === name);
+  const wanted = wantedUnder(object, inputs, common, { name, existing, isOwnRole });
+  return E.map((both: NonNullable<Desired['wanted']>): Desired => ({
+    ...common,
+    wanted: both,
+    ...(inputs.roleConflict && { roleConflict: inputs.roleConflict }),
+  }))(wanted);
+}
+
+/** A noted profile that a tag gives to another owner by now gives this object no name. */
+function withoutStrangers(note: Note, owner: Parameters<typeof ownershipOf>[0], { profiles }: Observed): Note {
+  const strangers = profiles.filter((each) => {
+    const ownership = ownershipOf(owner, each);
+    return ownership.kind === 'foreign' && ownership.claimed;
+  });
+  return { ...note, profiles: note.profiles.filter((entry) => !strangers.some((each) => isEntryOf([entry], each))) };
+}
+
+/** Why AWS cannot fulfil the spec, as far as that follows without reading AWS. An object that waits reports it at once. */
+export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
+  if (inputs.controlPlaneFacts === undefined) return undefined;
+  const note = noteOf(object);
+  const place = placeOf(inputs.target, inputs.account);
+  const base = baseNameOf(object, note);
+  const identity = identityOf(object, inputs, place, base);
+  const isThere = note.profiles.length > 0;
+  const known = { name: base, existing: undefined, isOwnRole: () => false, isThere };
+  const wanted = wantedUnder(object, inputs, { identity, place, limits: inputs.limits }, known);
+  if (E.isLeft(wanted)) return wanted.left;
+  const excess = isThere ? [] : findExcess(object.spec, inputs.limits, place);
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
+}
+
+const isProvisioned = ({ status }: AWSFargateProfile): boolean => status?.initialization?.provisioned === true;
+
+function wantedUnder(
+  object: AWSFargateProfile,
+  inputs: DesiredInputs,
+  common: Pick<Desired, 'identity' | 'place' | 'limits'>,
+  {
+    name,
+    existing,
+    isOwnRole,
+    isThere = existing !== undefined,
+  }: {
+    readonly name: ProfileName;
+    readonly existing: FargateProfile | undefined;
+    readonly isOwnRole: (name: string) => boolean;
+    readonly isThere?: boolean;
+  },
+): E.Either<Reason, { readonly profile: WantedProfile; readonly role: WantedRole }> {
+  const { controlPlaneFacts } = inputs;
+  if (controlPlaneFacts === undefined) throw new TypeError('nothing is wanted');
+  const profile = wantedProfile(object, controlPlaneFacts, common.identity, { name, isThere });
+  if (E.isLeft(profile)) return profile;
+  // EKS cannot change the role of a profile, so a computed name yields to that of the role in use.
+  const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
+  const { capaRoleNames } = common.identity;
+  const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
+  const { keysOfOthers = [] } = inputs;
+  const role = wantedRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, keysOfOthers });
+  return E.map((each: WantedRole) => ({ profile: profile.right, role: each }))(role);
+}
+
+/** The profile's role is one of this object: its tags say so, or it is noted and IAM does not have it any more. */
+function isKnownRole(desired: Pick<Desired, 'identity' | 'note'>, { roles }: Observed, name: string): boolean {
+  const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
+  if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
+  const entry = roleEntryOf(desired.note, name);
+  return entry !== undefined && entry.managed !== false;
+}
+
+type BeforeSharing = Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'>;
+
+/** Keys, folded, of the tags that these objects want on their common role; those that name a Cluster inherit some. */
+export const tagKeysOf = (
+  roleSharers: readonly AWSFargateProfile[],
+  { controlPlaneTags = {} }: Partial<ControlPlaneFacts> = {},
+): readonly string[] =>
+  roleSharers
+    .flatMap(({ spec }) => [
+      ...Object.keys(spec.additionalTags ?? {}),
+      ...(spec.clusterName === undefined ? [] : Object.keys(controlPlaneTags)),
+    ])
+    .map(foldCase);
+
+export function roleConflictOf(
+  object: AWSFargateProfile,
+  inputs: BeforeSharing,
+  roleSharers: readonly AWSFargateProfile[],
+): Reason | undefined {
+  if (inputs.controlPlaneFacts === undefined) return undefined;
+  const place = placeOf(inputs.target, inputs.account);
+  const location = { ...place, eksCluster: inputs.target.eksCluster };
+  const required = requiredBoundary(inputs.limits, place);
+  return roleSettingsConflict(
+    object,
+    roleSharers.filter((sharer) => isInEksCluster(sharer, object, location)),
+    {
+      controlPlaneTags: inputs.controlPlaneFacts.controlPlaneTags,
+      boundaryOf: ({ spec }) => required ?? spec.rolePermissionsBoundary,
+    },
+  );
+}
+
+/**
+ * The API server refuses a label without a value when it sees it, but a client-side apply over an existing object drops
+ * the label before. So the annotation of `kubectl apply` is read.
+ */
+export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
+  withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>
+    emptyFields(selector, `spec.selectors[${index}]`),
+  );
+
+const emptyFields = (value: unknown, path: string): readonly string[] => {
+  if (value === null) return [path];
+  return isRecord(value) ? Object.entries(value).flatMap(([key, field]) => emptyFields(field, `${path}.${key}`)) : [];
+};

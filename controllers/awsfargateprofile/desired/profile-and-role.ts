@@ -1,0 +1,126 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AwsLocation, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../pkg/fargate/arns.ts';
+import { findPolicyExcess, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../pkg/fargate/names.ts';
+import { toSelectors } from '../../../pkg/fargate/selectors.ts';
+import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { type Tags, foldCase, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
+import type { TagsInvalid } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { profileTags, roleTags, tagAdditions, tagSources } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { ControlPlaneFacts } from '../model/goal-kinds.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+
+export function wantedProfile(
+  object: AWSFargateProfile,
+  controlPlaneFacts: ControlPlaneFacts,
+  identity: ObjectIdentity,
+  { name, isThere }: { readonly name: ProfileName; readonly isThere: boolean },
+): E.Either<Reason, WantedProfile> {
+  const { spec } = object;
+  const problem = findProfileNameProblem(name);
+  if (problem !== undefined) {
+    return invalid(
+      spec.profileName === undefined
+        ? `spec.profileName is not set, and EKS does not allow the computed name "${name}": ${problem}`
+        : `spec.profileName: EKS does not allow the name "${name}": ${problem}`,
+    );
+  }
+  if (spec.selectors === undefined || spec.selectors.length === 0) {
+    return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
+  }
+  const subnets = wantedSubnets(object, controlPlaneFacts, isThere);
+  if (subnets === undefined) {
+    const { controlPlane } = controlPlaneFacts;
+    return E.left(
+      newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
+    );
+  }
+  const sources = tagSources(object, controlPlaneFacts, identity);
+  return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
+    name,
+    ...subnets,
+    selectors: toSelectors(spec.selectors ?? []),
+    tags,
+    additions: tagAdditions(sources, keepCase),
+  }))(profileTags(identity, sources));
+}
+
+export function wantedRole(
+  object: AWSFargateProfile,
+  controlPlaneFacts: ControlPlaneFacts,
+  { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
+  /** `inUse`: the role of the existing profile, if a computed name gives way to it. */
+  { inUse, keysOfOthers }: { readonly inUse: RoleName | undefined; readonly keysOfOthers: readonly string[] },
+): E.Either<Reason, WantedRole> {
+  const { spec } = object;
+  if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
+  const name = spec.roleName ?? inUse ?? roleNameFor(identity.clusterName ?? identity.eksCluster, identity.profileName);
+  const problem = findRoleNameProblem(name);
+  if (problem !== undefined) {
+    return invalid(
+      spec.roleName === undefined
+        ? `spec.roleName is not set, and IAM does not allow the computed name: ${problem}`
+        : `spec.roleName: ${problem}`,
+    );
+  }
+  const path = spec.rolePath ?? '/';
+  const boundary = requiredBoundary(limits, place);
+  const permissionsBoundary = boundary ?? spec.rolePermissionsBoundary;
+  const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
+  const { roleAdditionalPolicies: policiesInSpec = [] } = spec;
+  const allowed = policiesInSpec.filter((arn) => findPolicyExcess(limits, '', arn).length === 0);
+  const sources = tagSources(object, controlPlaneFacts, identity);
+  return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
+    kind: 'managed',
+    name,
+    path,
+    arn: roleArn(place, path, name),
+    trust: trustPolicy({ ...place, cluster: identity.eksCluster }),
+    policies: [...new Set([podExecutionPolicyArn(place.partition), ...allowed])],
+    tags,
+    isNamedInSpec: spec.roleName !== undefined,
+    isBoundaryFromLimits,
+    policiesInSpec,
+    keysOfOthers,
+    additions: [
+      ...tagAdditions(sources, foldCase),
+      ...allowed.map(policyAddition),
+      ...(permissionsBoundary === undefined || isBoundaryFromLimits ? [] : [boundaryAddition(permissionsBoundary)]),
+    ],
+    ...(permissionsBoundary !== undefined && { permissionsBoundary }),
+  }))(roleTags(identity, sources));
+}
+
+function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {
+  const parts = parseRoleArn(arn);
+  if (parts === undefined) return invalid(`spec.roleARN "${arn}" is not the ARN of an IAM role`);
+  return parts.account === account
+    ? E.right({ kind: 'existing', name: parts.name, arn })
+    : invalid(
+        `spec.roleARN names a role in account ${parts.account}, but EKS accepts only roles of the account of the EKS cluster, ${account}`,
+      );
+}
+
+const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
+const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
+
+/**
+ * `undefined` if the private subnets of the control plane are needed and it lists none. EKS cannot change the subnets of a
+ * profile that is there, so those that it has are right unless the spec names some.
+ */
+function wantedSubnets(
+  { spec }: AWSFargateProfile,
+  { privateSubnets }: ControlPlaneFacts,
+  isThere: boolean,
+): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
+  if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
+  if (privateSubnets === undefined) return { subnets: [], subnetSource: 'eks' };
+  return isFilled(privateSubnets) || isThere ? { subnets: privateSubnets, subnetSource: 'controlPlane' } : undefined;
+}
+
+const isFilled = (list: readonly string[] | undefined): list is readonly string[] => (list?.length ?? 0) > 0;

@@ -1,0 +1,48 @@
+import type { AccountId, ProfileName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AwsLocation, clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
+import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../../pkg/fargate/names.ts';
+import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
+import type { ObjectIdentity } from './desired-state.ts';
+import type { Target, TargetSource } from './goal-kinds.ts';
+
+/** The partition follows from the region, as for the endpoints of EKS and IAM. */
+export const placeOf = ({ region }: Target, account: AccountId): AwsLocation => ({
+  partition: partitionOf(region),
+  region,
+  account,
+});
+
+/** `base` is the name from which the names of the role and of replacements derive. */
+export function identityOf(
+  object: AWSFargateProfile,
+  { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
+  place: AwsLocation,
+  base: ProfileName,
+): ObjectIdentity {
+  const capaRoleNames = roleNamesOfCapa({
+    clusterName: target.clusterName,
+    eksClusterName: target.eksCluster,
+    profileName: base,
+  });
+  return {
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    clusterName: target.clusterName,
+    eksCluster: target.eksCluster,
+    eksClusterArn: clusterArn(place, target.eksCluster),
+    profileName: base,
+    capaRoleNames,
+    adoptable:
+      targetSource === 'controlPlane' ? { profile: base, roles: capaRoleNames } : namesWithNamespace(object, target),
+  };
+}
+
+/**
+ * Each name contains the namespace, or a hash of it. So a client that may write only the note and the status of objects in
+ * one namespace cannot make the controller adopt resources of another.
+ */
+function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
+  const profile = profileNameFor(metadata);
+  return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
+}

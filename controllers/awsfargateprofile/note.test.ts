@@ -1,0 +1,400 @@
+import { expect } from 'chai';
+import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import type { FargateProfile } from '../../pkg/cloud/index.ts';
+import { EMPTY_NOTE, FIRST_NOTE, type Note, type NotedProfile, type NotedRole } from '../shared/note.ts';
+import {
+  type Seen,
+  type SettleOptions,
+  mergeNotes,
+  settle,
+  withLast,
+  withRefusedRequests,
+  withUnanswered,
+} from './note.ts';
+import { HERE, NOW, PROFILE, PROFILE_ID, ROLE, ROLE_ARN, aProfile, aRole } from './testing/builders.ts';
+
+const MINUTE = 60_000;
+const OTHER = ProfileName.of('other');
+const ARN_OF_ANOTHER = aProfile().arn.replace(PROFILE_ID, 'another');
+
+const note = (over: Partial<Note> = {}): Note => ({ in: HERE, profiles: [], roles: [], ...over });
+const profileEntry = (over: Partial<NotedProfile> = {}): NotedProfile => ({ name: PROFILE, id: PROFILE_ID, ...over });
+const { id: _none, ...REQUEST } = profileEntry({ requestedAt: NOW });
+const roleEntry = (over: Partial<NotedRole> = {}): NotedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
+const { id: _noId, ...ROLE_REQUEST } = roleEntry({ requestedAt: NOW });
+
+/** What a survey shows; of these profiles and roles all but those of others are ours. */
+const survey = (parts: Partial<Seen> = {}): Seen => ({
+  depth: 'survey',
+  cluster: 'there',
+  profiles: parts.ours ?? [],
+  ours: [],
+  roles: [],
+  ...parts,
+});
+const ours = (...profiles: readonly FargateProfile[]): Seen => survey({ ours: profiles });
+const theirs = (...profiles: readonly FargateProfile[]): Seen => survey({ profiles });
+const iam = (found: Seen['roles'][number]['found'], isOurs = true, isBrought = false): Seen =>
+  survey({ roles: [{ name: ROLE, found, isOurs, isBrought }] });
+
+/** `age` is how long this process has known each create request without an answer. */
+function settled(before: Note, seen: Seen, { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {}) {
+  const unanswered = withUnanswered({}, before, 0);
+  return settle(before, seen, { unanswered, now: age, takeOver: [], isWanted: () => false, ...options });
+}
+
+describe('The note, after a pass has read AWS,', () => {
+  describe('of a profile', () => {
+    const rows: readonly (readonly [
+      situation: string,
+      entry: NotedProfile,
+      seen: Seen,
+      age: number,
+      after: NotedProfile | undefined,
+    ])[] = [
+      ['keeps the one that is there', profileEntry(), ours(aProfile()), 0, profileEntry()],
+      [
+        'keeps what is known of it',
+        profileEntry({ activeSince: 1 }),
+        ours(aProfile()),
+        0,
+        profileEntry({ activeSince: 1 }),
+      ],
+      ['keeps one whose tags were removed', profileEntry(), theirs(aProfile({ tags: {} })), 0, profileEntry()],
+      ['drops one that a survey does not show', profileEntry({ served: true }), survey(), 0, undefined],
+      ['keeps one that a glance has not read', profileEntry(), survey({ depth: 'glance' }), MINUTE, profileEntry()],
+      ['drops one of an EKS cluster that is gone', profileEntry(), survey({ cluster: 'gone' }), 0, undefined],
+      ['drops a request in an EKS cluster that is gone', REQUEST, survey({ cluster: 'gone' }), 0, undefined],
+      [
+        'drops one that has another id, and is foreign now',
+        profileEntry(),
+        theirs(aProfile({ arn: ARN_OF_ANOTHER })),
+        0,
+        undefined,
+      ],
+      ['keeps a request for a minute', REQUEST, survey(), MINUTE - 1, REQUEST],
+      ['drops a request that a survey after a minute does not show', REQUEST, survey(), MINUTE, undefined],
+      ['keeps a request that no survey has looked for', REQUEST, survey({ depth: 'glance' }), MINUTE, REQUEST],
+      [
+        'keeps the id of a request whose profile is not visible yet',
+        profileEntry({ requestedAt: NOW }),
+        survey(),
+        MINUTE - 1,
+        profileEntry({ requestedAt: NOW }),
+      ],
+      [
+        'closes a request whose profile is there',
+        profileEntry({ requestedAt: NOW }),
+        ours(aProfile()),
+        0,
+        profileEntry(),
+      ],
+      ['gives the request its id', REQUEST, ours(aProfile({ createdAt: NOW + 1 })), 0, profileEntry()],
+      [
+        "gives it to one of the second of AWS's Date",
+        REQUEST,
+        ours(aProfile({ createdAt: NOW - 1_000 })),
+        0,
+        profileEntry(),
+      ],
+      ['gives it within two minutes', REQUEST, ours(aProfile({ createdAt: NOW + 2 * MINUTE - 1 })), 0, profileEntry()],
+      ['drops a request whose name a foreign profile has', REQUEST, theirs(aProfile({ createdAt: NOW })), 0, undefined],
+      [
+        'gives an entry of a lost status its id',
+        { name: PROFILE, served: true },
+        ours(aProfile()),
+        0,
+        profileEntry({ served: true }),
+      ],
+    ];
+    for (const [situation, entry, seen, age, after] of rows)
+      it(situation, () => {
+        const { note: left } = settled(note({ profiles: [entry] }), seen, { age });
+        expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
+      });
+
+    // The note has no create for them, so they were found and not made.
+    for (const [situation, entries, found] of [
+      ['that no note has', [], aProfile()],
+      ['that was made again under the name', [profileEntry()], aProfile({ arn: ARN_OF_ANOTHER })],
+      ['whose name a note has that knows neither its id nor a request', [{ name: PROFILE }], aProfile()],
+      ['that is older than the request for its name', [REQUEST], aProfile({ createdAt: NOW - 1_001 })],
+      ['that is too young for the request for its name', [REQUEST], aProfile({ createdAt: NOW + 2 * MINUTE })],
+      ['of which AWS tells no time of creation, with a request for its name', [REQUEST], aProfile()],
+    ] as const)
+      it(`enters one ${situation} as one that served`, () => {
+        const id = found.arn.split('/').at(-1) ?? '';
+        expect(settled(note({ profiles: entries }), ours(found)).note.profiles).to.deep.equal([
+          { name: PROFILE, id, served: true },
+        ]);
+      });
+
+    it('enters no profile of another owner', () => {
+      expect(settled(note(), theirs(aProfile())).note.profiles).to.deep.equal([]);
+    });
+  });
+
+  describe('if another record has made a profile,', () => {
+    const last = NOW;
+    const served = note({ last, profiles: [profileEntry({ served: true })] });
+    const stranger = (over: Partial<FargateProfile> = {}): FargateProfile =>
+      aProfile({ name: OTHER, arn: ARN_OF_ANOTHER, createdAt: last, ...over });
+    const ENTERED = { name: OTHER, id: 'another', served: true };
+
+    for (const [situation, before, found, options] of [
+      ['is younger than what served', served, stranger({ createdAt: last + 1 }), {}],
+      ['is as old as what served', served, stranger(), {}],
+      ['is younger than what served and is gone', note({ last }), stranger(), {}],
+      ['is younger, and another one is to be taken over', served, stranger(), { takeOver: ['yet-another'] }],
+      ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
+    ] as const)
+      it(`holds back one that ${situation}`, () => {
+        const { note: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        expect(elsewhere).to.include(found);
+        expect(after.profiles).to.not.deep.include(ENTERED);
+      });
+
+    for (const [situation, before, found, options] of [
+      ['is older than what served', served, stranger({ createdAt: last - 1 }), {}],
+      ['is younger, while nothing has served', note(), stranger(), {}],
+      ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
+      ['is what the spec asks for', served, stranger(), { isWanted: ({ name }: FargateProfile) => name === OTHER }],
+    ] as const)
+      it(`enters one that ${situation}`, () => {
+        const { note: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        expect(elsewhere).to.deep.equal([]);
+        expect(after.profiles).to.deep.include(ENTERED);
+      });
+
+    it('holds back one that has taken the name of a noted one', () => {
+      const found = aProfile({ arn: ARN_OF_ANOTHER, createdAt: last });
+      const { note: after, elsewhere } = settled(served, ours(found));
+      expect([after.profiles, elsewhere]).to.deep.equal([[], [found]]);
+    });
+
+    it('holds back none that this note has requested', () => {
+      const requested = note({ last, profiles: [REQUEST] });
+      const { note: after, elsewhere } = settled(requested, ours(aProfile({ createdAt: NOW + 1 })));
+      expect([after.profiles, elsewhere]).to.deep.equal([[profileEntry()], []]);
+    });
+  });
+
+  describe('of a role', () => {
+    const used = roleEntry({ managed: false });
+    const rows: readonly (readonly [
+      situation: string,
+      entry: NotedRole | undefined,
+      seen: Seen,
+      age: number,
+      after: NotedRole | undefined,
+    ])[] = [
+      ['keeps the one that is there', roleEntry({ checked: true }), iam(aRole()), 0, roleEntry({ checked: true })],
+      ['keeps one whose tags were removed', roleEntry(), iam(aRole(), false), 0, roleEntry()],
+      ['keeps one that the pass has not read', roleEntry(), iam('unread'), MINUTE, roleEntry()],
+      ['keeps one that the pass had no reason to read', roleEntry(), survey(), MINUTE, roleEntry()],
+      ['drops one that IAM does not have', roleEntry(), iam(undefined), 0, undefined],
+      [
+        'drops one that has another id and belongs to another owner',
+        roleEntry(),
+        iam(aRole({ id: 'AROANEW' }), false),
+        0,
+        undefined,
+      ],
+      [
+        'keeps the former id of one that was made again',
+        roleEntry({ checked: true }),
+        iam(aRole({ id: 'AROANEW' })),
+        0,
+        roleEntry({ checked: true }),
+      ],
+      ['keeps a request for a minute', ROLE_REQUEST, iam(undefined), MINUTE - 1, ROLE_REQUEST],
+      ['drops a request after a minute', ROLE_REQUEST, iam(undefined), MINUTE, undefined],
+      ['gives a request the id of the role', ROLE_REQUEST, iam(aRole()), 0, roleEntry()],
+      ['closes a request whose role is there', roleEntry({ requestedAt: NOW }), iam(aRole()), 0, roleEntry()],
+      ['drops a request whose name another owner has', ROLE_REQUEST, iam(aRole(), false), 0, undefined],
+      ['keeps a role of another owner that the profile uses', used, iam(aRole({ id: 'AROANEW' }), false), 0, used],
+      ['keeps a role of another owner that is gone', used, iam(undefined), MINUTE, used],
+      ['drops one that spec.roleARN names since', roleEntry(), iam(aRole(), true, true), 0, undefined],
+      ['keeps one of another owner that spec.roleARN names', used, iam(aRole(), false, true), 0, used],
+      ['enters none of ours that spec.roleARN names', undefined, iam(aRole(), true, true), 0, undefined],
+      ['enters one of ours', undefined, iam(aRole()), 0, roleEntry()],
+      ['enters none of another owner', undefined, iam(aRole(), false), 0, undefined],
+      [
+        'knows it in other capital letters',
+        roleEntry({ name: RoleName.of(ROLE.toUpperCase()) }),
+        iam(aRole()),
+        0,
+        roleEntry({ name: RoleName.of(ROLE.toUpperCase()) }),
+      ],
+    ];
+    for (const [situation, entry, seen, age, after] of rows)
+      it(situation, () => {
+        const before = note({ roles: entry === undefined ? [] : [entry] });
+        expect(settled(before, seen, { age }).note.roles).to.deep.equal(after === undefined ? [] : [after]);
+      });
+  });
+
+  it('keeps all else', () => {
+    const before = note({
+      last: 7,
+      entry: ROLE_ARN,
+      deleting: true,
+      identity: { kind: 'Kind', name: 'name' },
+      others: { x: 1 },
+    });
+    expect(settled(before, survey()).note).to.deep.equal(before);
+  });
+});
+
+describe('A create request without an answer', () => {
+  const open = note({ profiles: [REQUEST], roles: [ROLE_REQUEST] });
+
+  it('is as old as the time for which this process has known it', () => {
+    const first = withUnanswered({}, open, 100);
+    expect(withUnanswered(first, open, 200)).to.deep.equal(first);
+    const again = withUnanswered(first, note({ profiles: [{ ...REQUEST, requestedAt: NOW + 1 }] }), 300);
+    expect(Object.values(again)).to.deep.equal([{ since: 300 }]);
+  });
+
+  it('is forgotten once it is answered', () => {
+    expect(withUnanswered(withUnanswered({}, open, 100), note({ profiles: [profileEntry()] }), 200)).to.deep.equal({});
+  });
+
+  it('of a profile is not the one of a role with the same name', () => {
+    const name = 'same';
+    const both = note({
+      profiles: [{ name: ProfileName.of(name), requestedAt: NOW }],
+      roles: [{ name: RoleName.of(name), requestedAt: NOW }],
+    });
+    expect(Object.keys(withUnanswered({}, both, 0))).to.have.length(2);
+  });
+
+  it('that this process does not know yet is new, however old the note is', () => {
+    const { note: after } = settle(open, iam(undefined), {
+      unanswered: {},
+      now: 10 * MINUTE,
+      takeOver: [],
+      isWanted: () => false,
+    });
+    expect(after).to.deep.equal(open);
+  });
+});
+
+describe('A create request that AWS has refused', () => {
+  it('is closed by the next survey, although the annotation still has it', () => {
+    const ahead = note({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }] });
+    const refused = note({ profiles: [{ name: OTHER, requestedAt: NOW }] });
+    const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
+    expect(settled(ahead, survey(), { unanswered }).note.profiles).to.deep.equal(refused.profiles);
+  });
+});
+
+describe('An object without a note', () => {
+  const lost = { ...EMPTY_NOTE };
+
+  it('may have lost an unanswered request for a minute, also once the first pass has noted a place', () => {
+    const unanswered = withUnanswered(withUnanswered({}, lost, 0), note(), 0);
+    for (const before of [lost, note()]) {
+      expect(settled(before, survey(), { unanswered, age: MINUTE - 1 }).isLost).to.equal(true);
+      expect(settled(before, survey(), { unanswered, age: MINUTE }).isLost).to.equal(false);
+    }
+  });
+
+  it('has lost none if its note names a place, or that nothing was created', () => {
+    for (const before of [note(), FIRST_NOTE]) expect(settled(before, survey()).isLost).to.equal(false);
+  });
+});
+
+describe('mergeNotes', () => {
+  const read = (of: Note) => ({ kind: 'noted', note: of }) as const;
+  const ABSENT = { kind: 'absent' } as const;
+  const mine = note({ profiles: [profileEntry({ served: true })], roles: [roleEntry({ checked: true })], last: 20 });
+
+  it('is the annotation, or else what status tells, for a process that has noted nothing', () => {
+    expect(mergeNotes(read(mine), EMPTY_NOTE, undefined)).to.equal(mine);
+    expect(mergeNotes(ABSENT, mine, undefined)).to.equal(mine);
+  });
+
+  it('keeps what this process has noted if another client sets an old annotation back', () => {
+    const old = note({ profiles: [profileEntry()], last: 10 });
+    const both = { ...mine, profiles: [...mine.profiles, { name: OTHER, id: 'another' }] };
+    expect(mergeNotes(read(old), EMPTY_NOTE, both)).to.deep.equal(both);
+    expect(mergeNotes(read({ ...FIRST_NOTE, last: 30 }), EMPTY_NOTE, mine)).to.deep.equal({ ...mine, last: 30 });
+  });
+
+  it('keeps the entries of both, of which those with another id are others', () => {
+    const annotation = note({
+      profiles: [profileEntry({ id: 'another' }), { name: OTHER }],
+      roles: [roleEntry({ id: 'AROANEW' }), { name: RoleName.of('other') }],
+    });
+    const { profiles, roles } = mergeNotes(read(annotation), EMPTY_NOTE, mine);
+    expect(profiles).to.deep.equal([...mine.profiles, ...annotation.profiles]);
+    expect(roles).to.deep.equal([...mine.roles, ...annotation.roles]);
+  });
+
+  it('takes entries of one name for the same while one of them has no id, and keeps what either knows', () => {
+    const requests = note({ profiles: [REQUEST], roles: [{ ...ROLE_REQUEST, name: RoleName.of(ROLE.toUpperCase()) }] });
+    const [profile, role] = [mine.profiles[0], mine.roles[0]];
+    for (const [annotation, known] of [
+      [requests, mine],
+      [
+        { ...mine, roles: [] },
+        { ...requests, roles: [] },
+      ],
+    ] as const) {
+      const { profiles, roles } = mergeNotes(read(annotation), EMPTY_NOTE, known);
+      // A request that this process knows to be answered does not open again.
+      expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
+      expect(roles).to.deep.equal(known === mine ? [role] : []);
+    }
+  });
+
+  it('prefers what this process has noted of an entry', () => {
+    const old = note({ profiles: [profileEntry({ activeSince: 1 })] });
+    const { profiles } = mergeNotes(read(old), EMPTY_NOTE, note({ profiles: [profileEntry({ activeSince: 2 })] }));
+    expect(profiles).to.deep.equal([profileEntry({ activeSince: 2 })]);
+  });
+
+  it('takes a deletion that has begun from the annotation alone', () => {
+    expect(mergeNotes(read(note()), EMPTY_NOTE, note({ deleting: true }))).to.not.have.property('deleting');
+    expect(mergeNotes(read(note({ deleting: true })), EMPTY_NOTE, note())).to.have.property('deleting', true);
+  });
+
+  it('takes the place from the annotation, and if that has none from this process', () => {
+    const elsewhere = { ...HERE, region: 'eu-north-1' };
+    expect(mergeNotes(read(note({ in: elsewhere })), EMPTY_NOTE, mine).in).to.equal(elsewhere);
+    expect(mergeNotes(read(FIRST_NOTE), EMPTY_NOTE, mine).in).to.equal(HERE);
+    expect(mergeNotes(ABSENT, EMPTY_NOTE, mine).in).to.equal(HERE);
+  });
+
+  it('keeps the access entry that is being recreated', () => {
+    const [entry, other] = [ROLE_ARN, RoleArn.of('arn:aws:iam::111122223333:role/other')];
+    expect(mergeNotes(read(note()), EMPTY_NOTE, note({ entry })).entry).to.equal(entry);
+    expect(mergeNotes(read(note({ entry: other })), EMPTY_NOTE, note()).entry).to.equal(other);
+  });
+
+  it('forgets the ids of roles if the annotation was removed, which declares their access entries to be right', () => {
+    const { profiles, roles } = mergeNotes(ABSENT, EMPTY_NOTE, mine);
+    expect(profiles, 'not those of profiles').to.deep.equal(mine.profiles);
+    expect(roles).to.deep.equal([{ name: ROLE }]);
+  });
+});
+
+describe('withLast', () => {
+  const profiles = [profileEntry({ served: true }), { name: OTHER, id: PROFILE_ID }];
+  const found = (createdAt: number, over: Partial<FargateProfile> = {}) => aProfile({ createdAt, ...over });
+
+  for (const [situation, last, seen, after] of [
+    ['rises with a younger profile that served', 10, [found(20)], 20],
+    ['never falls', 30, [found(20)], 30],
+    ['outlives the profiles', 30, [], 30],
+    ['does not count a profile that has never served', 10, [found(20, { name: OTHER })], 10],
+    ['does not count a profile with another id', 10, [found(20, { arn: ARN_OF_ANOTHER })], 10],
+    ['is none without a profile that served', undefined, [found(20, { name: OTHER })], undefined],
+    ['is none without a time of creation', undefined, [aProfile()], undefined],
+  ] as const)
+    it(situation, () => {
+      const before = note({ profiles, ...(last !== undefined && { last }) });
+      expect(withLast(before, seen).last).to.equal(after);
+    });
+});

@@ -1,0 +1,195 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { EksClusterName, RoleArn } from '../../../api/names.ts';
+import { SingleFlight } from '../../../pkg/async/single-flight.ts';
+import { describeFailure, isRefused, type AwsFailure, type Session } from '../../../pkg/cloud/index.ts';
+import { Lru } from '../../../pkg/collections/lru.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import { parseRoleArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { roleNameOf } from '../../shared/profile-names.ts';
+import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
+import { fitsSpec } from '../model/fit.ts';
+import type { Target } from '../model/goal-kinds.ts';
+import { type FoundRole, type Observed, type ObservedAccessEntry, foundRoles } from '../model/observed-state.ts';
+import { isRoleTaggedOurs } from '../model/ownership.ts';
+import { roleEntryOf } from '../note.ts';
+import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
+import type { Abandonment } from '../reasons/wording/abandonment.ts';
+import type { Looking, ProfilesAndRoles } from './observe.ts';
+
+type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
+
+/** The mode changes at most twice in the life of a cluster: EKS accepts no change back to an earlier mode. */
+const MODE_KNOWN_FOR: Ms = 60 * 60_000;
+const MOST_MODES = 1_000;
+
+interface AskedCluster {
+  readonly eksCluster: EksClusterName;
+  /** A cluster that is made again has the same name and another UID, and may have another mode. */
+  readonly controlPlaneUid?: string | undefined;
+}
+
+type Mode = E.Either<AwsFailure, string>;
+
+export class AccessEntryReader {
+  private readonly clock: Clock;
+  private readonly modes: Lru<{ readonly mode: string; readonly until: Ms }>;
+  private readonly lookups = new SingleFlight<Mode>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
+  }
+
+  /** Adds the access entries and the authentication mode that matter to what was read so far. Left: why the pass ends. */
+  async complete(
+    session: Session,
+    { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
+    looking: Looking,
+    seen: ProfilesAndRoles,
+    signal: AbortSignal,
+  ): Promise<E.Either<Reason, Observed>> {
+    const context = callContext(target, { session, abandonment });
+    const accessEntries: ObservedAccessEntry[] = [];
+    for (const principal of entriesToRead(looking, seen, session)) {
+      // Once the note says that the access entry of a recreated role is right, no later pass checks the entry.
+      const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);
+      const asksModeAgain = role !== undefined && isRecreated(looking, role);
+      const read = await this.read(session, target, principal, signal, { asksModeAgain });
+      if (E.isLeft(read)) {
+        const reason = reasonForFailure(read.left, context);
+        const detail = describeFailure(read.left);
+        const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
+        return E.left(asksModeAgain && !isSilent(reason) ? newReason('RestoringRole', facts) : reason);
+      }
+      accessEntries.push(read.right);
+    }
+    const before = modeNeededBefore(looking, seen);
+    if (before === undefined) return E.right({ ...seen, accessEntries });
+    const mode = await this.readMode(session, target, signal, before);
+    return E.isLeft(mode)
+      ? E.left(reasonForFailure(mode.left, context))
+      : E.right({ ...seen, accessEntries, authenticationMode: mode.right });
+  }
+
+  /**
+   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
+   * cached authentication mode does not count.
+   */
+  async read(
+    session: Reader,
+    cluster: AskedCluster,
+    principal: RoleArn,
+    signal: AbortSignal,
+    { asksModeAgain = false }: { readonly asksModeAgain?: boolean } = {},
+  ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
+    const mode = await this.cachedMode(session, cluster, signal, () => !asksModeAgain);
+    if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
+    const known = { principal, mode: mode.right };
+    if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
+    const lookup = await session.accessEntries.describe(cluster.eksCluster, principal)();
+    if (E.isLeft(lookup)) return refused(known, lookup.left);
+    return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
+  }
+
+  /**
+   * Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have changed it so that the creation
+   * can go on.
+   */
+  async readMode(
+    session: Reader,
+    cluster: AskedCluster,
+    signal: AbortSignal,
+    before: 'creation' | 'readiness',
+  ): Promise<E.Either<AwsFailure, string>> {
+    const isTrusted = (mode: string) => before === 'readiness' || mode !== 'CONFIG_MAP';
+    const mode = await this.cachedMode(session, cluster, signal, isTrusted);
+    return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
+  }
+
+  /** Concurrent reads share one call to EKS. */
+  private async cachedMode(
+    session: Reader,
+    cluster: AskedCluster,
+    signal: AbortSignal,
+    isTrusted: (mode: string) => boolean,
+  ): Promise<Mode> {
+    const key = keyOf(session, cluster);
+    const known = this.modes.get(key);
+    if (known !== undefined && this.clock.monotonic() < known.until && isTrusted(known.mode))
+      return E.right(known.mode);
+    const call = { isOwn: false };
+    const ask = async (): Promise<Mode> => {
+      call.isOwn = true;
+      const response = await session.clusters.describe(cluster.eksCluster)();
+      if (E.isLeft(response)) return response;
+      // Clusters that are older than access entries have no mode, and deleted ones no entries.
+      const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
+      this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
+      return E.right(mode);
+    };
+    const shared = await this.lookups.run(key, signal, ask);
+    // The credentials of another pass may be why the shared call failed.
+    return E.isRight(shared) || call.isOwn ? shared : ask();
+  }
+}
+
+/** The principals whose access entry matters: facts alone decide. */
+export function entriesToRead(
+  looking: Looking,
+  seen: ProfilesAndRoles,
+  { account, region }: Pick<Session, 'account' | 'region'>,
+): readonly RoleArn[] {
+  const { object, identity, isLeaving, isClusterLeaving } = looking;
+  if (seen.cluster === 'gone' || isClusterLeaving || seen.roles.some(({ found }) => found === 'unread')) return [];
+  const ofSpec = isLeaving ? undefined : roleNameOf(object);
+  const isServing = hasServing(looking, seen);
+  const found = foundRoles(seen.roles).filter((role) => {
+    const entry = roleEntryOf(looking.note, role.name);
+    if (!isRoleTaggedOurs({ identity }, role)) return isRecreated(looking, role);
+    if (!isServing && isSameRoleName(role.name, ofSpec)) return true;
+    const isUsed = seen.profiles.some(({ podExecutionRoleArn }) => podExecutionRoleArn === role.arn);
+    if (!isUsed) return isLeaving || !isSameRoleName(role.name, ofSpec);
+    return entry?.checked !== true || entry.id !== role.id || looking.note.entry === role.arn;
+  });
+  const isMissing =
+    ofSpec !== undefined &&
+    !isServing &&
+    seen.roles.some(({ name, found: role }) => name === ofSpec && role === undefined);
+  const place = { partition: partitionOf(region), region, account };
+  const arns = found.map(({ arn }) => arn);
+  return isMissing ? [...arns, roleArn(place, object.spec.rolePath ?? '/', ofSpec)] : arns;
+}
+
+const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =>
+  profiles.some(
+    (profile) => profile.status === 'ACTIVE' && fitsSpec(looking.object, looking.identity, profile, () => true),
+  );
+
+/** IAM has another role under the noted name. */
+function isRecreated({ note }: Looking, { name, id }: FoundRole): boolean {
+  const known = roleEntryOf(note, name)?.id;
+  return known !== undefined && known !== id;
+}
+
+/** In an EKS cluster that admits pods by the ConfigMap aws-auth, a role with a path does not work. */
+function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
+  if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
+    return undefined;
+  const { roleARN, rolePath = '/' } = looking.object.spec;
+  const inSpec = roleARN === undefined ? rolePath : (parseRoleArn(roleARN)?.path ?? '/');
+  const hasPath = inSpec !== '/' || foundRoles(seen.roles).some(({ path }) => path !== '/');
+  if (!hasPath) return undefined;
+  return hasServing(looking, seen) ? 'readiness' : 'creation';
+}
+
+const refused = (
+  known: Pick<ObservedAccessEntry, 'principal' | 'mode'>,
+  failure: AwsFailure,
+): E.Either<AwsFailure, ObservedAccessEntry> =>
+  isRefused(failure)
+    ? E.right({ ...known, found: undefined, refusal: describeFailure(failure), isUnreadable: true })
+    : E.left(failure);
+
+const keyOf = ({ account, region }: Reader, { eksCluster, controlPlaneUid = '' }: AskedCluster): string =>
+  `${account}/${region}/${eksCluster}/${controlPlaneUid}`;

@@ -1,0 +1,237 @@
+import { sequenceT } from 'fp-ts/lib/Apply.js';
+import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { type ProfileName, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type {
+  AwsFailure,
+  Call,
+  FargateProfile,
+  FargateProfiles,
+  PodExecutionRoles,
+  Role,
+} from '../../../pkg/cloud/index.ts';
+import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
+import type { Note } from '../../shared/note.ts';
+import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
+import type { ObjectIdentity } from '../model/desired-state.ts';
+import { fitsSpec, isGoing, isInTransit } from '../model/fit.ts';
+import type { FoundRole, Observed, ObservedRole } from '../model/observed-state.ts';
+import { oursOf } from '../model/ownership.ts';
+import { isEntryOf, roleEntryOf } from '../note.ts';
+
+export interface AwsReader {
+  readonly profiles: Pick<FargateProfiles, 'describe' | 'list'>;
+  readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
+}
+
+/** What is known before AWS is read, and tells where to look. */
+export interface Looking {
+  readonly object: AWSFargateProfile;
+  readonly identity: ObjectIdentity;
+  readonly note: Note;
+  /** Nothing is wanted any more. */
+  readonly isLeaving: boolean;
+  /** The EKS cluster is being deleted. */
+  readonly isClusterLeaving: boolean;
+}
+
+export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' | 'roles'>;
+
+type Read<A> = Promise<E.Either<AwsFailure, A>>;
+
+/**
+ * Reads the noted profiles only. `undefined` if they show anything but rest (one profile, ACTIVE and as the spec asks for, with
+ * the noted role) or a change that EKS is making.
+ */
+export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
+  const { identity, note } = looking;
+  const described = await describeAll(
+    reader,
+    identity,
+    note.profiles.map(({ name }) => name),
+  );
+  if (E.isLeft(described)) return described;
+  const { cluster, profiles } = described.right;
+  const ours = oursOf({ identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles);
+  const isKnown = (profile: FargateProfile): boolean => ours.includes(profile) && isEntryOf(note.profiles, profile);
+  if (cluster === 'gone' || profiles.length !== note.profiles.length || !profiles.every(isKnown))
+    return E.right(undefined);
+  const names = roleNames(looking, profiles);
+  const isServing = (profile: FargateProfile): boolean => servesAsAsked(looking, profile);
+  if (profiles.some(isInTransit) && !profiles.some(isServing))
+    return E.right({ depth: 'glance', cluster, profiles, roles: unread(names) });
+  // While EKS changes a predecessor of the profile that serves, the pass goes on, and needs the roles.
+  const [profile, ...others] = profiles.filter((each) => !isInTransit(each));
+  if (profile === undefined || others.length > 0 || !isServing(profile)) return E.right(undefined);
+  const isAlone = profiles.length === 1;
+  if (isAlone && !hasOnlyItsRole(looking, profile)) return E.right(undefined);
+  const roles = await readRoles(reader, looking, profiles, isAlone ? [roleOf(profile)] : names);
+  if (E.isLeft(roles)) return roles;
+  const isRoleKnown = roles.right.every(({ found }) => isNotedRole(looking, found));
+  return E.right(isRoleKnown ? { depth: 'glance', cluster, profiles, roles: roles.right } : undefined);
+}
+
+/** Reads all profiles of the EKS cluster, and the roles of this object, of the note and of the spec. */
+export async function survey(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles> {
+  const { identity } = looking;
+  const listing = await reader.profiles.list(identity.eksCluster)();
+  if (E.isLeft(listing)) return listing;
+  const names = listing.right.kind === 'listed' ? listing.right.names : [];
+  const described = await describeAll(reader, identity, names);
+  if (E.isLeft(described)) return described;
+  const cluster = listing.right.kind === 'clusterGone' ? 'gone' : described.right.cluster;
+  const profiles = cluster === 'gone' ? [] : described.right.profiles;
+  const roles = await readRoles(reader, looking, profiles, roleNames(looking, profiles));
+  return E.map((all: readonly ObservedRole[]): ProfilesAndRoles => ({
+    depth: 'survey',
+    cluster,
+    profiles,
+    roles: all,
+  }))(roles);
+}
+
+type Described = Pick<Observed, 'cluster' | 'profiles'>;
+
+async function describeAll(
+  { profiles }: AwsReader,
+  { eksCluster }: ObjectIdentity,
+  names: readonly ProfileName[],
+): Read<Described> {
+  const lookups = await TE.traverseArray((name: ProfileName) => profiles.describe(eksCluster, name))(names)();
+  return E.map((all: typeof lookups extends E.Either<AwsFailure, infer A> ? A : never): Described => ({
+    cluster: all.some(({ kind }) => kind === 'clusterGone') ? 'gone' : 'there',
+    profiles: all.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : [])),
+  }))(lookups);
+}
+
+const adoptionPolicyOf = ({ object }: Looking) => object.spec.adoptionPolicy ?? 'Owned';
+
+const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
+  parseRoleArn(podExecutionRoleArn)?.name ?? RoleName.of('');
+
+const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
+  names.map((name) => ({ name, found: 'unread' }));
+
+/** The role is read afterwards. */
+const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
+  profile.status === 'ACTIVE' && !isLeaving && fitsSpec(object, identity, profile, () => true);
+
+const hasOnlyItsRole = ({ note }: Looking, profile: FargateProfile): boolean =>
+  note.roles.every(({ name }) => isSameRoleName(name, roleOf(profile)));
+
+function isNotedRole({ note, object }: Looking, found: ObservedRole['found']): boolean {
+  if (found === undefined || found === 'unread') return false;
+  const entry = roleEntryOf(note, found.name);
+  const hasSamePath =
+    object.spec.roleARN !== undefined || entry?.managed === false || (object.spec.rolePath ?? '/') === found.path;
+  return entry?.id === found.id && hasSamePath;
+}
+
+/**
+ * The roles that the spec or the note names, and those of the profiles of this object. Names that AWS would reject are left
+ * out: no resource can have them, and the call would fail.
+ */
+function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
+  const { object, identity, note, isLeaving } = looking;
+  const { roleName, roleARN } = object.spec;
+  const isComputed = roleName === undefined && roleARN === undefined;
+  // A role of another owner matters only while the spec names it, and AWS may refuse to show its policies.
+  const noted = note.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
+  const inUse = oursOf({ identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles).map(roleOf);
+  // If a client removed spec.profileName, the name of the role may derive from the computed profile name. Without a noted
+  // role, Cluster API Provider AWS may have created it under any of its names.
+  const ofDeletion =
+    isLeaving && isComputed && noted.length === 0
+      ? [roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object)), ...identity.capaRoleNames]
+      : [];
+  const named = roleARN === undefined ? roleNameOf(object) : isLeaving ? undefined : parseRoleArn(roleARN)?.name;
+  return distinct([named, ...inUse, ...noted, ...ofDeletion]);
+}
+
+/** IAM does not distinguish upper and lower case in names. */
+const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
+  names.flatMap((name, index) =>
+    name === undefined ||
+    findRoleNameProblem(name) !== undefined ||
+    names.findIndex((each) => isSameRoleName(each, name)) < index
+      ? []
+      : [name],
+  );
+
+/**
+ * While EKS creates or deletes the only profile of the object, and before a deletion has deleted the profiles, roles do not
+ * matter yet.
+ */
+async function readRoles(
+  reader: AwsReader,
+  looking: Looking,
+  profiles: readonly FargateProfile[],
+  names: readonly RoleName[],
+): Read<readonly ObservedRole[]> {
+  const ours = oursOf({ identity: looking.identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles);
+  const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === 'ACTIVE');
+  if (isTransit || (looking.isLeaving && ours.length > 0)) return E.right(unread(names));
+  return TE.traverseArray((name: RoleName) => readRole(reader, looking, profiles, name))(names)();
+}
+
+function readRole(
+  reader: AwsReader,
+  looking: Looking,
+  profiles: readonly FargateProfile[],
+  name: RoleName,
+): Call<ObservedRole> {
+  const { object, note } = looking;
+  const isBrought = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
+  // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only if
+  // the note has the id of the role, which shows that the role has existed.
+  const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
+  const isUnwanted = isUnused && !isBrought && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
+  const wasSeen = roleEntryOf(note, name)?.id !== undefined;
+  const early = wasSeen ? readAttachments(reader, name, { isBrought, isUnwanted }) : undefined;
+  const hasOtherPath = ({ path }: Role): boolean => isUnused && !isBrought && path !== (object.spec.rolePath ?? '/');
+  return pipe(
+    sequenceT(TE.ApplyPar)(
+      reader.roles.get(name),
+      TE.fromTask<E.Either<AwsFailure, RoleAttachments> | undefined, AwsFailure>(early ?? (async () => undefined)),
+    ),
+    TE.chain(([role, attachments]) => {
+      if (role === undefined) return TE.right<AwsFailure, ObservedRole>({ name, found: undefined });
+      const mayGo = isUnwanted || hasOtherPath(role);
+      return pipe(
+        attachments !== undefined && mayGo === isUnwanted
+          ? TE.fromEither(attachments)
+          : readAttachments(reader, name, { isBrought, isUnwanted: mayGo }),
+        TE.map((read): ObservedRole => ({ name, found: { ...role, ...read } })),
+      );
+    }),
+  );
+}
+
+type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
+
+const NOTHING: Call<readonly string[]> = TE.right([]);
+
+/** IAM deletes no role that has inline policies or instance profiles. */
+function readAttachments(
+  { roles }: AwsReader,
+  name: RoleName,
+  { isBrought, isUnwanted }: { readonly isBrought: boolean; readonly isUnwanted: boolean },
+): Call<RoleAttachments> {
+  return pipe(
+    sequenceT(TE.ApplyPar)(
+      isBrought ? NOTHING : roles.attachedPolicies(name),
+      isUnwanted ? roles.inlinePolicies(name) : NOTHING,
+      isUnwanted ? roles.instanceProfiles(name) : NOTHING,
+    ),
+    TE.map(([attached, inline, instanceProfiles]) => ({
+      attached,
+      blockers: [
+        ...inline.map((policy) => `the inline policy "${policy}"`),
+        ...instanceProfiles.map((profile) => `the instance profile "${profile}"`),
+      ],
+    })),
+  );
+}

@@ -1,0 +1,156 @@
+import { isSameRoleName } from '../../pkg/fargate/names.ts';
+import type { IdentityRef } from '../../pkg/cloud/index.ts';
+import { type Note, type NotedProfile, type NotedRole, profileIdOf } from '../shared/note.ts';
+import { findProfile, findRole, isAsWanted } from './decide/compare.ts';
+import { activeSince } from './decide/replacement.ts';
+import type { Desired } from './model/desired-state.ts';
+import { type Mutation, subjectOf } from './model/mutation.ts';
+import type { Observed } from './model/observed-state.ts';
+import { isRoleTaggedOurs, ownershipOf } from './model/ownership.ts';
+import { type MutationOutcome, isWithoutEffect } from './model/outcome.ts';
+import type { PassEnd } from './model/pass.ts';
+import { isEntryOf, withLast } from './note.ts';
+
+// The note before a change in AWS, after it, and at the end of a pass.
+
+/** The note that must be written before the change, so that a crash right after it leaks nothing. */
+export function noteAhead(note: Note, desired: Desired, identity: IdentityRef | undefined, mutation: Mutation): Note {
+  const here = located(note, desired, identity);
+  const { now } = desired;
+  switch (mutation.kind) {
+    case 'createProfile':
+      return { ...here, profiles: withRequest(here.profiles, { name: mutation.profile.name, requestedAt: now }, same) };
+    case 'createRole':
+      return { ...here, roles: withRequest(here.roles, { name: mutation.role.name, requestedAt: now }, isSameRole) };
+    case 'deleteAccessEntry':
+      return mutation.because === 'roleDeletion' ? here : { ...here, entry: mutation.principal };
+    default:
+      return here;
+  }
+}
+
+/** With the place in AWS, as soon as the object has or is about to get something there. */
+export function located(note: Note, { place, identity }: Desired, used: IdentityRef | undefined): Note {
+  const { identity: _former, ...rest } = note;
+  const { account, region } = place;
+  return {
+    ...rest,
+    in: { kind: 'known', account, region, eksCluster: identity.eksCluster },
+    ...(used !== undefined && { identity: used }),
+  };
+}
+
+/** For a living object: its note is an old copy, so the deletion of which it tells has never begun or is over. */
+export function withoutDeletion({ deleting: _old, ...note }: Note): Note {
+  return note;
+}
+
+const same = (a: NotedProfile, b: NotedProfile): boolean => a.name === b.name;
+const isSameRole = (a: NotedRole, b: NotedRole): boolean => isSameRoleName(a.name, b.name);
+
+/**
+ * A request of this name that AWS has not answered yet stays the one on record. A role that is created again keeps the id
+ * of the former one until its access entry is right.
+ */
+function withRequest<A extends NotedProfile | NotedRole>(
+  entries: readonly A[],
+  request: A,
+  isSameName: (a: A, b: A) => boolean,
+): readonly A[] {
+  const known = entries.find((each) => isSameName(each, request));
+  if (known === undefined) return [...entries, request];
+  return entries.map((each) =>
+    each === known ? { ...each, requestedAt: each.requestedAt ?? request.requestedAt } : each,
+  );
+}
+
+/** `before` is the note before the request: an earlier request of this name stays open if AWS refuses this one. */
+export function noteAfter(note: Note, before: Note, mutation: Mutation, outcome: MutationOutcome): Note {
+  const isRefused = isWithoutEffect(outcome) || outcome.kind === 'nameTaken';
+  const name = subjectOf(mutation);
+  switch (mutation.kind) {
+    case 'createProfile': {
+      const profile = outcome.kind === 'done' ? outcome.profile : undefined;
+      const id = profile && profileIdOf(profile.arn);
+      if (id !== undefined)
+        return { ...note, profiles: note.profiles.map((each) => (each.name === name ? { ...each, id } : each)) };
+      return isRefused ? { ...note, profiles: asBefore(note.profiles, before.profiles, name) } : note;
+    }
+    case 'createRole': {
+      const id = outcome.kind === 'done' ? outcome.role?.id : undefined;
+      if (id !== undefined)
+        return {
+          ...note,
+          roles: note.roles.map((each) => (isSameRoleName(each.name, name) ? { ...each, id: each.id ?? id } : each)),
+        };
+      return isRefused ? { ...note, roles: asBefore(note.roles, before.roles, name) } : note;
+    }
+    case 'deleteRole':
+      return outcome.kind === 'done' || outcome.kind === 'gone'
+        ? { ...note, roles: withoutRole(note.roles, name) }
+        : note;
+    default:
+      return note;
+  }
+}
+
+function asBefore<A extends { readonly name: string }>(
+  entries: readonly A[],
+  before: readonly A[],
+  name: string,
+): readonly A[] {
+  const isNamed = (each: A): boolean => isSameRoleName(each.name, name);
+  return [...entries.filter((each) => !isNamed(each)), ...before.filter(isNamed)];
+}
+
+const withoutRole = (roles: readonly NotedRole[], name: string): readonly NotedRole[] =>
+  roles.filter((each) => !isSameRoleName(each.name, name));
+
+/** `kept` are the roles that another object or profile needs, which are then no concern of this object. */
+export function noteAtEnd(
+  note: Note,
+  desired: Desired,
+  observed: Observed,
+  { end, kept }: { readonly end: PassEnd; readonly kept: readonly { readonly name: string }[] },
+): Note {
+  const profiles = note.profiles.map((entry) => withActiveSince(entry, desired, observed, end));
+  const left = note.roles.filter(({ name }) => !kept.some((each) => isSameRoleName(each.name, name)));
+  const roles = end === 'inOrder' ? withCheckedRole(left, desired, observed) : left;
+  const { entry, ...rest } = note;
+  const isEntryOpen = entry !== undefined && end !== 'inOrder';
+  return withLast({ ...rest, profiles, roles, ...(isEntryOpen && { entry }) }, observed.profiles);
+}
+
+function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observed, end: PassEnd): NotedProfile {
+  const found = findProfile(observed.profiles, entry.name);
+  const { activeSince: _former, ...rest } = entry;
+  const isServing = found?.status === 'ACTIVE' && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
+  if (!isServing) return rest;
+  const served = end === 'inOrder' ? { served: true as const } : {};
+  return { ...rest, ...served, activeSince: activeSince(desired, found) };
+}
+
+/** The access entry of the role was checked, or the role belongs to another owner, and its id tells if it is recreated. */
+function withCheckedRole(roles: readonly NotedRole[], desired: Desired, observed: Observed): readonly NotedRole[] {
+  const wanted = desired.wanted?.role;
+  const found = wanted && findRole(observed.roles, wanted.name);
+  if (found === undefined) return roles;
+  const isOurs = wanted?.kind === 'managed' && isRoleTaggedOurs(desired, found);
+  const entry: NotedRole = { name: found.name, id: found.id, ...(isOurs ? { checked: true } : { managed: false }) };
+  const others = roles.filter(({ name, managed }) => managed !== false && !isSameRoleName(name, found.name));
+  return [...others, entry];
+}
+
+/** Whether the object has, or is about to get, something in AWS; before, the note says that it has nothing. */
+export function hasAnythingInAws(note: Note, desired: Desired, observed: Observed): boolean {
+  return (
+    note.in.kind !== 'none' ||
+    note.profiles.length > 0 ||
+    note.roles.length > 0 ||
+    observed.profiles.some((found) => ownershipOf(desired, found).kind === 'ours')
+  );
+}
+
+/** What may still be in AWS because of this object. */
+export const isAnythingLeft = ({ profiles, roles }: Note): boolean =>
+  profiles.length > 0 || roles.some(({ managed }) => managed !== false);

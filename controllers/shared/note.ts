@@ -1,0 +1,319 @@
+import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import { type UnknownRecord, isRecord } from '../../api/record.ts';
+import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { IdentityRef } from '../../pkg/cloud/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
+import { formatMilliTime, parseTimestamp } from '../../pkg/env/timestamp.ts';
+import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+
+// The note is the one annotation in which the controller remembers where to look in AWS for what an object has there. The
+// API server prunes no annotation, `clusterctl move` carries it, and backups have it. A note proves nothing: the tags of a
+// profile or role tell whose it is. docs/adr/0024 has the reasons.
+
+/** Where the object's Fargate profile exists or may exist. */
+export interface KnownLocation {
+  readonly account: AccountId;
+  readonly region: string;
+  readonly eksCluster: EksClusterName;
+}
+
+export type Location =
+  | ({ readonly kind: 'known' } & KnownLocation)
+  /** Nothing was created in AWS since this controller added the finalizer. */
+  | { readonly kind: 'none' }
+  /** Another client added the finalizer, or removed the note. The profile may exist anywhere. */
+  | { readonly kind: 'unknown' };
+
+export interface NotedProfile {
+  readonly name: ProfileName;
+  /** The unique id at the end of the ARN; undefined until AWS has shown the profile or answered the create request. */
+  readonly id?: string;
+  /** AWS's time, ms since 1970: set before the create request, removed once a read has shown the profile. */
+  readonly requestedAt?: Ms;
+  /** The profile has once been ACTIVE and as the spec asked for, or the controller found it and did not create it. */
+  readonly served?: true;
+  /** Since when the profile is ACTIVE and the one that the spec asks for, in ms since 1970. */
+  readonly activeSince?: Ms;
+  /** Since when the pods of this predecessor are being moved, in ms since 1970. */
+  readonly drainSince?: Ms;
+}
+
+export interface NotedRole {
+  readonly name: RoleName;
+  /** IAM's unique id (`AROA…`). If IAM has another id under the name, the role was deleted and created again. */
+  readonly id?: string;
+  /** As {@link NotedProfile.requestedAt}. */
+  readonly requestedAt?: Ms;
+  /** The access entry of the role with this id was found right. EKS binds an entry to the id, and does not correct it. */
+  readonly checked?: true;
+  /** The role belongs to another owner, and the profile only uses it. It never holds the finalizer. */
+  readonly managed?: false;
+}
+
+export interface Note {
+  readonly in: Location;
+  /** The identity with which the profile was created; undefined: the credentials of the manager. */
+  readonly identity?: IdentityRef;
+  /** Each profile that may exist in AWS because of this object, from before its create request until it is gone. */
+  readonly profiles: readonly NotedProfile[];
+  /** AWS's time of creation of the youngest profile of this note that served, in ms since 1970. It only rises. */
+  readonly last?: Ms;
+  readonly roles: readonly NotedRole[];
+  /** The role whose access entry in the EKS cluster is being recreated. */
+  readonly entry?: RoleArn;
+  /** The deletion of the object has begun in AWS. */
+  readonly deleting?: true;
+  /** Keys of newer versions, which stay as they are. */
+  readonly others?: UnknownRecord;
+}
+
+export type ReadNote =
+  | { readonly kind: 'noted'; readonly note: Note }
+  | { readonly kind: 'absent' }
+  /** `problem` completes the sentence "the annotation …". */
+  | { readonly kind: 'unreadable'; readonly problem: string };
+
+export const EMPTY_NOTE: Note = { in: { kind: 'unknown' }, profiles: [], roles: [] };
+export const FIRST_NOTE: Note = { in: { kind: 'none' }, profiles: [], roles: [] };
+
+/** The API server accepts 256 KiB of annotations for an object. Ten profiles take 2 KiB. */
+export const MAX_NOTE = 32 * 1_024;
+/** Each entry costs calls of AWS. EKS allows ten profiles in a cluster by default. */
+const MAX_ENTRIES = 50;
+const VERSION = 1;
+/** The value of `in` for an object that has nothing in AWS. */
+const NOWHERE = 'nowhere';
+
+/** The note of this version of an object is parsed once. */
+const parsed = new WeakMap<AWSFargateProfile['metadata'], ReadNote>();
+
+export function readNote({ metadata }: Pick<AWSFargateProfile, 'metadata'>): ReadNote {
+  const known = parsed.get(metadata);
+  if (known !== undefined) return known;
+  const text = metadata.annotations?.[RECORD_ANNOTATION];
+  const read = text === undefined ? ABSENT : parseNote(text, keyText(keyOf({ metadata })));
+  parsed.set(metadata, read);
+  return read;
+}
+
+const ABSENT: ReadNote = { kind: 'absent' };
+
+/**
+ * The note, or else what status still tells of where to look. What status names counts as a profile that served, so that
+ * no old status is ever the reason for a deletion.
+ */
+export function noteOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Note {
+  const read = readNote(object);
+  return read.kind === 'noted' ? read.note : noteFromStatus(object);
+}
+
+export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => noteOf(object).in;
+
+/**
+ * An object without a note proves nothing: Cluster API Provider AWS may have reconciled the object, or another client may
+ * have removed the annotation.
+ */
+export const isNeverBegun = (object: AWSFargateProfile): boolean => noteOf(object).in.kind === 'none';
+
+function noteFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): Note {
+  const { account, region, eksClusterName: eksCluster, identityRef, profileName, profileARN, role } = status;
+  if (account === undefined || region === undefined || eksCluster === undefined) return EMPTY_NOTE;
+  const { kind, name } = identityRef ?? {};
+  const names = [profileName, ...(status.predecessors ?? []).map((each) => each.name)];
+  const id = profileARN === undefined ? undefined : profileIdOf(profileARN);
+  return {
+    in: { kind: 'known', account, region, eksCluster },
+    ...(kind !== undefined && name !== undefined && { identity: { kind, name } }),
+    profiles: [...new Set(names)].flatMap((each) =>
+      each === undefined || findProfileNameProblem(each) !== undefined
+        ? []
+        : [{ name: each, served: true as const, ...(each === profileName && id !== undefined && { id }) }],
+    ),
+    roles:
+      role?.name === undefined || findRoleNameProblem(role.name) !== undefined
+        ? []
+        : [
+            {
+              name: role.name,
+              ...(role.id !== undefined && { id: role.id }),
+              ...(role.managed === false && { managed: role.managed }),
+            },
+          ],
+  };
+}
+
+/** The unique id at the end of the ARN of a Fargate profile. */
+export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
+
+/** Of these profiles the one that served last, by the note. */
+export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note, among: readonly A[]): A | undefined =>
+  profiles
+    .filter(({ served }) => served === true)
+    .flatMap(({ id }) => among.find(({ arn }) => id !== undefined && profileIdOf(arn) === id) ?? [])
+    .at(-1);
+
+export const formatLocation = ({ account, region, eksCluster }: KnownLocation): string =>
+  [account, region, eksCluster].join('/');
+
+/** The controller would not read such a note again, so it does not write it. */
+export const isTooLong = (note: Note, object: Pick<AWSFargateProfile, 'metadata'>): boolean =>
+  formatNote(note, object).length > MAX_NOTE || note.profiles.length > MAX_ENTRIES || note.roles.length > MAX_ENTRIES;
+
+export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'metadata'>): string {
+  const time = (instant: Ms | undefined): string | undefined =>
+    instant === undefined ? undefined : formatMilliTime(instant);
+  const { identity, last, entry, deleting } = note;
+  return JSON.stringify({
+    v: VERSION,
+    for: keyText(keyOf({ metadata })),
+    in: note.in.kind === 'known' ? formatLocation(note.in) : note.in.kind === 'none' ? NOWHERE : undefined,
+    identity: identity && `${identity.kind}/${identity.name}`,
+    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
+      name,
+      id,
+      requestedAt: time(requestedAt),
+      served,
+      activeSince: time(activeSince),
+      drainSince: time(drainSince),
+    })),
+    last: time(last),
+    roles: note.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
+    entry,
+    deleting,
+    ...note.others,
+  });
+}
+
+/** A note with another `for` was copied from another object, so it is none of this one. */
+function parseNote(text: string, key: string): ReadNote {
+  if (text.length > MAX_NOTE) return unreadable(`is longer than ${MAX_NOTE} characters`);
+  const value = parseJson(text);
+  if (!isRecord(value)) return unreadable('is no JSON object');
+  const { v, for: owner, in: place, identity, profiles = [], last, roles = [], entry, deleting, ...others } = value;
+  if (v !== VERSION)
+    return unreadable(`has another version than ${VERSION}: a newer version of the controller may have written it`);
+  if (owner !== key) return ABSENT;
+  if (isNestedTooDeeply(others)) return unreadable('is nested too deeply');
+  try {
+    const at = timeOf(last);
+    const ref = identityOf(identity);
+    return {
+      kind: 'noted',
+      note: {
+        in: parseLocation(place),
+        ...(ref !== undefined && { identity: ref }),
+        profiles: listOf(profiles, 'profiles').map(profileOf),
+        ...(at !== undefined && { last: at }),
+        roles: listOf(roles, 'roles').map(roleOf),
+        ...(entry !== undefined && { entry: RoleArn.of(textOf(entry, 'entry')) }),
+        ...(flagOf(deleting, 'deleting') === true && { deleting: true }),
+        ...(Object.keys(others).length > 0 && { others }),
+      },
+    };
+  } catch (error) {
+    if (error instanceof Unreadable) return unreadable(error.message);
+    throw error;
+  }
+}
+
+class Unreadable extends Error {}
+
+/** JSON.stringify overflows the stack where JSON.parse does not. */
+const MAX_DEPTH = 32;
+
+const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((each) => isNestedTooDeeply(each, levels - 1)));
+
+const unreadable = (problem: string): ReadNote => ({ kind: 'unreadable', problem });
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function profileOf(value: UnknownRecord): NotedProfile {
+  const name = textOf(value['name'], 'profiles[].name');
+  if (findProfileNameProblem(name) !== undefined)
+    throw new Unreadable('has a profile with a name that EKS does not allow');
+  const served = flagOf(value['served'], 'profiles[].served');
+  return {
+    name: ProfileName.of(name),
+    ...idIn(value),
+    ...timesIn(value, ['requestedAt', 'activeSince', 'drainSince']),
+    ...(served === true && { served }),
+  };
+}
+
+function roleOf(value: UnknownRecord): NotedRole {
+  const name = textOf(value['name'], 'roles[].name');
+  if (findRoleNameProblem(name) !== undefined) throw new Unreadable('has a role with a name that IAM does not allow');
+  const checked = flagOf(value['checked'], 'roles[].checked');
+  const managed = flagOf(value['managed'], 'roles[].managed');
+  return {
+    name: RoleName.of(name),
+    ...idIn(value),
+    ...timesIn(value, ['requestedAt']),
+    ...(checked === true && { checked }),
+    ...(managed === false && { managed }),
+  };
+}
+
+const idIn = ({ id }: UnknownRecord): { readonly id?: string } => (id === undefined ? {} : { id: textOf(id, 'id') });
+
+function timesIn<K extends string>(value: UnknownRecord, fields: readonly K[]): { readonly [F in K]?: Ms } {
+  const times: { [F in K]?: Ms } = {};
+  for (const field of fields) {
+    const time = timeOf(value[field]);
+    if (time !== undefined) times[field] = time;
+  }
+  return times;
+}
+
+function timeOf(value: unknown): Ms | undefined {
+  if (value === undefined) return undefined;
+  const time = parseTimestamp(textOf(value, 'a time'));
+  if (time === undefined) throw new Unreadable('has a time that is no date');
+  return time;
+}
+
+function identityOf(value: unknown): IdentityRef | undefined {
+  if (value === undefined) return undefined;
+  const [kind = '', name = '', ...rest] = textOf(value, 'identity').split('/');
+  if (kind === '' || name === '' || rest.length > 0) throw new Unreadable('has an identity that is not <kind>/<name>');
+  return { kind, name };
+}
+
+/** A flag that is no boolean was edited by hand. Read as absent, it could make a profile that served look unfinished. */
+function flagOf(value: unknown, field: string): boolean | undefined {
+  if (value !== undefined && typeof value !== 'boolean') throw new Unreadable(`has neither true nor false in ${field}`);
+  return value;
+}
+
+const textOf = (value: unknown, field: string): string => {
+  if (typeof value !== 'string' || value === '') throw new Unreadable(`has no text in ${field}`);
+  return value;
+};
+
+function listOf(value: unknown, field: string): readonly UnknownRecord[] {
+  if (!Array.isArray(value) || !value.every(isRecord)) throw new Unreadable(`has no list of objects in ${field}`);
+  if (value.length > MAX_ENTRIES) throw new Unreadable(`has more than ${MAX_ENTRIES} entries in ${field}`);
+  return value;
+}
+
+function parseLocation(value: unknown): Location {
+  if (value === undefined) return { kind: 'unknown' };
+  if (value === NOWHERE) return { kind: 'none' };
+  const { account, region, eksCluster } = LOCATION.exec(textOf(value, 'in'))?.groups ?? {};
+  if (account === undefined || region === undefined || eksCluster === undefined)
+    throw new Unreadable('has no <account>/<region>/<EKS cluster> in the field in');
+  return { kind: 'known', account: AccountId.of(account), region, eksCluster: EksClusterName.of(eksCluster) };
+}
+
+/** Users can write any text into an annotation, and messages show the location. */
+const LOCATION = /^(?<account>\d{12})\/(?<region>[a-z0-9-]{1,63})\/(?<eksCluster>[A-Za-z0-9][\w-]{0,99})$/;

@@ -1,0 +1,38 @@
+import { isRecord, type UnknownRecord } from '../../../api/record.ts';
+import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { ACCOUNT, EKS_CLUSTER, NAMESPACE } from './cluster.ts';
+
+/** The annotation of an object with the manager's note, as a test or a client other than the manager writes it. */
+export const noteAnnotation = (
+  { namespace = NAMESPACE, name }: { readonly namespace?: string; readonly name: string },
+  { eksCluster = EKS_CLUSTER, ...fields }: UnknownRecord & { readonly eksCluster?: string } = {},
+): Readonly<Record<string, string>> => ({
+  [RECORD_ANNOTATION]: JSON.stringify({
+    v: 1,
+    for: `${namespace}/${name}`,
+    in: `${ACCOUNT}/us-east-1/${eksCluster}`,
+    profiles: [],
+    roles: [],
+    ...fields,
+  }),
+});
+
+/** The manager's note of an object; empty without the annotation. */
+export function noteIn(object: Pick<KubeObject, 'metadata'> | undefined): UnknownRecord {
+  const note: unknown = JSON.parse(object?.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}');
+  return isRecord(note) ? note : {};
+}
+
+/** What the note says of the Fargate profiles or of the roles. */
+export function notedIn(
+  object: Pick<KubeObject, 'metadata'> | undefined,
+  kind: 'profiles' | 'roles',
+): readonly UnknownRecord[] {
+  const entries = noteIn(object)[kind];
+  return Array.isArray(entries) ? entries.filter(isRecord) : [];
+}
+
+/** The note has a request to create a Fargate profile that AWS has not answered yet. */
+export const isCreateRequested = (object: Pick<KubeObject, 'metadata'> | undefined): boolean =>
+  notedIn(object, 'profiles').some(({ requestedAt }) => requestedAt !== undefined);
