@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Composer, LineCounter, Parser, YAMLMap, isMap, isNode, isScalar, visit } from 'yaml';
-import type { Document } from 'yaml';
+import type { Document, ScalarTag, Tags } from 'yaml';
 import { fieldAt, textAt } from '../../api/record.ts';
 import type { Field } from '../../api/schema/field.ts';
 import { describeProblem, toProblem } from '../../api/schema/problem.ts';
@@ -49,6 +49,7 @@ export function* parseDocuments(file: string, text: string): Generator<SourceDoc
   // Only messages need a position, and the parser that knows it takes long.
   let yaml: SourceDocument | undefined;
   const at = (path: Path): string => (yaml ??= parseYaml(file, text).next().value)?.at(path) ?? file;
+  if (E.isRight(json)) requireUniqueKeys(file, text);
   for (const document of E.isLeft(json) ? parseYaml(file, text) : [{ file, value: json.right, at }]) {
     requireFlat(file, document.value);
     yield* objectsIn(document);
@@ -64,6 +65,43 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
+/** For valid JSON, in which a key is a string before a colon. `JSON.parse` takes the last of equal keys. */
+function requireUniqueKeys(file: string, text: string): void {
+  const objects: Set<unknown>[] = [];
+  let last = { token: '', index: 0 };
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === '{') objects.push(new Set());
+    if (token === '}') objects.pop();
+    if (token === ':') {
+      const key: unknown = JSON.parse(last.token);
+      if (objects.at(-1)?.has(key) === true) throw new Failure(`${placeIn(file, text, last.index)}: ${isTwice(key)}`);
+      objects.at(-1)?.add(key);
+    }
+    last = { token, index };
+  }
+}
+
+const isTwice = (key: unknown): string => `the key ${toJson(key)} is there twice`;
+
+function placeIn(file: string, text: string, offset: number): string {
+  const lines = text.slice(0, offset).split('\n');
+  return `${file}:${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}
+
+const INTEGER = 'tag:yaml.org,2002:int';
+const BOOLEAN = 'tag:yaml.org,2002:bool';
+
+/** Plain words that YAML 1.1 reads in another way than YAML 1.2, which is the parser's. kubectl reads YAML 1.1. */
+const OLD_WORDS: readonly ScalarTag[] = [
+  { default: true, tag: BOOLEAN, test: /^(?:[Yy]|[Yy]es|YES|[Oo]n|ON)$/, resolve: () => true },
+  { default: true, tag: BOOLEAN, test: /^(?:[Nn]|[Nn]o|NO|[Oo]ff|OFF)$/, resolve: () => false },
+  { default: true, tag: INTEGER, test: /^[-+]?0b[01_]+$/, resolve: (text) => parseOld(text.replace('0b', ''), 2) },
+  { default: true, tag: INTEGER, test: /^[-+]?0[0-7_]+$/, resolve: (text) => parseOld(text, 8) },
+  { default: true, tag: INTEGER, test: /^[-+]?[1-9][\d_]*$/, resolve: (text) => parseOld(text, 10) },
+];
+
+const parseOld = (text: string, radix: number): number => Number.parseInt(text.replaceAll('_', ''), radix);
+
 function* parseYaml(file: string, text: string): Generator<SourceDocument, undefined> {
   const lineCounter = new LineCounter();
   const place = (offset: number): string => {
@@ -71,7 +109,8 @@ function* parseYaml(file: string, text: string): Generator<SourceDocument, undef
     return `${file}:${line}:${col}`;
   };
   // The parser's own check for repeated keys takes quadratic time.
-  const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent' });
+  const customTags = (tags: Tags): Tags => [...OLD_WORDS, ...tags];
+  const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent', customTags });
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {
     const [error] = document.errors;
     if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
@@ -90,7 +129,7 @@ function prepare(document: Document.Parsed, place: (offset: number) => string): 
       for (const { key } of isMap(node) ? node.items : []) {
         const name = isScalar(key) ? key.value : key;
         const offset = isScalar(key) ? key.range?.[0] : undefined;
-        if (seen.has(name)) throw new Failure(`${place(offset ?? 0)}: the key ${toJson(name)} is there twice`);
+        if (seen.has(name)) throw new Failure(`${place(offset ?? 0)}: ${isTwice(name)}`);
         seen.add(name);
       }
       const tag = 'tag' in node ? node.tag : '';
