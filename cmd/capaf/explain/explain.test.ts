@@ -32,7 +32,9 @@ const kind = (group: string, plural: string, name: string, more: Partial<FakeKin
 });
 const KINDS = [
   kind('', 'pods', 'Pod'),
+  kind('', 'events', 'Event'),
   kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim'),
+  kind('', 'persistentvolumes', 'PersistentVolume', { namespaced: false }),
   kind('storage.k8s.io', 'storageclasses', 'StorageClass', { namespaced: false }),
   kind('cluster.x-k8s.io', 'clusters', 'Cluster', { versions: ['v1beta2', 'v1beta1'] }),
   kind(CONTROL_PLANE, 'awsmanagedcontrolplanes', 'AWSManagedControlPlane', { versions: ['v1beta2'] }),
@@ -57,6 +59,7 @@ class Scene {
   private readonly workload = this.newServer();
   private stdin = '';
   isAwsReachable = true;
+  isWorkloadReachable = true;
 
   constructor() {
     this.aws.admin.createCluster({ name: EKS, region: REGION, authenticationMode: 'API' });
@@ -83,6 +86,7 @@ class Scene {
       region: REGION,
       eksClusterName: EKS,
       podExecutionRoleARN: PODS_ROLE,
+      observedGeneration: 1,
     };
     const fields = { spec: { clusterName: 'prod', selectors }, status: { ...inEks, ...status } };
     this.create(this.management, 'awsfargateprofiles', name, fields);
@@ -96,9 +100,14 @@ class Scene {
     this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE, type: 'FARGATE_LINUX' });
   }
 
-  pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}): void {
+  pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}, status: Fields = {}): void {
     const created = { schedulerName: 'default-scheduler', containers: [{ name: 'main' }], ...spec };
-    this.create(this.workload, 'pods', name, { metadata, spec: created }, namespace);
+    this.create(this.workload, 'pods', name, { metadata, spec: created, status }, namespace);
+  }
+
+  uidOf(namespace: string, name: string): string {
+    const { workload } = this;
+    return workload.storage.get(workload.kind('pods'), { namespace, name })?.metadata.uid ?? '';
   }
 
   inWorkload(plural: string, name: string, fields: Fields, namespace: string): void {
@@ -117,7 +126,8 @@ class Scene {
     const access = {
       aws: this.awsAccess(),
       management: options.eksCluster === undefined ? this.access(this.management, 'default') : undefined,
-      workload: options.filename === undefined ? this.access(this.workload, namespace) : undefined,
+      workload: this.isWorkloadReachable ? this.access(this.workload, namespace) : undefined,
+      noWorkload: 'there is no Secret default/prod-kubeconfig with a kubeconfig',
     };
     const cluster = options.eksCluster === undefined && { cluster: 'prod' };
     const all: ExplainOptions = { output: 'text', ...cluster, ...options };
@@ -240,13 +250,191 @@ describe('capaf explain pod', () => {
         ],
       },
     );
-    const claim = (storageClassName: string) => ({ spec: { storageClassName } });
+    const claim = (storageClassName: string) => ({ spec: { storageClassName }, status: { phase: 'Bound' } });
     scene.inWorkload('persistentvolumeclaims', 'data', claim('gp3'), 'shop');
     scene.inWorkload('persistentvolumeclaims', 'logs', claim('efs'), 'shop');
     scene.inWorkload('storageclasses', 'gp3', { provisioner: 'ebs.csi.aws.com' }, '');
     scene.inWorkload('storageclasses', 'efs', { provisioner: 'efs.csi.aws.com' }, '');
     await scene.clock.advance(60 * 60_000);
     await golden('refused', scene.explain('web-0', 'shop'));
+  });
+
+  /** The violations and traps of a workload in `shop` with this spec of pods, in a manifest. */
+  const found = async (spec: string, more = '', options: Partial<ExplainOptions> = {}): Promise<readonly string[]> => {
+    const template = `template: {metadata: {labels: {app: web}}, spec: ${spec}}`;
+    const file = `kind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec:\n  ${template}\n${more}`;
+    const { violations, traps, unseen } = await scene.explainFile(file, options);
+    return [
+      ...violations.map(({ field, message }) => `${field}: ${message}`),
+      ...traps,
+      ...unseen.map((each) => `not seen: ${each}`),
+    ];
+  };
+  const claiming = '{containers: [{}], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}';
+  const templates = (spec: string) => `  volumeClaimTemplates: [{metadata: {name: data}, spec: ${spec}}]\n`;
+  const EBS = 'EBS volumes cannot be mounted; use EFS';
+  const ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
+
+  const classes = async (): Promise<void> => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const isDefault = { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } };
+    const byName = { efs: 'efs.csi.aws.com', longhorn: 'driver.longhorn.io', static: 'kubernetes.io/no-provisioner' };
+    for (const [name, provisioner] of Object.entries(byName))
+      scene.inWorkload('storageclasses', name, { provisioner }, '');
+    scene.inWorkload('storageclasses', 'gp2', { provisioner: 'kubernetes.io/aws-ebs', metadata: isDefault }, '');
+  };
+
+  it('follows the claims of templates and ephemeral ones to their class (field case N)', async () => {
+    await classes();
+    const field = 'spec.volumeClaimTemplates[0]';
+    for (const spec of ['{storageClassName: gp2}', '{}'])
+      expect(await found('{containers: [{}]}', templates(spec)), spec).to.deep.equal([`${field}: ${EBS}`]);
+    expect(await found('{containers: [{}]}', templates('{storageClassName: longhorn}'))).to.deep.equal([
+      `${field}: Fargate does not mount volumes of the kind driver.longhorn.io; use EFS`,
+    ]);
+    expect(await found('{containers: [{}]}', templates('{storageClassName: efs}'))).to.deep.equal([
+      `${field}: the claim may be Bound later than Fargate asks for it. ${ONCE}`,
+    ]);
+    const ephemeral =
+      '{containers: [{}], volumes: [{ephemeral: {volumeClaimTemplate: {spec: {storageClassName: gp2}}}}]}';
+    expect(await found(ephemeral)).to.deep.equal([`spec.template.spec.volumes[0].ephemeral: ${EBS}`]);
+  });
+
+  it('follows a claim to its volume, also without a class (field case N)', async () => {
+    await classes();
+    const claim = { spec: { storageClassName: '', volumeName: 'pv' }, status: { phase: 'Bound' } };
+    scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
+    expect(await found(claiming)).to.deep.equal([]);
+    scene.inWorkload('persistentvolumes', 'pv', { spec: { csi: { driver: 'ebs.csi.aws.com' } } }, '');
+    expect(await found(claiming)).to.deep.equal([`spec.template.spec.volumes[0]: ${EBS}`]);
+  });
+
+  it('says that a claim is not there, or not Bound yet (field case O)', async () => {
+    await classes();
+    const field = 'spec.template.spec.volumes[0]';
+    expect(await found(claiming)).to.deep.equal([
+      `${field}: there is no PersistentVolumeClaim shop/data; create the claim first, and the pod when the claim is Bound`,
+    ]);
+    const claim = { spec: { storageClassName: 'static' }, status: { phase: 'Pending' } };
+    scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
+    expect(await found(claiming)).to.deep.equal([`${field}: PersistentVolumeClaim shop/data is Pending; ${ONCE}`]);
+  });
+
+  it('takes claims and classes of the file, and says what it does not see without the cluster', async () => {
+    await classes();
+    scene.isWorkloadReachable = false;
+    const inFile = (className: string) =>
+      `---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: ${className}}\n`;
+    const field = 'spec.template.spec.volumes[0]';
+    const efs = '---\nkind: StorageClass\nmetadata: {name: own}\nprovisioner: efs.csi.aws.com\n';
+    expect(await found(claiming, inFile('own') + efs)).to.deep.equal([]);
+    expect(await found(claiming, inFile('own') + efs.replace('efs', 'ebs'))).to.deep.equal([`${field}: ${EBS}`]);
+    expect(await found(claiming, inFile('gp2'))).to.deep.equal([`${field}: ${EBS}`]);
+    const unseen = 'there is no Secret default/prod-kubeconfig with a kubeconfig';
+    for (const file of ['', inFile('other'), inFile('null')])
+      expect(await found(claiming, file), file).to.deep.equal([
+        `not seen: whether Fargate can mount ${field}: ${unseen}`,
+      ]);
+  });
+
+  it('quotes what Kubernetes and Fargate say about a pod that is Pending, with the cure', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const label = { 'eks.amazonaws.com/fargate-profile': 'default_shop' };
+    scene.pod(
+      'shop',
+      'web-0',
+      { labels: { app: 'web', ...label } },
+      { schedulerName: 'fargate-scheduler' },
+      {
+        phase: 'Pending',
+        conditions: [
+          {
+            type: 'PodScheduled',
+            status: 'False',
+            message: 'Pod provisioning timed out (will retry) for pod: shop/web-0',
+          },
+        ],
+      },
+    );
+    const event = (name: string, second: number, message: string, more: Fields = {}) =>
+      scene.inWorkload(
+        'events',
+        name,
+        {
+          type: 'Warning',
+          reason: 'FailedScheduling',
+          source: { component: 'fargate-scheduler' },
+          involvedObject: { uid: scene.uidOf('shop', 'web-0') },
+          lastTimestamp: `2026-11-21T04:30:${second}Z`,
+          message,
+          ...more,
+        },
+        'shop',
+      );
+    event(
+      'a',
+      10,
+      'Fargate capacity is unavailable at this time. Please try again later or in a different availability zone',
+    );
+    event('b', 20, 'Unable to mount: Failed\u001b[2J');
+    event('c', 30, 'Disabled logging because aws-logging configmap was not found.', { reason: 'LoggingDisabled' });
+    event('d', 40, 'Successfully assigned', { type: 'Normal' });
+    event('e', 50, 'of another pod', { involvedObject: { uid: 'other' } });
+    await golden('pending', scene.explain('web-0', 'shop'));
+  });
+
+  it('says nothing against a pod that runs on Fargate', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const spec = { schedulerName: 'fargate-scheduler', containers: [{ securityContext: { privileged: true } }] };
+    const labels = { app: 'web', 'eks.amazonaws.com/fargate-profile': 'default_shop' };
+    const violationsOf = async (phase: string) => {
+      scene.pod('shop', phase, { labels }, spec, { phase });
+      return (await scene.explain(phase, 'shop')).violations.map(({ field }) => field);
+    };
+    expect(await violationsOf('Running')).to.deep.equal([]);
+    expect(await violationsOf('Pending')).to.deep.equal(['spec.containers[0].securityContext.privileged']);
+  });
+
+  it('believes the size that Fargate has written to a pod', async () => {
+    scene.managed('shop', [WEB]);
+    scene.pod('shop', 'web-0', { annotations: { CapacityProvisioned: '1vCPU 3GB' } });
+    expect((await scene.explain('web-0', 'shop')).size).to.deep.equal({ vCPU: 1, memoryGB: 3 });
+  });
+
+  it('does not join the new spec to the old profile, without AWS', async () => {
+    const conditions = [
+      { type: 'Ready', status: 'False', reason: 'SpecDiffers', lastTransitionTime: '2026-11-21T03:25:00Z' },
+    ];
+    scene.managed('shop', [WEB], { conditions });
+    scene.isAwsReachable = false;
+    await golden('spec-differs', scene.explainFile(manifest));
+  });
+
+  it('knows the selectors of the successor only while a profile is replaced, without AWS', async () => {
+    const next = 'default_shop-634a08fe';
+    const seen = async (status: Fields) => {
+      scene = new Scene();
+      scene.managed('shop', [WEB], status);
+      scene.isAwsReachable = false;
+      const { taker, profiles } = await scene.explainFile(manifest);
+      return { taker, profiles: profiles.map((each) => `${each.name} ${each.status} ${each.matches}`) };
+    };
+    expect(await seen({ successor: { name: next, status: 'CREATING' } })).to.deep.equal({
+      taker: null,
+      profiles: ['default_shop ACTIVE null', `${next} CREATING true`],
+    });
+    const predecessors = [{ name: 'default_shop', status: 'ACTIVE' }];
+    expect(await seen({ profileName: next, predecessors })).to.deep.equal({
+      taker: null,
+      profiles: ['default_shop ACTIVE null', `${next} ACTIVE true`],
+    });
+    expect(await seen({ observedGeneration: 0 })).to.deep.equal({
+      taker: null,
+      profiles: ['default_shop ACTIVE null'],
+    });
   });
 
   it('explains with the profiles of EKS alone', async () => {

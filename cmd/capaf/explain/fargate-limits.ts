@@ -1,9 +1,9 @@
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { type Asked, Unseen, attempt } from '../aws.ts';
+import { isRecord, textAt } from '../../../api/record.ts';
+import { HOSTNAME, type LabelRequirement, findNodeProblem } from '../../../pkg/fargate/node-labels.ts';
+import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
+import { LARGEST_SIZE, type Size, billedSize, totalRequest } from '../../../pkg/fargate/pod-size.ts';
 import { listAt, valueAt } from '../documents.ts';
 import type { Pod } from './pod.ts';
-import { LARGEST_SIZE, type Size, billedSize, parseQuantity, totalRequest } from './size.ts';
 
 /** Something in a pod that Fargate does not run. `field` is a path in the manifest. */
 export interface Violation {
@@ -12,58 +12,34 @@ export interface Violation {
 }
 
 export const sizeOf = ({ spec }: Pod): Size | undefined =>
-  billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'));
+  billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'), spec['resources']);
 
-const isTrue = (value: unknown): boolean => value === true;
-const EBS_MESSAGE = 'EBS volumes cannot be mounted; use EFS';
-const ARCHITECTURE = 'amd64';
-const ARCHITECTURE_MESSAGE = `nodes of Fargate are ${ARCHITECTURE}`;
+const violationsOf = ({ spec, path }: Pod, severity: FieldProblem['severity']): readonly Violation[] =>
+  findFieldProblems(spec)
+    .filter((problem) => problem.severity === severity)
+    .map((problem) => ({ field: `${path}${problem.path}`, message: problem.message }));
 
-/**
- * By the path in the pod's spec, the values that Fargate does not run. Sources: the considerations of
- * https://docs.aws.amazon.com/eks/latest/userguide/fargate.html, and the events of fargate-scheduler in
- * aws/containers-roadmap#1517 (network and ports of the host) and pachyderm/pachyderm#4522 (paths of the host).
- */
-const REFUSED: readonly (readonly [path: RegExp, isRefused: (value: unknown) => boolean, message: string])[] = [
-  [/^\.hostNetwork$/, isTrue, 'the network of the host cannot be used'],
-  [/^\.volumes\[\d+\]\.hostPath$/, isRecord, 'paths of the host cannot be mounted'],
-  [/^\.volumes\[\d+\]\.awsElasticBlockStore$/, isRecord, EBS_MESSAGE],
-  [/^\.nodeSelector\["(?:beta\.)?kubernetes\.io\/arch"\]$/, (value) => value !== ARCHITECTURE, ARCHITECTURE_MESSAGE],
-  [
-    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.privileged$/,
-    isTrue,
-    'privileged containers do not run on Fargate',
-  ],
-  [
-    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.ports\[\d+\]\.host(?:Port|IP)$/,
-    Boolean,
-    'ports of the host cannot be used; use a Service',
-  ],
-  [
-    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.resources\.(?:requests|limits)\["(?:.*(?:gpu|neuron)|nvidia\.com\/)/,
-    (value) => (parseQuantity(value) ?? 0) > 0,
-    'Fargate has no GPUs and no accelerators',
-  ],
-];
+const toTexts = (violations: readonly Violation[]): readonly string[] =>
+  violations.map(({ field, message }) => `${field}: ${message}`);
+
+/** Why Fargate may refuse the pod. */
+export const findRisks = (pod: Pod): readonly string[] => toTexts(violationsOf(pod, 'risky'));
+
+/** What does not keep the pod from starting, but may not work as its author expects. */
+export const findAdvice = (pod: Pod): readonly string[] => toTexts(violationsOf(pod, 'ignored'));
 
 /** 175 GiB in thousandths of a byte; from the page of the sizes. */
 const MAX_STORAGE = 175 * 1024 ** 3 * 1000;
 
 /** What of a pod Fargate does not run, except volumes that it claims. */
-export function* findViolations(pod: Pod): Generator<Violation> {
+export function* findViolations(pod: Pod, region: string): Generator<Violation> {
   const { kind, owner, spec, path } = pod;
   if (owner === 'DaemonSet') {
     const field = kind === 'Pod' ? 'metadata.ownerReferences' : 'kind';
     yield { field, message: 'pods of a DaemonSet do not run on Fargate; use a sidecar container' };
   }
-  for (const [field, value] of fieldsIn(spec))
-    for (const [refused, isRefused, message] of REFUSED)
-      if (refused.test(field) && isRefused(value)) yield { field: `${path}${field}`, message };
-  const rule = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'];
-  const terms = listAt(valueAt(spec, rule), 'nodeSelectorTerms');
-  // A node needs to match one of the terms only.
-  if (terms.length > 0 && terms.every((term) => listAt(term, 'matchExpressions').some(excludesArchitecture)))
-    yield { field: [path, ...rule].join('.'), message: ARCHITECTURE_MESSAGE };
+  yield* violationsOf(pod, 'refused');
+  yield* findNodeViolations(pod, region);
   const field = `${path}.containers`;
   if (sizeOf(pod) === undefined)
     yield { field, message: `with 256 MiB for Kubernetes they exceed the largest size of Fargate, ${LARGEST_SIZE}` };
@@ -71,41 +47,32 @@ export function* findViolations(pod: Pod): Generator<Violation> {
     yield { field, message: 'they request more ephemeral storage than the 175 GiB of Fargate' };
 }
 
-/** Each value with its path, such as `.containers[0].image`. */
-function* fieldsIn(value: unknown, path = ''): Generator<readonly [path: string, value: unknown]> {
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* fieldsIn(item, `${path}[${index}]`);
-  else yield [path, value];
-  for (const [name, inner] of Object.entries(isRecord(value) ? value : {}))
-    yield* fieldsIn(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`);
+/** EKS chooses the profile by namespace and labels of the pod, whatever nodes the pod asks for. */
+const STAYS = 'the pod stays Pending, because this field does not keep it off Fargate';
+
+function* findNodeViolations({ spec, path }: Pod, region: string): Generator<Violation> {
+  const selector = spec['nodeSelector'];
+  for (const [key, value] of Object.entries(isRecord(selector) ? selector : {})) {
+    const problem = findNodeProblem({ key, operator: 'In', values: [String(value)] }, region);
+    if (problem !== undefined) yield { field: `${path}.nodeSelector["${key}"]`, message: `${problem}; ${STAYS}` };
+  }
+  const rule = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'];
+  const problems = listAt(valueAt(spec, rule), 'nodeSelectorTerms').map((term) => findTermProblem(term, region));
+  // A node needs to match one of the terms only.
+  if (problems.length > 0 && problems.every((problem) => problem !== undefined))
+    yield { field: [path, ...rule].join('.'), message: `${[...new Set(problems)].join(', ')}; ${STAYS}` };
 }
 
-/** Every node has a label with its architecture. */
-const excludesArchitecture = (expression: unknown): boolean => {
-  if (!/^(?:beta\.)?kubernetes\.io\/arch$/.test(textAt(expression, 'key') ?? '')) return false;
-  const isListed = listAt(expression, 'values').includes(ARCHITECTURE);
-  const operator = textAt(expression, 'operator');
-  return operator === 'DoesNotExist' || (operator === 'In' && !isListed) || (operator === 'NotIn' && isListed);
-};
+function findTermProblem(term: unknown, region: string): string | undefined {
+  // The only field of a node that a term can name is its name, which is also the value of this label.
+  const fields = listAt(term, 'matchFields').map((each) => ({ ...toRequirement(each), key: HOSTNAME }));
+  const requirements = [...listAt(term, 'matchExpressions').map(toRequirement), ...fields];
+  if (requirements.length === 0) return 'a term without expressions matches no node';
+  return requirements.map((each) => findNodeProblem(each, region)).find((problem) => problem !== undefined);
+}
 
-/** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
-const EBS_PROVISIONERS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
-const CLAIMS = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
-const CLASSES = { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses' };
-
-/** For each claim of the pod, whether its StorageClass makes EBS volumes. Without `client` nothing is seen. */
-export const findEbsVolumes = (pod: Pod, client: KubeClient | undefined, signal: AbortSignal) =>
-  Array.fromAsync(listAt(pod.spec, 'volumes').entries(), async ([index, volume]): Promise<Asked<Violation>> => {
-    const field = `${pod.path}.volumes[${index}]`;
-    const findEbs = async (): Promise<Violation | undefined> => {
-      const name = textAt(fieldAt(volume, 'persistentVolumeClaim'), 'claimName');
-      if (name === undefined) return undefined;
-      if (client === undefined) throw new Unseen('its cluster was not asked');
-      const claim = await client.get(CLAIMS, { namespace: pod.namespace, name }, { signal });
-      const className = textAt(fieldAt(claim, 'spec'), 'storageClassName');
-      const found = className && (await client.get(CLASSES, { namespace: '', name: className }, { signal }));
-      const provisioner = textAt(found, 'provisioner');
-      if (provisioner === undefined) throw new Unseen('no claim with a StorageClass is there');
-      return EBS_PROVISIONERS.includes(provisioner) ? { field, message: EBS_MESSAGE } : undefined;
-    };
-    return [`whether ${field} is an EBS volume`, await attempt(findEbs)];
-  });
+const toRequirement = (expression: unknown): LabelRequirement => ({
+  key: textAt(expression, 'key') ?? '',
+  operator: textAt(expression, 'operator') ?? '',
+  values: listAt(expression, 'values').map(String),
+});

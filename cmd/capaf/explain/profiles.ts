@@ -1,6 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { EksClusterName } from '../../../api/names.ts';
-import { type AWSFargateProfile, decodeAWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  type ReplacementProfile,
+  decodeAWSFargateProfile,
+  describeProblems,
+} from '../../../api/v1beta2/index.ts';
 import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
@@ -44,23 +49,51 @@ export async function readEks(aws: AwsAccess, name: EksClusterName, region: stri
  * objects name. Without an answer of EKS, the objects alone tell.
  */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
+  if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
   const profiles = new Map<string, Profile>(
-    inEks?.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
+    inEks.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
   );
   const ofObjects = objects.map((object): Profile => {
-    const name = currentProfileNameOf(object);
-    const { status = {}, spec } = object;
     // An object without the ARN has no profile yet, and a profile of its name belongs to another owner.
-    const found = status.profileARN === undefined ? undefined : profiles.get(name);
-    if (found !== undefined) profiles.delete(name);
-    return {
-      name,
-      status: inEks === undefined ? (status.profileStatus ?? 'absent') : 'absent',
-      selectors: toSelectors(spec.selectors ?? []),
-      ...found,
-      ...(status.activeSince?.name === name && { activeSince: parseTimestamp(status.activeSince.time ?? '') }),
-      object: keyText(keyOf(object)),
-    };
+    const found = object.status?.profileARN === undefined ? undefined : profiles.get(currentProfileNameOf(object));
+    if (found !== undefined) profiles.delete(found.name);
+    return { ...toProfile(object, inEks), ...found };
   });
   return [...ofObjects, ...profiles.values()];
+}
+
+function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] | undefined): Profile {
+  const { status = {}, spec } = object;
+  const name = currentProfileNameOf(object);
+  return {
+    name,
+    status: inEks === undefined ? (status.profileStatus ?? 'absent') : 'absent',
+    selectors: inEks !== undefined || isSpecOfProfile(object) ? toSelectors(spec.selectors ?? []) : undefined,
+    ...(status.activeSince?.name === name && { activeSince: parseTimestamp(status.activeSince.time ?? '') }),
+    object: keyText(keyOf(object)),
+  };
+}
+
+/** Whether the profile that status names has the selectors of the spec, as far as the controller has seen. */
+function isSpecOfProfile({ metadata, status = {} }: AWSFargateProfile): boolean {
+  if (status.profileARN === undefined) return true;
+  const isDifferent = status.conditions?.some(({ reason }) => reason === 'SpecDiffers') === true;
+  return metadata.generation === status.observedGeneration && status.successor === undefined && !isDifferent;
+}
+
+/** While a replacement is under way, the object has more profiles. The spec is that of the successor. */
+function inReplacement({ metadata, spec, status = {} }: AWSFargateProfile): readonly Profile[] {
+  const object = keyText(keyOf({ metadata }));
+  const isObserved = metadata.generation === status.observedGeneration;
+  const ofSpec = isObserved ? toSelectors(spec.selectors ?? []) : undefined;
+  const { successor, predecessors = [], profileName } = status;
+  const toOther = (
+    { name, status: word = 'absent' }: ReplacementProfile,
+    selectors: Profile['selectors'],
+  ): readonly Profile[] =>
+    name === undefined || name === profileName ? [] : [{ name, status: word, selectors, object }];
+  return [
+    ...(successor === undefined ? [] : toOther(successor, ofSpec)),
+    ...predecessors.flatMap((each) => toOther(each, undefined)),
+  ];
 }

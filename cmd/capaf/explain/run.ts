@@ -1,18 +1,22 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName } from '../../../api/names.ts';
+import { textAt } from '../../../api/record.ts';
+import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { type Size, provisionedSize } from '../../../pkg/fargate/pod-size.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
-import { type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
+import { type Asked, type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
-import { type KubeAccess, openKube, openWorkloadCluster } from '../kube.ts';
+import { type KubeAccess, findEksCluster, openKube, openWorkloadCluster } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
-import { type Violation, findEbsVolumes, findViolations, sizeOf } from './fargate-limits.ts';
-import { podOf, readPodFile } from './pod.ts';
+import { type Violation, findAdvice, findRisks, findViolations, sizeOf } from './fargate-limits.ts';
+import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readEks, readManaged } from './profiles.ts';
-import type { Size } from './size.ts';
+import { type Said, readSaid } from './said.ts';
 import { findTraps } from './traps.ts';
+import { findClaims } from './volumes.ts';
 
 export interface ExplainOptions extends CommonOptions {
   readonly cluster?: string;
@@ -25,6 +29,10 @@ export interface ExplainOptions extends CommonOptions {
 /** What the command tells, in the shape of `-o json`. */
 export interface Explanation extends Verdict {
   readonly violations: readonly Violation[];
+  /** Of a pod that is Pending. */
+  readonly said: readonly Said[];
+  /** What Fargate ignores or needs for itself; the pod starts all the same. */
+  readonly advice: readonly string[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
   /** What could change the answer and was not seen, with the reason. */
@@ -34,8 +42,9 @@ export interface Explanation extends Verdict {
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The cluster of the pod; `undefined` if the pod is in a file and no option names its cluster. */
+  /** The cluster of the pod. With a manifest it is asked for claims only, and `noWorkload` may say why it cannot be. */
   readonly workload: KubeAccess | undefined;
+  readonly noWorkload: string;
 }
 
 export async function runExplainPod(name: string | undefined, options: ExplainOptions, io: Io): Promise<ExitCode> {
@@ -45,24 +54,36 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
   await using aws = openAws(options, io);
   await using management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
-  await using workload = await openWorkload(options, management, io);
-  const explanation = await explain(name, options, { aws, management, workload }, io);
+  const opened = await openWorkload(options, management, io).then(E.right, (error: unknown) => {
+    if (filename === undefined || io.signal.aborted) throw error;
+    return E.left(errorMessage(error));
+  });
+  await using workload = E.isRight(opened) ? opened.right : undefined;
+  const noWorkload = E.isLeft(opened) ? opened.left : NOT_ASKED;
+  const explanation = await explain(name, options, { aws, management, workload, noWorkload }, io);
   return tell(io, options, explanation, formatExplanation(explanation), isFine(explanation));
 }
 
-/** With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. */
+const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
+
+/**
+ * With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. The current context may be
+ * that of any cluster, so a manifest is not compared with it.
+ */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
   const { workloadKubeconfig, filename, cluster = '', kubeconfig, context, namespace } = options;
   if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
-  if (filename !== undefined) return undefined;
+  if (management === undefined && filename !== undefined && (kubeconfig ?? context) === undefined) return undefined;
   if (management === undefined) return openKube({ kubeconfig, context, namespace }, io);
+  // Otherwise a wrong name would be reported as a Secret that is missing.
+  await findEksCluster(management.client, { namespace: management.namespace, name: cluster }, io.signal);
   return openWorkloadCluster(management, cluster, io, namespace);
 }
 
 /** Exported for tests, which have fakes of what the command opens. */
 export async function explain(name: string | undefined, options: ExplainOptions, access: Access, io: Io) {
-  const { aws, management, workload } = access;
-  const pod = await readPod(name, options, workload, io);
+  const { aws, management } = access;
+  const { pod, documents } = await readPod(name, options, access.workload, io);
   const { target, objects, unreadable } = management
     ? await readManaged(management, options.cluster ?? '', io)
     : { target: eksTarget(options, aws), objects: [], unreadable: [] };
@@ -75,12 +96,18 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   const verdict = decide(pod, mergeProfiles(objects, inEks), inEks !== undefined, io.clock.now());
   const taker = inEks?.find((profile) => profile.name === verdict.taker);
   const traps = E.isRight(eks) && taker !== undefined ? await findTraps(aws, eks.right.session, taker) : [];
-  const volumes = await findEbsVolumes(pod, workload?.client, io.signal);
+  const around = await readAround(pod, documents, access, io);
+  const mounts = seenIn(around.claims);
+  const limits = [...findViolations(pod, target.region), ...mounts.filter((each) => typeof each !== 'string')];
+  const risks = [...findRisks(pod), ...mounts.filter((each) => typeof each === 'string')];
+  const isRunning = isOnFargate(pod);
   return {
     ...verdict,
-    traps: [...verdict.traps, ...seenIn(traps)],
-    violations: [...findViolations(pod), ...seenIn(volumes)],
-    size: sizeOf(pod) ?? null,
+    traps: [...verdict.traps, ...seenIn(traps), ...(isRunning ? [] : risks)],
+    violations: isRunning ? [] : limits,
+    said: seenIn(around.said).flat(),
+    advice: findAdvice(pod),
+    size: (pod.created && provisionedSize(pod.annotations['CapacityProvisioned'])) ?? sizeOf(pod) ?? null,
     unseen: [
       ...unseenIn([['EKS', eks]]),
       ...(inEks === undefined
@@ -88,9 +115,23 @@ export async function explain(name: string | undefined, options: ExplainOptions,
         : []),
       ...unseenIn(traps),
       ...unreadable,
-      ...unseenIn(volumes),
+      ...unseenIn(around.claims),
+      ...unseenIn(around.said),
     ],
   };
+}
+
+/** What runs there, Fargate has not refused. */
+const isOnFargate = ({ spec, created }: Pod): boolean =>
+  spec['schedulerName'] === 'fargate-scheduler' &&
+  ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
+
+/** What the cluster of the pod tells about the pod's volumes and its start. */
+async function readAround(pod: Pod, documents: readonly unknown[], access: Access, { signal }: Io) {
+  const client = access.workload?.client;
+  const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
+  const said: Asked<readonly Said[]> = ['the events of the pod', await attempt(() => readSaid(pod, client, signal))];
+  return { claims, said: [said] };
 }
 
 function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess) {
@@ -98,9 +139,14 @@ function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAcc
   return { name: EksClusterName.of(name), region };
 }
 
-async function readPod(name: string | undefined, options: ExplainOptions, workload: Access['workload'], io: Io) {
-  const { filename, namespace } = options;
-  if (filename !== undefined) return readPodFile(filename, name, namespace ?? workload?.namespace ?? 'default', io);
+async function readPod(
+  name: string | undefined,
+  { filename, namespace }: ExplainOptions,
+  workload: Access['workload'],
+  io: Io,
+): Promise<PodFile> {
+  const namespaces = { asked: namespace, default: workload?.namespace ?? 'default' };
+  if (filename !== undefined) return readPodFile(filename, name, namespaces, io);
   if (workload === undefined || name === undefined) throw new TypeError('a pod without a name or a cluster');
   const { client, namespace: own, server } = workload;
   const pods = { group: '', version: 'v1', plural: 'pods' };
@@ -108,21 +154,26 @@ async function readPod(name: string | undefined, options: ExplainOptions, worklo
   const pod = object && podOf({ ...object, kind: 'Pod' }, own);
   if (pod === undefined)
     throw new Failure(`there is no pod ${own}/${name} in the cluster at ${server}; -n names its namespace`);
-  return pod;
+  return { pod, documents: [] };
 }
 
-const isFine = ({ taker, violations, traps }: Explanation): boolean =>
-  taker !== null && violations.length === 0 && traps.length === 0;
+const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
+  taker !== null && violations.length === 0 && traps.length === 0 && said.length === 0;
 
 export function formatExplanation(explanation: Explanation): string {
-  const { summary, taker, profiles, violations, traps, size, unseen } = explanation;
+  const { summary, taker, profiles, violations, said, traps, advice, size, unseen } = explanation;
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
   const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
   const refusals = columns(violations.map(({ field, message }) => [field, message]));
+  const quotes = said.flatMap(({ source, message, fix }) => [
+    toPrintableLine(`${source}: "${message}"`),
+    ...(fix === null ? [] : [`  → ${fix}`]),
+  ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],
-    [styleText('yellow', 'Beware:'), traps.map(toPrintableLine)],
+    [styleText('red', 'Said about the pod:'), quotes],
+    [styleText('yellow', 'Beware:'), [...traps, ...advice].map(toPrintableLine)],
     [styleText('dim', 'Not seen:'), unseen.map(toPrintableLine)],
   ] as const;
   const color = isFine(explanation) ? 'green' : taker === null ? 'red' : 'yellow';
@@ -138,7 +189,9 @@ export function formatExplanation(explanation: Explanation): string {
   return `${lines.join('\n')}\n`;
 }
 
-function rowsOf({ name, status, selectors }: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+function rowsOf(profile: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+  const { name, status, matches: doesMatch, selectors } = profile;
+  if (doesMatch === null) return [[name, status, 'not known', 'not known']];
   if (selectors.length === 0) return [[name, status, 'none', 'does not match']];
   return selectors.map(({ matches, mismatch, ...selector }, index) => {
     const but =

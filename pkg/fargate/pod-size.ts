@@ -1,4 +1,4 @@
-import { fieldAt } from '../../../api/record.ts';
+import { fieldAt } from '../../api/record.ts';
 
 export interface Size {
   readonly vCPU: number;
@@ -32,21 +32,51 @@ const KUBERNETES_MEMORY = GB / 4;
 /**
  * The smallest size that holds a pod: of CPU and memory each the larger of the sum over the containers that run together
  * and the largest init container. An init container with `restartPolicy: Always` is a sidecar, which runs together with
- * the containers. `undefined` if no size is large enough.
+ * the containers, and with the init containers after it. Resources of the pod itself count instead of those of its
+ * containers. `undefined` if no size is large enough.
  */
-export function billedSize(containers: readonly unknown[], initContainers: readonly unknown[]): Size | undefined {
-  const isSidecar = (container: unknown): boolean => fieldAt(container, 'restartPolicy') === 'Always';
-  const together = [...containers, ...initContainers.filter(isSidecar)];
-  const alone = initContainers.filter((container) => !isSidecar(container));
-  const largest = (resource: string): number =>
-    Math.max(...[together, ...alone.map((one) => [one])].map((each) => totalRequest(each, resource)));
-  const cpu = largest('cpu');
-  const memory = largest('memory') + KUBERNETES_MEMORY;
+export function billedSize(
+  containers: readonly unknown[],
+  initContainers: readonly unknown[],
+  podResources?: unknown,
+): Size | undefined {
+  const request = (resource: string): number => {
+    const own = fieldAt(fieldAt(podResources, 'requests'), resource);
+    const sum = totalRequest(containers, resource);
+    const inAll = Math.max(sum + sidecarRequest(initContainers, resource), initRequest(initContainers, resource));
+    // As the API server does, takes the limit of the pod if nothing at all is requested.
+    return (
+      parseQuantity(own ?? (inAll === 0 ? fieldAt(fieldAt(podResources, 'limits'), resource) : undefined)) ?? inAll
+    );
+  };
+  const cpu = request('cpu');
+  const memory = request('memory') + KUBERNETES_MEMORY;
   for (const [vCPU, steps] of SIZES) {
     const memoryGB = steps.find((step) => memory <= step * GB);
     if (cpu <= vCPU * 1000 && memoryGB !== undefined) return { vCPU, memoryGB };
   }
   return undefined;
+}
+
+const isSidecar = (container: unknown): boolean => fieldAt(container, 'restartPolicy') === 'Always';
+
+const sidecarRequest = (initContainers: readonly unknown[], resource: string): number =>
+  totalRequest(initContainers.filter(isSidecar), resource);
+
+/** The largest that an init container requests together with the sidecars that have started before it. */
+const initRequest = (initContainers: readonly unknown[], resource: string): number =>
+  Math.max(
+    0,
+    ...initContainers.map((container, index) => {
+      const before = sidecarRequest(initContainers.slice(0, index), resource);
+      return before + totalRequest([container], resource);
+    }),
+  );
+
+/** The size that Fargate has given to a pod and bills: that of its annotation CapacityProvisioned. */
+export function provisionedSize(annotation: string | undefined): Size | undefined {
+  const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation ?? '') ?? [];
+  return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
 /** In thousandths. As the API server does, takes the limit for a request that is absent. */
