@@ -25,15 +25,22 @@ const MAX_DEPTH = 100;
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
+/** Says of a document whether equal keys in it are an error. Otherwise the last counts, as for kubectl. */
+export type IsStrict = (value: unknown) => boolean;
+
 /** Of a List of Kubernetes, each item is a document. @throws Failure with file, line and column */
-export async function readDocuments(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
+export async function readDocuments(
+  path: string,
+  { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
+  isStrict?: IsStrict,
+) {
   const file = path === '-' ? 'standard input' : path;
   const reading = path === '-' ? readStdin() : readText(createReadStream(path, { encoding: 'utf8', signal }));
   const text = await reading.catch((cause: unknown) => {
     throw new Failure(`reading ${file}`, { cause });
   });
   const documents: SourceDocument[] = [];
-  for (const document of parseDocuments(file, text)) {
+  for (const document of parseDocuments(file, text, isStrict)) {
     documents.push(document);
     // A signal can end the program here: the parser of YAML takes seconds for 1 MiB.
     await setImmediate(undefined, { signal });
@@ -42,15 +49,19 @@ export async function readDocuments(path: string, { readStdin, signal }: Pick<Io
 }
 
 /** @throws Failure with file, line and column */
-export function* parseDocuments(file: string, text: string): Generator<SourceDocument> {
+export function* parseDocuments(
+  file: string,
+  text: string,
+  isStrict: IsStrict = () => true,
+): Generator<SourceDocument> {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
   // Only messages need a position, and the parser that knows it takes long.
   let yaml: SourceDocument | undefined;
-  const at = (path: Path): string => (yaml ??= parseYaml(file, text).next().value)?.at(path) ?? file;
-  if (E.isRight(json)) requireUniqueKeys(file, text);
-  for (const document of E.isLeft(json) ? parseYaml(file, text) : [{ file, value: json.right, at }]) {
+  const at = (path: Path): string => (yaml ??= parseYaml(file, text, isStrict).next().value)?.at(path) ?? file;
+  if (E.isRight(json) && isStrict(json.right)) requireUniqueKeys(file, text);
+  for (const document of E.isLeft(json) ? parseYaml(file, text, isStrict) : [{ file, value: json.right, at }]) {
     requireFlat(file, document.value);
     yield* objectsIn(document);
   }
@@ -102,7 +113,7 @@ const OLD_WORDS: readonly ScalarTag[] = [
 
 const parseOld = (text: string, radix: number): number => Number.parseInt(text.replaceAll('_', ''), radix);
 
-function* parseYaml(file: string, text: string): Generator<SourceDocument, undefined> {
+function* parseYaml(file: string, text: string, isStrict: IsStrict): Generator<SourceDocument, undefined> {
   const lineCounter = new LineCounter();
   const place = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
@@ -114,22 +125,25 @@ function* parseYaml(file: string, text: string): Generator<SourceDocument, undef
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {
     const [error] = document.errors;
     if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
-    prepare(document, place);
+    const repeated = prepare(document);
     const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
     if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);
+    if (repeated !== undefined && isStrict(value.right))
+      throw new Failure(`${place(repeated.offset)}: ${isTwice(repeated.key)}`);
     if (value.right !== null) yield { file, value: value.right, at: (path) => place(offsetOf(document, path)) };
   }
 }
 
-/** Refuses repeated keys, and turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. */
-function prepare(document: Document.Parsed, place: (offset: number) => string): void {
+/** Turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. Returns the first repeated key. */
+function prepare(document: Document.Parsed): { readonly key: unknown; readonly offset: number } | undefined {
+  let repeated: { readonly key: unknown; readonly offset: number } | undefined;
   visit(document, {
     Node: (_, node) => {
       const seen = new Set<unknown>();
       for (const { key } of isMap(node) ? node.items : []) {
         const name = isScalar(key) ? key.value : key;
         const offset = isScalar(key) ? key.range?.[0] : undefined;
-        if (seen.has(name)) throw new Failure(`${place(offset ?? 0)}: ${isTwice(name)}`);
+        if (seen.has(name)) repeated ??= { key: name, offset: offset ?? 0 };
         seen.add(name);
       }
       const tag = 'tag' in node ? node.tag : '';
@@ -141,6 +155,7 @@ function prepare(document: Document.Parsed, place: (offset: number) => string): 
       return map;
     },
   });
+  return repeated;
 }
 
 function offsetOf(document: Document.Parsed, path: Path): number {

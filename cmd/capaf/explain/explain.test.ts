@@ -273,6 +273,8 @@ describe('capaf explain pod', () => {
   const claiming = '{containers: [{}], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}';
   const templates = (spec: string) => `  volumeClaimTemplates: [{metadata: {name: data}, spec: ${spec}}]\n`;
   const EBS = 'EBS volumes cannot be mounted; use EFS';
+  const EARLY =
+    'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
   const ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
 
   const classes = async (): Promise<void> => {
@@ -294,7 +296,7 @@ describe('capaf explain pod', () => {
       `${field}: Fargate does not mount volumes of the kind driver.longhorn.io; use EFS`,
     ]);
     expect(await found('{containers: [{}]}', templates('{storageClassName: efs}'))).to.deep.equal([
-      `${field}: the claim may be Bound later than Fargate asks for it. ${ONCE}`,
+      `${field}: ${EARLY}`,
     ]);
     const ephemeral =
       '{containers: [{}], volumes: [{ephemeral: {volumeClaimTemplate: {spec: {storageClassName: gp2}}}}]}';
@@ -318,7 +320,11 @@ describe('capaf explain pod', () => {
     ]);
     const claim = { spec: { storageClassName: 'static' }, status: { phase: 'Pending' } };
     scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
-    expect(await found(claiming)).to.deep.equal([`${field}: PersistentVolumeClaim shop/data is Pending; ${ONCE}`]);
+    const inFile = '---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: static}\n';
+    for (const file of ['', inFile])
+      expect(await found(claiming, file)).to.deep.equal([
+        `${field}: PersistentVolumeClaim shop/data is Pending; ${ONCE}`,
+      ]);
   });
 
   it('takes claims and classes of the file, and says what it does not see without the cluster', async () => {
@@ -328,7 +334,7 @@ describe('capaf explain pod', () => {
       `---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: ${className}}\n`;
     const field = 'spec.template.spec.volumes[0]';
     const efs = '---\nkind: StorageClass\nmetadata: {name: own}\nprovisioner: efs.csi.aws.com\n';
-    expect(await found(claiming, inFile('own') + efs)).to.deep.equal([]);
+    expect(await found(claiming, inFile('own') + efs)).to.deep.equal([`${field}: ${EARLY}`]);
     expect(await found(claiming, inFile('own') + efs.replace('efs', 'ebs'))).to.deep.equal([`${field}: ${EBS}`]);
     expect(await found(claiming, inFile('gp2'))).to.deep.equal([`${field}: ${EBS}`]);
     const unseen = 'there is no Secret default/prod-kubeconfig with a kubeconfig';

@@ -118,6 +118,14 @@ describe('readPodFile', () => {
     expect(await read(pod('a'), undefined, 'other')).to.equal('Pod other/a');
   });
 
+  it('refuses equal keys in what has pods only: charts have them in other objects, and kubectl takes the last', async () => {
+    const settings = 'kind: ConfigMap\ndata: {a: b, a: c}\n';
+    expect(await read(`${settings}---\n${pod('a')}`)).to.equal('Pod shop/a');
+    expect(await read(`${settings}---\n${pod('a')}kind: Pod\n`)).to.equal(
+      'Failure: standard input:7:1: the key "kind" is there twice',
+    );
+  });
+
   it('refuses labels that are no text, as the API server does', async () => {
     const manifest = (labels: string) =>
       `kind: Pod\nmetadata: {name: a, labels: ${labels}}\nspec: {containers: [{}]}\n`;

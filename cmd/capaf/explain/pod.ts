@@ -34,6 +34,8 @@ const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
   ),
 ]);
 
+const hasPods = (object: unknown): boolean => TEMPLATES.has(textAt(object, 'kind') ?? '');
+
 /** `undefined` if the object has no pods, or no containers in them. `namespace` is used if the object names none. */
 export function podOf(object: unknown, namespace: string): Pod | undefined {
   const kind = textAt(object, 'kind') ?? '';
@@ -91,8 +93,9 @@ export async function readPodFile(
   namespaces: { readonly asked: string | undefined; readonly default: string },
   io: Pick<Io, 'readStdin' | 'signal'>,
 ): Promise<PodFile> {
-  const documents = await readDocuments(file, io);
-  const found = documents.filter(({ value }) => TEMPLATES.has(textAt(value, 'kind') ?? ''));
+  // A chart may have equal keys in a ConfigMap, which kubectl takes without a word.
+  const documents = await readDocuments(file, io, hasPods);
+  const found = documents.filter(({ value }) => hasPods(value));
   const [document, ...others] = found.filter(({ value }) => name === undefined || namesOf(value).includes(name));
   if (document === undefined || others.length > 0) {
     const choices = found.map(({ value }) => namesOf(value).at(-1)).join(', ') || 'nothing';

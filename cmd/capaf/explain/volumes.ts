@@ -48,21 +48,25 @@ export const findClaims = (pod: Pod, source: VolumeSource) =>
   });
 
 async function findClaimProblem({ field, name, template }: Claim, namespace: string, source: VolumeSource) {
-  const what = `PersistentVolumeClaim ${namespace}/${name ?? ''}`;
-  const found = name === undefined ? undefined : await read(source, CLAIMS, { namespace, name });
-  if (name !== undefined && found === undefined)
+  const key = { namespace, name: name ?? '' };
+  const live = template === undefined ? await readLive(source, CLAIMS, key) : undefined;
+  const planned = template ?? findInFile(source, CLAIMS, key);
+  const what = `PersistentVolumeClaim ${namespace}/${key.name}`;
+  if (live === undefined && planned === undefined) {
+    if (source.client === undefined) throw new Unseen(source.why);
     return { field, message: `there is no ${what}; create the claim first, and the pod when the claim is Bound` };
-  const message = await findMountProblem(source, template ?? found);
+  }
+  const message = await findMountProblem(source, live ?? planned);
   if (message !== undefined) return { field, message };
-  if (template !== undefined) return `${field}: ${BINDS_LATER}`;
-  const phase = textAt(fieldAt(found, 'status'), 'phase');
-  if (phase === undefined || phase === 'Bound') return undefined;
-  return { field, message: `${what} is ${phase}; ${ASKS_ONCE}` };
+  if (live === undefined) return `${field}: ${BINDS_LATER}`;
+  const phase = textAt(live['status'], 'phase');
+  return phase === 'Bound' ? undefined : { field, message: `${what} is ${phase ?? 'not Bound'}; ${ASKS_ONCE}` };
 }
 
 /** kubernetes-sigs/aws-efs-csi-driver#793; aws/aws-cdk#23375. */
 const ASKS_ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
-const BINDS_LATER = `the claim may be Bound later than Fargate asks for it. ${ASKS_ONCE}`;
+const BINDS_LATER =
+  'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
 
 const CLAIMS: Resource = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
 const VOLUMES: Resource = { group: '', version: 'v1', plural: 'persistentvolumes' };
@@ -76,17 +80,24 @@ const KINDS = new Map([
 /** EKS creates this class in each cluster. */
 const EKS_CLASS = { kind: 'StorageClass', metadata: { name: 'gp2' }, provisioner: 'kubernetes.io/aws-ebs' };
 
-/** From the file, else from the cluster. @throws Unseen */
-async function read({ documents, client, why, signal }: VolumeSource, resource: Resource, key: ObjectKey) {
+function findInFile({ documents, client }: VolumeSource, resource: Resource, key: ObjectKey): unknown {
   const isIt = (document: unknown): boolean => {
     const metadata = fieldAt(document, 'metadata');
     const isThere = key.namespace === '' || (textAt(metadata, 'namespace') ?? key.namespace) === key.namespace;
     return fieldAt(document, 'kind') === KINDS.get(resource.plural) && textAt(metadata, 'name') === key.name && isThere;
   };
-  const inFile = [...documents, ...(client === undefined ? [EKS_CLASS] : [])].find(isIt);
-  if (inFile !== undefined) return inFile;
-  if (client === undefined) throw new Unseen(why);
-  return orUnseen(client.get(resource, key, { signal }), signal);
+  return [...documents, ...(client === undefined ? [EKS_CLASS] : [])].find(isIt);
+}
+
+/** `undefined` also if the cluster is not asked. @throws Unseen */
+const readLive = async ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
+  client && orUnseen(client.get(resource, key, { signal }), signal);
+
+/** From the file, else from the cluster. @throws Unseen */
+async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
+  const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
+  if (found === undefined && source.client === undefined) throw new Unseen(source.why);
+  return found;
 }
 
 /** What is around a pod hides one answer only. @throws Unseen */
