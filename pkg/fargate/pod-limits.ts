@@ -127,21 +127,22 @@ const RULES = [
 ];
 
 /** `spec` is that of a pod. */
-export const findFieldProblems = (spec: unknown): readonly FieldProblem[] =>
-  Array.from(fieldsIn(spec)).flatMap(([path, value]) =>
-    RULES.filter(({ rule: [pattern, applies] }) => pattern.test(path) && applies(value)).map(
-      ({ rule: [, , message], severity }) => ({
-        path,
-        message: typeof message === 'string' ? message : message(value, path),
-        severity,
-      }),
-    ),
-  );
+export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  visitFields(spec, '', (path, value) => {
+    for (const { rule, severity } of RULES) {
+      const [pattern, applies, message] = rule;
+      if (!applies(value) || !pattern.test(path)) continue;
+      problems.push({ path, message: typeof message === 'string' ? message : message(value, path), severity });
+    }
+  });
+  return problems;
+}
 
 /** Each value with its path, such as `.containers[0].image`. */
-function* fieldsIn(value: unknown, path = ''): Generator<readonly [path: string, value: unknown]> {
-  if (path !== '') yield [path, value];
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* fieldsIn(item, `${path}[${index}]`);
+function visitFields(value: unknown, path: string, visit: (path: string, value: unknown) => void): void {
+  visit(path, value);
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) visitFields(item, `${path}[${index}]`, visit);
   for (const [name, inner] of Object.entries(isRecord(value) ? value : {}))
-    yield* fieldsIn(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`);
+    visitFields(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`, visit);
 }

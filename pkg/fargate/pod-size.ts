@@ -42,12 +42,10 @@ export function billedSize(
 ): Size | undefined {
   const request = (resource: string): number => {
     const own = fieldAt(fieldAt(podResources, 'requests'), resource);
-    const sum = totalRequest(containers, resource);
-    const inAll = Math.max(sum + sidecarRequest(initContainers, resource), initRequest(initContainers, resource));
+    const inAll = requestOfAll(containers, initContainers, resource);
     // As the API server does, takes the limit of the pod if nothing at all is requested.
-    return (
-      parseQuantity(own ?? (inAll === 0 ? fieldAt(fieldAt(podResources, 'limits'), resource) : undefined)) ?? inAll
-    );
+    const limit = inAll === 0 ? fieldAt(fieldAt(podResources, 'limits'), resource) : undefined;
+    return parseQuantity(own ?? limit) ?? inAll;
   };
   const cpu = request('cpu');
   const memory = request('memory') + KUBERNETES_MEMORY;
@@ -58,20 +56,15 @@ export function billedSize(
   return undefined;
 }
 
-const isSidecar = (container: unknown): boolean => fieldAt(container, 'restartPolicy') === 'Always';
-
-const sidecarRequest = (initContainers: readonly unknown[], resource: string): number =>
-  totalRequest(initContainers.filter(isSidecar), resource);
-
-/** The largest that an init container requests together with the sidecars that have started before it. */
-const initRequest = (initContainers: readonly unknown[], resource: string): number =>
-  Math.max(
-    0,
-    ...initContainers.map((container, index) => {
-      const before = sidecarRequest(initContainers.slice(0, index), resource);
-      return before + totalRequest([container], resource);
-    }),
-  );
+function requestOfAll(containers: readonly unknown[], initContainers: readonly unknown[], resource: string): number {
+  let [sidecars, largest] = [0, 0];
+  for (const container of initContainers) {
+    const request = totalRequest([container], resource);
+    if (fieldAt(container, 'restartPolicy') === 'Always') sidecars += request;
+    else largest = Math.max(largest, sidecars + request);
+  }
+  return Math.max(largest, sidecars + totalRequest(containers, resource));
+}
 
 /** The size that Fargate has given to a pod and bills: that of its annotation CapacityProvisioned. */
 export function provisionedSize(annotation: string | undefined): Size | undefined {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { findAdvice, findRisks, findViolations } from './fargate-limits.ts';
+import { findLimits } from './fargate-limits.ts';
 import { type Pod, podOf } from './pod.ts';
 
 const newPod = (object: unknown): Pod => {
@@ -10,7 +10,7 @@ const newPod = (object: unknown): Pod => {
 };
 
 const violationsOf = (object: unknown): readonly string[] =>
-  Array.from(findViolations(newPod(object), 'eu-west-1'), ({ field, message }) => `${field}: ${message}`);
+  findLimits(newPod(object), 'eu-west-1').violations.map(({ field, message }) => `${field}: ${message}`);
 
 /** `spec` has at least one container, unless it says otherwise. */
 const toPod = (spec: string): object => {
@@ -187,19 +187,18 @@ describe('What Fargate may refuse, ignores, or needs for itself', () => {
   ];
   for (const [spec, advice] of cases)
     it(spec, () => {
-      const pod = newPod(toPod(spec));
-      expect(findAdvice(pod)).to.have.length(1);
-      expect(findAdvice(pod)[0]).to.match(advice);
-      expect([...findRisks(pod), ...findViolations(pod, 'eu-west-1')]).to.deep.equal([]);
+      const limits = findLimits(newPod(toPod(spec)), 'eu-west-1');
+      expect(limits.advice).to.have.length(1);
+      expect(limits.advice[0]).to.match(advice);
+      expect([...limits.risks, ...limits.violations]).to.deep.equal([]);
     });
 
   it('privilege escalation', () => {
-    const pod = newPod(toPod('containers: [{securityContext: {allowPrivilegeEscalation: true}}]'));
-    expect(findRisks(pod)).to.deep.equal([
+    const risksOf = (isAllowed: boolean) =>
+      findLimits(newPod(toPod(`containers: [{securityContext: {allowPrivilegeEscalation: ${isAllowed}}}]`)), 'x').risks;
+    expect(risksOf(true)).to.deep.equal([
       'spec.containers[0].securityContext.allowPrivilegeEscalation: Fargate may refuse it; set it to false unless the container needs it',
     ]);
-    expect(
-      findRisks(newPod(toPod('containers: [{securityContext: {allowPrivilegeEscalation: false}}]'))),
-    ).to.deep.equal([]);
+    expect(risksOf(false)).to.deep.equal([]);
   });
 });

@@ -14,36 +14,49 @@ export interface Violation {
 export const sizeOf = ({ spec }: Pod): Size | undefined =>
   billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'), spec['resources']);
 
-const violationsOf = ({ spec, path }: Pod, severity: FieldProblem['severity']): readonly Violation[] =>
-  findFieldProblems(spec)
-    .filter((problem) => problem.severity === severity)
-    .map((problem) => ({ field: `${path}${problem.path}`, message: problem.message }));
-
-const toTexts = (violations: readonly Violation[]): readonly string[] =>
-  violations.map(({ field, message }) => `${field}: ${message}`);
-
-/** Why Fargate may refuse the pod. */
-export const findRisks = (pod: Pod): readonly string[] => toTexts(violationsOf(pod, 'risky'));
-
-/** What does not keep the pod from starting, but may not work as its author expects. */
-export const findAdvice = (pod: Pod): readonly string[] => toTexts(violationsOf(pod, 'ignored'));
-
 /** 175 GiB in thousandths of a byte; from the page of the sizes. */
 const MAX_STORAGE = 175 * 1024 ** 3 * 1000;
 
-/** What of a pod Fargate does not run, except volumes that it claims. */
-export function* findViolations(pod: Pod, region: string): Generator<Violation> {
-  const { kind, owner, spec, path } = pod;
-  if (owner === 'DaemonSet') {
-    const field = kind === 'Pod' ? 'metadata.ownerReferences' : 'kind';
-    yield { field, message: 'pods of a DaemonSet do not run on Fargate; use a sidecar container' };
-  }
-  yield* violationsOf(pod, 'refused');
-  yield* findNodeViolations(pod, region);
-  const field = `${path}.containers`;
+/** Volumes that the pod claims are not among them. */
+export interface Limits {
+  readonly violations: readonly Violation[];
+  /** Why Fargate may refuse the pod. */
+  readonly risks: readonly string[];
+  /** What does not keep the pod from starting, but may not work as its author expects. */
+  readonly advice: readonly string[];
+}
+
+export function findLimits(pod: Pod, region: string): Limits {
+  const problems = findFieldProblems(pod.spec);
+  const of = (wanted: FieldProblem['severity']): readonly Violation[] =>
+    problems
+      .filter(({ severity }) => severity === wanted)
+      .map(({ path, message }) => ({ field: `${pod.path}${path}`, message }));
+  const textsOf = (wanted: FieldProblem['severity']): readonly string[] =>
+    of(wanted).map(({ field, message }) => `${field}: ${message}`);
+  return {
+    violations: [
+      ...findKindViolations(pod),
+      ...of('refused'),
+      ...findNodeViolations(pod, region),
+      ...findTooLarge(pod),
+    ],
+    risks: textsOf('risky'),
+    advice: textsOf('ignored'),
+  };
+}
+
+function* findKindViolations({ kind, owner }: Pod): Generator<Violation> {
+  if (owner !== 'DaemonSet') return;
+  const field = kind === 'Pod' ? 'metadata.ownerReferences' : 'kind';
+  yield { field, message: 'pods of a DaemonSet do not run on Fargate; use a sidecar container' };
+}
+
+function* findTooLarge(pod: Pod): Generator<Violation> {
+  const field = `${pod.path}.containers`;
   if (sizeOf(pod) === undefined)
     yield { field, message: `with 256 MiB for Kubernetes they exceed the largest size of Fargate, ${LARGEST_SIZE}` };
-  if (totalRequest(listAt(spec, 'containers'), 'ephemeral-storage') > MAX_STORAGE)
+  if (totalRequest(listAt(pod.spec, 'containers'), 'ephemeral-storage') > MAX_STORAGE)
     yield { field, message: 'they request more ephemeral storage than the 175 GiB of Fargate' };
 }
 

@@ -11,7 +11,7 @@ import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
 import { type KubeAccess, findEksCluster, openKube, openWorkloadCluster } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
-import { type Violation, findAdvice, findRisks, findViolations, sizeOf } from './fargate-limits.ts';
+import { type Violation, findLimits, sizeOf } from './fargate-limits.ts';
 import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readEks, readManaged } from './profiles.ts';
 import { type Said, readSaid } from './said.ts';
@@ -98,15 +98,16 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   const traps = E.isRight(eks) && taker !== undefined ? await findTraps(aws, eks.right.session, taker) : [];
   const around = await readAround(pod, documents, access, io);
   const mounts = seenIn(around.claims);
-  const limits = [...findViolations(pod, target.region), ...mounts.filter((each) => typeof each !== 'string')];
-  const risks = [...findRisks(pod), ...mounts.filter((each) => typeof each === 'string')];
+  const limits = findLimits(pod, target.region);
+  const violations = [...limits.violations, ...mounts.filter((each) => typeof each !== 'string')];
+  const risks = [...limits.risks, ...mounts.filter((each) => typeof each === 'string')];
   const isRunning = isOnFargate(pod);
   return {
     ...verdict,
     traps: [...verdict.traps, ...seenIn(traps), ...(isRunning ? [] : risks)],
-    violations: isRunning ? [] : limits,
+    violations: isRunning ? [] : violations,
     said: seenIn(around.said).flat(),
-    advice: findAdvice(pod),
+    advice: limits.advice,
     size: (pod.created && provisionedSize(pod.annotations['CapacityProvisioned'])) ?? sizeOf(pod) ?? null,
     unseen: [
       ...unseenIn([['EKS', eks]]),
