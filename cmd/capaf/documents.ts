@@ -9,6 +9,8 @@ import { describeProblem, toProblem } from '../../api/schema/problem.ts';
 import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
 import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
 
+export { listAt } from '../../api/record.ts';
+
 export type Path = readonly (string | number)[];
 
 /** A document of a file, or an object of the API server. */
@@ -198,5 +200,3 @@ export const itemsAt = (value: unknown, path: Path) => {
   const list: unknown = valueAt(value, path);
   return (Array.isArray(list) ? list : []).map((item: unknown, index) => ({ item, path: [...path, index] }));
 };
-
-export const listAt = (value: unknown, field: string) => itemsAt(value, [field]).map(({ item }) => item);

@@ -1,3 +1,5 @@
+import { fieldAt, isRecord, listAt, textAt } from '../../api/record.ts';
+
 /** An expression of a required node affinity. A `nodeSelector` is a list of them with `In` and one value. */
 export interface LabelRequirement {
   readonly key: string;
@@ -5,7 +7,7 @@ export interface LabelRequirement {
   readonly values: readonly string[];
 }
 
-export const HOSTNAME = 'kubernetes.io/hostname';
+const HOSTNAME = 'kubernetes.io/hostname';
 
 /**
  * The labels of each node of Fargate, and nothing more: users cannot add labels (aws/containers-roadmap#1476, #1976).
@@ -47,3 +49,39 @@ function findValueProblem(key: string, values: readonly string[], region: string
   const isHere = key.endsWith('/region') ? values.includes(region) : values.some(isZone);
   return isHere ? undefined : `nodes of Fargate are in region ${region}`;
 }
+
+/** EKS chooses the profile by namespace and labels of the pod, whatever nodes the pod asks for. */
+const STAYS = 'the pod stays Pending, because this field does not keep it off Fargate';
+
+/** The fields of a pod's spec that no node of Fargate in the region meets. */
+export function* findNodeProblems(
+  spec: unknown,
+  region: string,
+): Generator<{ readonly path: string; readonly message: string }> {
+  const selector = fieldAt(spec, 'nodeSelector');
+  for (const [key, value] of Object.entries(isRecord(selector) ? selector : {})) {
+    const problem = findNodeProblem({ key, operator: 'In', values: [String(value)] }, region);
+    if (problem !== undefined) yield { path: `.nodeSelector["${key}"]`, message: `${problem}; ${STAYS}` };
+  }
+  const rule = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'];
+  const problems = listAt(rule.reduce<unknown>(fieldAt, spec), 'nodeSelectorTerms').map((term) =>
+    findTermProblem(term, region),
+  );
+  // A node needs to match one of the terms only.
+  if (problems.length > 0 && problems.every((problem) => problem !== undefined))
+    yield { path: `.${rule.join('.')}`, message: `${[...new Set(problems)].join(', ')}; ${STAYS}` };
+}
+
+function findTermProblem(term: unknown, region: string): string | undefined {
+  // The only field of a node that a term can name is its name, which is also the value of this label.
+  const fields = listAt(term, 'matchFields').map((each) => ({ ...toRequirement(each), key: HOSTNAME }));
+  const requirements = [...listAt(term, 'matchExpressions').map(toRequirement), ...fields];
+  if (requirements.length === 0) return 'a term without expressions matches no node';
+  return requirements.map((each) => findNodeProblem(each, region)).find((problem) => problem !== undefined);
+}
+
+const toRequirement = (expression: unknown): LabelRequirement => ({
+  key: textAt(expression, 'key') ?? '',
+  operator: textAt(expression, 'operator') ?? '',
+  values: listAt(expression, 'values').map(String),
+});

@@ -1,5 +1,6 @@
-import { isRecord } from '../../api/record.ts';
-import { parseQuantity } from './pod-size.ts';
+import { fieldAt, isRecord, listAt, textAt } from '../../api/record.ts';
+import { findNodeProblems } from './node-labels.ts';
+import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
 /** A field of a pod's spec that Fargate does not run, may not run, or ignores. */
 export interface FieldProblem {
@@ -10,10 +11,10 @@ export interface FieldProblem {
   readonly severity: 'refused' | 'risky' | 'ignored';
 }
 
-export const NO_EBS = 'EBS volumes cannot be mounted; use EFS';
+const NO_EBS = 'EBS volumes cannot be mounted; use EFS';
 
 /** Of the kind of a volume, or of the driver of a claimed one. */
-export const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
+const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
 
 const isTrue = (value: unknown): boolean => value === true;
 
@@ -127,7 +128,23 @@ const RULES = [
 ];
 
 /** `spec` is that of a pod. */
-export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
+export function findFieldProblems(spec: unknown, region: string): readonly FieldProblem[] {
+  const others = [...findNodeProblems(spec, region), ...findSizeProblems(spec)];
+  return [...applyRules(spec), ...others.map((each) => ({ ...each, severity: 'refused' as const }))];
+}
+
+/** 175 GiB in thousandths of a byte; from the page of the sizes. */
+const MAX_STORAGE = 175 * 1024 ** 3 * 1000;
+
+function* findSizeProblems(spec: unknown): Generator<Omit<FieldProblem, 'severity'>> {
+  const path = '.containers';
+  if (sizeOfSpec(spec) === undefined)
+    yield { path, message: `with 256 MiB for Kubernetes they exceed the largest size of Fargate, ${LARGEST_SIZE}` };
+  if (totalRequest(listAt(spec, 'containers'), 'ephemeral-storage') > MAX_STORAGE)
+    yield { path, message: 'they request more ephemeral storage than the 175 GiB of Fargate' };
+}
+
+function applyRules(spec: unknown): readonly FieldProblem[] {
   const problems: FieldProblem[] = [];
   visitFields(spec, '', (path, value) => {
     for (const { rule, severity } of RULES) {
@@ -145,4 +162,28 @@ function visitFields(value: unknown, path: string, visit: (path: string, value: 
   if (Array.isArray(value)) for (const [index, item] of value.entries()) visitFields(item, `${path}[${index}]`, visit);
   for (const [name, inner] of Object.entries(isRecord(value) ? value : {}))
     visitFields(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`, visit);
+}
+
+const EFS = 'efs.csi.aws.com';
+/** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
+const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
+/** For volumes that an administrator creates. */
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+
+/** Of a CSI driver, or of the provisioner of a StorageClass: why Fargate does not mount its volumes. */
+export const findDriverProblem = (driver: string): string | undefined => {
+  if (driver === EFS || driver === NO_PROVISIONER) return undefined;
+  return EBS.includes(driver) ? NO_EBS : notMounted(driver);
+};
+
+const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
+
+/** Of a PersistentVolume. */
+export function findVolumeProblem(volume: unknown): string | undefined {
+  const spec = fieldAt(volume, 'spec');
+  const driver = textAt(fieldAt(spec, 'csi'), 'driver');
+  if (driver !== undefined) return findDriverProblem(driver);
+  const kind = VOLUME_KINDS.find((each) => isRecord(fieldAt(spec, each)));
+  if (kind === undefined) return undefined;
+  return kind === 'awsElasticBlockStore' ? NO_EBS : notMounted(kind);
 }

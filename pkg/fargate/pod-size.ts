@@ -1,4 +1,4 @@
-import { fieldAt } from '../../api/record.ts';
+import { fieldAt, listAt } from '../../api/record.ts';
 
 export interface Size {
   readonly vCPU: number;
@@ -55,6 +55,9 @@ export function billedSize(
   }
   return undefined;
 }
+
+export const sizeOfSpec = (spec: unknown): Size | undefined =>
+  billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'), fieldAt(spec, 'resources'));
 
 function requestOfAll(containers: readonly unknown[], initContainers: readonly unknown[], resource: string): number {
   let [sidecars, largest] = [0, 0];

@@ -33,6 +33,8 @@ const kind = (group: string, plural: string, name: string, more: Partial<FakeKin
 const KINDS = [
   kind('', 'pods', 'Pod'),
   kind('', 'events', 'Event'),
+  kind('', 'serviceaccounts', 'ServiceAccount'),
+  kind('vpcresources.k8s.aws', 'securitygrouppolicies', 'SecurityGroupPolicy', { versions: ['v1beta1'] }),
   kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim'),
   kind('', 'persistentvolumes', 'PersistentVolume', { namespaced: false }),
   kind('storage.k8s.io', 'storageclasses', 'StorageClass', { namespaced: false }),
@@ -389,6 +391,30 @@ describe('capaf explain pod', () => {
     event('d', 40, 'Successfully assigned', { type: 'Normal' });
     event('e', 50, 'of another pod', { involvedObject: { uid: 'other' } });
     await golden('pending', scene.explain('web-0', 'shop'));
+  });
+
+  it('warns of a SecurityGroupPolicy that takes the security group of the cluster away', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    scene.pod('shop', 'web-0', { labels: { app: 'web' } }, { schedulerName: 'fargate-scheduler' });
+    const trapsOf = async () => (await scene.explain('web-0', 'shop')).traps.filter((each) => each.includes('Group'));
+    const policy = (name: string, spec: Fields, ...groupIds: readonly string[]) =>
+      scene.inWorkload('securitygrouppolicies', name, { spec: { ...spec, securityGroups: { groupIds } } }, 'shop');
+    policy('other', { podSelector: { matchLabels: { app: 'api' } } }, 'sg-1');
+    policy('accounts', { serviceAccountSelector: { matchLabels: { team: 'db' } } }, 'sg-2');
+    expect(await trapsOf()).to.deep.equal([]);
+
+    const account = { metadata: { labels: { team: 'db' } } };
+    scene.inWorkload('serviceaccounts', 'default', account, 'shop');
+    const trap = (ofCluster: string) =>
+      `SecurityGroupPolicy shop/accounts gives the pod the security groups sg-2 instead of that of the EKS cluster${ofCluster}. Unless they allow the traffic to the control plane and to CoreDNS, the pod does not start; the simplest is to name the group of the cluster too.`;
+    expect(await trapsOf()).to.deep.equal([trap(' (sg-0c15700000000000a)')]);
+    scene.isAwsReachable = false;
+    expect(await trapsOf()).to.deep.equal([trap('')]);
+
+    scene.isAwsReachable = true;
+    policy('all', { podSelector: {} }, 'sg-0c15700000000000a');
+    expect(await trapsOf()).to.deep.equal([]);
   });
 
   it('says nothing against a pod that runs on Fargate', async () => {

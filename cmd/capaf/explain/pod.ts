@@ -67,7 +67,7 @@ export function podOf(object: unknown, namespace: string): Pod | undefined {
   };
 }
 
-const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(isRecord(value) ? value : {}).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',

@@ -16,7 +16,8 @@ import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readEks, readManaged } from './profiles.ts';
 import { type Said, readSaid } from './said.ts';
 import { findTraps } from './traps.ts';
-import { findClaims } from './volumes.ts';
+import { findGroupTrap, readClusterGroup } from './security-groups.ts';
+import { type VolumeFinding, findClaims } from './volumes.ts';
 
 export interface ExplainOptions extends CommonOptions {
   readonly cluster?: string;
@@ -96,11 +97,11 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   const verdict = decide(pod, mergeProfiles(objects, inEks), inEks !== undefined, io.clock.now());
   const taker = inEks?.find((profile) => profile.name === verdict.taker);
   const traps = E.isRight(eks) && taker !== undefined ? await findTraps(aws, eks.right.session, taker) : [];
-  const around = await readAround(pod, documents, access, io);
+  const around = await readAround({ pod, documents }, access, target, io);
   const mounts = seenIn(around.claims);
   const limits = findLimits(pod, target.region);
   const violations = [...limits.violations, ...mounts.filter((each) => typeof each !== 'string')];
-  const risks = [...limits.risks, ...mounts.filter((each) => typeof each === 'string')];
+  const risks = [...limits.risks, ...mounts.filter((each) => typeof each === 'string'), ...seenIn(around.groups)];
   const isRunning = isOnFargate(pod);
   return {
     ...verdict,
@@ -116,8 +117,7 @@ export async function explain(name: string | undefined, options: ExplainOptions,
         : []),
       ...unseenIn(traps),
       ...unreadable,
-      ...unseenIn(around.claims),
-      ...unseenIn(around.said),
+      ...unseenIn([...around.claims, ...around.groups, ...around.said]),
     ],
   };
 }
@@ -127,15 +127,30 @@ const isOnFargate = ({ spec, created }: Pod): boolean =>
   spec['schedulerName'] === 'fargate-scheduler' &&
   ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
 
-/** What the cluster of the pod tells about the pod's volumes and its start. */
-async function readAround(pod: Pod, documents: readonly unknown[], access: Access, { signal }: Io) {
-  const client = access.workload?.client;
-  const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
-  const said: Asked<readonly Said[]> = ['the events of the pod', await attempt(() => readSaid(pod, client, signal))];
-  return { claims, said: [said] };
+/** The EKS cluster. */
+interface Target {
+  readonly name: EksClusterName;
+  readonly region: string;
 }
 
-function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess) {
+interface Around {
+  readonly claims: readonly Asked<VolumeFinding>[];
+  readonly groups: readonly Asked<string>[];
+  readonly said: readonly Asked<readonly Said[]>[];
+}
+
+/** What the cluster of the pod tells about the pod's volumes, its network, and its start. */
+async function readAround({ pod, documents }: PodFile, access: Access, target: Target, io: Io): Promise<Around> {
+  const client = access.workload?.client;
+  const { signal } = io;
+  const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
+  const said = await attempt(() => readSaid(pod, client, signal));
+  const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
+  const groups = await attempt(async () => client && findGroupTrap(pod, client, ofCluster, signal));
+  return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };
+}
+
+function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess): Target {
   if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
   return { name: EksClusterName.of(name), region };
 }

@@ -1,5 +1,5 @@
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import { NO_EBS, notMounted } from '../../../pkg/fargate/pod-limits.ts';
+import { fieldAt, textAt } from '../../../api/record.ts';
+import { findDriverProblem, findVolumeProblem } from '../../../pkg/fargate/pod-limits.ts';
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { type Asked, Unseen, attempt } from '../aws.ts';
@@ -106,17 +106,6 @@ export const orUnseen = <A>(reading: Promise<A>, signal: AbortSignal): Promise<A
     throw cause instanceof KubeError && !signal.aborted ? new Unseen(cause.message, { cause }) : cause;
   });
 
-const EFS = 'efs.csi.aws.com';
-/** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
-const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
-/** For volumes that an administrator creates. */
-const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
-
-const findDriverProblem = (driver: string): string | undefined => {
-  if (driver === EFS || driver === NO_PROVISIONER) return undefined;
-  return EBS.includes(driver) ? NO_EBS : notMounted(driver);
-};
-
 /** Whether Fargate mounts the volume of a claim, of a template for one, or of the class. @throws Unseen */
 async function findMountProblem(source: VolumeSource, claim: unknown): Promise<string | undefined> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
@@ -137,17 +126,6 @@ async function findMountProblem(source: VolumeSource, claim: unknown): Promise<s
   if (driver === undefined)
     throw new Unseen(isNamed ? `there is no StorageClass ${className}` : 'there is no default StorageClass');
   return findDriverProblem(driver);
-}
-
-const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
-
-function findVolumeProblem(volume: unknown): string | undefined {
-  const spec = fieldAt(volume, 'spec');
-  const driver = textAt(fieldAt(spec, 'csi'), 'driver');
-  if (driver !== undefined) return findDriverProblem(driver);
-  const kind = VOLUME_KINDS.find((each) => isRecord(fieldAt(spec, each)));
-  if (kind === undefined) return undefined;
-  return kind === 'awsElasticBlockStore' ? NO_EBS : notMounted(kind);
 }
 
 /** Of several, Kubernetes takes the newest. @throws Unseen */
