@@ -13,7 +13,7 @@ import { expectGolden } from '../../../test/support/golden.ts';
 import { type AwsAccess, newAwsAccess } from '../aws.ts';
 import type { Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
-import { type ExplainOptions, explain, formatExplanation } from './run.ts';
+import { type ExplainOptions, explain, formatExplanation, isFine } from './run.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'eu-west-1';
@@ -346,6 +346,28 @@ describe('capaf explain pod', () => {
       ]);
   });
 
+  // The field cases of issue reports: with each, the pod stayed Pending on Fargate, or did not work as expected.
+  const cases: readonly (readonly [spec: string, isFine: boolean])[] = [
+    ['{containers: [{}], nodeSelector: {nature: ci}}', false],
+    ['{containers: [{}], nodeSelector: {eks.amazonaws.com/compute-type: ec2}}', false],
+    ['{containers: [{}], nodeSelector: {eks.amazonaws.com/compute-type: fargate}}', true],
+    ['{containers: [{securityContext: {capabilities: {add: [CAP_CHOWN]}}}]}', false],
+    ['{containers: [{securityContext: {capabilities: {add: [NET_BIND_SERVICE]}}}]}', true],
+    ['{containers: [{}], volumes: [{name: ca, csi: {driver: csi.cert-manager.io}}]}', false],
+    ['{containers: [{}], hostPID: true}', false],
+    ['{containers: [{}], hostPID: yes}', false],
+    ['{containers: [{ports: [{containerPort: 10250}]}]}', true],
+    ['{containers: [{}], topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone}]}', true],
+    ['{containers: [{securityContext: {allowPrivilegeEscalation: true}}]}', false],
+  ];
+  for (const [spec, expected] of cases)
+    it(`${expected ? 'is content with' : 'objects to'} ${spec}`, async () => {
+      scene.managed('shop', [WEB]);
+      await scene.clock.advance(60 * 60_000);
+      const file = `kind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec: ${spec}\n`;
+      expect(isFine(await scene.explainFile(file))).to.equal(expected);
+    });
+
   it('quotes what Kubernetes and Fargate say about a pod that is Pending, with the cure', async () => {
     scene.managed('shop', [WEB]);
     await scene.clock.advance(60 * 60_000);
@@ -357,6 +379,13 @@ describe('capaf explain pod', () => {
       { schedulerName: 'fargate-scheduler' },
       {
         phase: 'Pending',
+        containerStatuses: [
+          {
+            name: 'main',
+            state: { waiting: { reason: 'ErrImagePull', message: 'dial tcp 10.0.0.1:443: i/o timeout' } },
+          },
+          { name: 'other', state: { running: {} } },
+        ],
         conditions: [
           {
             type: 'PodScheduled',
@@ -391,6 +420,14 @@ describe('capaf explain pod', () => {
     event('d', 40, 'Successfully assigned', { type: 'Normal' });
     event('e', 50, 'of another pod', { involvedObject: { uid: 'other' } });
     await golden('pending', scene.explain('web-0', 'shop'));
+    scene.isWorkloadReachable = false;
+    expect(
+      (
+        await scene.explainFile(
+          `{"kind":"Pod","metadata":{"uid":"u"},"spec":{"containers":[{}]},"status":{"phase":"Pending"}}`,
+        )
+      ).unseen,
+    ).to.deep.equal(['the events of the pod: its cluster was not asked']);
   });
 
   it('warns of a SecurityGroupPolicy that takes the security group of the cluster away', async () => {

@@ -146,7 +146,9 @@ async function readAround({ pod, documents }: PodFile, access: Access, target: T
   const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
   const said = await attempt(() => readSaid(pod, client, signal));
   const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
-  const groups = await attempt(async () => client && findGroupTrap(pod, client, ofCluster, signal));
+  // A manifest is explained also where its cluster cannot be reached.
+  const asked = pod.created === undefined ? undefined : client;
+  const groups = await attempt(async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
   return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };
 }
 
@@ -173,7 +175,8 @@ async function readPod(
   return { pod, documents: [] };
 }
 
-const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
+/** Whether the exit code is 0. Advice keeps no pod from starting. */
+export const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
   taker !== null && violations.length === 0 && traps.length === 0 && said.length === 0;
 
 export function formatExplanation(explanation: Explanation): string {

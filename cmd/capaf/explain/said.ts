@@ -45,7 +45,7 @@ export async function readSaid(
 type Text = readonly [source: string, message: string | undefined];
 
 /** The condition PodScheduled, and why containers wait. */
-export function fromStatus(status: unknown): readonly Text[] {
+function fromStatus(status: unknown): readonly Text[] {
   const conditions = listAt(status, 'conditions')
     .filter((each) => textAt(each, 'type') === 'PodScheduled' && textAt(each, 'status') === 'False')
     .map((each): Text => ['PodScheduled', textAt(each, 'message')]);
@@ -57,7 +57,7 @@ export function fromStatus(status: unknown): readonly Text[] {
   return [...conditions, ...waiting];
 }
 
-export function toSaid(texts: readonly Text[]): readonly Said[] {
+function toSaid(texts: readonly Text[]): readonly Said[] {
   const messages = new Map<string, string>();
   for (const [source, text] of texts) {
     const message = cut(text ?? '', MAX_LENGTH);

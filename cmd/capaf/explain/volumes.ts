@@ -41,11 +41,13 @@ function claimsOf({ spec, path, claimTemplates }: Pod): readonly Claim[] {
 }
 
 /** For each claim of the pod, whether Fargate mounts its volume. */
-export const findClaims = (pod: Pod, source: VolumeSource) =>
-  Array.fromAsync(claimsOf(pod), async (claim): Promise<Asked<VolumeFinding>> => {
-    const find = () => findClaimProblem(claim, pod.namespace, source);
-    return [`whether Fargate can mount ${claim.field}`, await attempt(find)];
-  });
+export const findClaims = (pod: Pod, source: VolumeSource): Promise<readonly Asked<VolumeFinding>[]> =>
+  Promise.all(
+    claimsOf(pod).map(async (claim): Promise<Asked<VolumeFinding>> => {
+      const find = () => findClaimProblem(claim, pod.namespace, source);
+      return [`whether Fargate can mount ${claim.field}`, await attempt(find)];
+    }),
+  );
 
 async function findClaimProblem({ field, name, template }: Claim, namespace: string, source: VolumeSource) {
   const key = { namespace, name: name ?? '' };
