@@ -152,6 +152,9 @@ describe('The verdict about a new pod', () => {
     expect(verdict.profiles[0]).to.deep.include({ name: 'a', matches: null, selectors: [] });
     expect(summaryOf(newPod(), [profile('b', SHOP), unknown('c')])).to.equal('Fargate profile "b" takes Pod shop/p.');
     expect(summaryOf(newPod(), [unknown('c')])).to.match(/is not known/);
+    expect(summaryOf(newPod(), [profile('b', SHOP), { ...unknown('a'), status: 'DELETING' }])).to.equal(
+      'Fargate profile "b" takes Pod shop/p.',
+    );
     expect(summaryOf(newPod({ [PROFILE_LABEL]: 'c' }), [profile('b', SHOP), unknown('c')])).to.match(/is not known/);
     expect(summaryOf(newPod({ [PROFILE_LABEL]: 'b' }), [profile('b', SHOP), unknown('a')])).to.equal(
       'Fargate profile "b" takes Pod shop/p.',

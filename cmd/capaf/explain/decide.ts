@@ -66,9 +66,9 @@ function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
   const nobody = `No Fargate profile takes ${nameOf(pod)}: `;
   if (pod.annotations[COMPUTE_TYPE_ANNOTATION] === 'ec2')
     return { taker: null, summary: `${nobody}its annotation ${COMPUTE_TYPE_ANNOTATION} is ec2.`, traps: [EC2_TRAP] };
-  const unknown = judged.find(
-    ({ name, matches }) => matches === null && (asked ?? name) === name && (!taker || isPreferred(name, taker.name)),
-  );
+  const unknown = judged
+    .filter(({ status, matches }) => status === 'ACTIVE' && matches === null)
+    .find(({ name }) => (asked ?? name) === name && (taker === undefined || isPreferred(name, taker.name)));
   if (unknown !== undefined) {
     const why = `only EKS knows the selectors of profile "${unknown.name}" now, and EKS did not answer.`;
     return { taker: null, summary: `Which Fargate profile takes ${nameOf(pod)} is not known: ${why}`, traps: [] };
