@@ -56,7 +56,3 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
     return cells.join('   ').trimEnd();
   });
 }
-
-/** Quotes a text of others for a command that the user copies into a shell. */
-export const shellQuoted = (text: string): string =>
-  /^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

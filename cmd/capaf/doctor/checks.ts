@@ -12,6 +12,7 @@ import { OLDEST_MINOR, tooOld } from '../../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
+import { shellCommand } from '../shell.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
 import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
@@ -91,7 +92,11 @@ function checkManager({ deployment, mistake }: Manager, { deployments, managerNa
 function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
   const state = `${version}, ${ready} of ${replicas} pods ready`;
   if (ready === 0 || ready < replicas)
-    return [ready === 0 ? 'problem' : 'warning', state, `See kubectl describe pods -n ${key.namespace}`];
+    return [
+      ready === 0 ? 'problem' : 'warning',
+      state,
+      `See ${shellCommand(['kubectl', 'describe', 'pods', '-n', key.namespace])}`,
+    ];
   // Whoever mirrors the image may give it another tag.
   if (version === VERSION || !/^v\d/.test(version)) return ['ok', state];
   return ['warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`];
@@ -146,7 +151,7 @@ function judgeRbac(role: string, account: ObjectKey, denied: readonly string[]):
 
 function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Verdict {
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec ?? {};
-  const look = `See kubectl get pods -n ${namespace}`;
+  const look = `See ${shellCommand(['kubectl', 'get', 'pods', '-n', namespace])}`;
   if (spec === undefined) return ['problem', 'does not exist: no manager has started', look];
   if (holderIdentity === '') return ['problem', 'nobody holds it: no manager runs', look];
   return now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 + LEASE_TOLERANCE

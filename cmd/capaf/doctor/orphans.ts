@@ -3,7 +3,7 @@ import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { shellQuoted as quote } from '../io.ts';
+import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 
@@ -42,19 +42,20 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
 
 function toOrphan({ name, arn, cluster, tags }: FargateProfile): Orphan {
   const eksCluster = arn.replace(/:fargateprofile\/([^/]+)\/.*$/, ':cluster/$1');
-  const of = `--region ${quote(arn.split(':')[3] ?? '')} --cluster-name ${quote(cluster)}`;
-  const commands = ['delete-fargate-profile', 'wait fargate-profile-deleted'].map(
-    (command) => `aws eks ${command} ${of} --fargate-profile-name ${quote(name)}`,
+  const of = [`--region=${arn.split(':')[3]}`, `--cluster-name=${cluster}`, `--fargate-profile-name=${name}`];
+  const commands = [['delete-fargate-profile'], ['wait', 'fargate-profile-deleted']].map((command) =>
+    shellCommand(['aws', 'eks', ...command, ...of]),
   );
   const message = `AWSFargateProfile ${tags[OWNER_TAG]} does not exist (${eksCluster})`;
   return { name: `FargateProfile ${name}`, message, commands };
 }
 
 function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
-  const of = `--role-name ${quote(name)}`;
-  const policies = `aws iam list-attached-role-policies ${of} --query 'AttachedPolicies[].PolicyArn' --output text`;
-  const detach = `for arn in $(${policies}); do aws iam detach-role-policy ${of} --policy-arn "$arn"; done`;
-  const commands = [detach, `aws iam delete-role ${of}`];
+  const iam = (command: string, ...options: readonly string[]): string =>
+    shellCommand(['aws', 'iam', command, `--role-name=${name}`, ...options]);
+  const policies = iam('list-attached-role-policies', '--query=AttachedPolicies[].PolicyArn', '--output=text');
+  const detach = `for arn in $(${policies}); do ${iam('detach-role-policy')} --policy-arn="$arn"; done`;
+  const commands = [detach, iam('delete-role')];
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 

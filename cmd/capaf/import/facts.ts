@@ -88,6 +88,9 @@ export const profileField = valid(
 const roleField = valid('the ARN of an IAM role, such as arn:aws:iam::123456789012:role/pods', (arn) =>
   parseRoleArn(arn) === undefined ? undefined : RoleArn.of(arn),
 );
+/** So that no name of a file is an option of a command. */
+export const objectNameField = matching('the name of an object', /^[a-z0-9][-a-z0-9.]{0,252}$/);
+export const namespaceNameField = matching('the name of a namespace', /^[a-z0-9][-a-z0-9]{0,62}$/);
 const regionField = matching('an AWS region, such as eu-west-1', /^[a-z]+(?:-[a-z0-9]+)+$/);
 const arnField = matching('the ARN of a Fargate profile', /^arn:[a-z-]+:eks:[a-z]+(?:-[a-z0-9]+)+:/);
 const subnetsField = s.list(matching('the id of a subnet, such as subnet-0123456789abcdef0', /^subnet-[0-9a-z-]+$/));

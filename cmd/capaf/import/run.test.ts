@@ -300,7 +300,7 @@ describe('capaf import', () => {
       aws.emulator.admin.deny({ principal: '*', action: 'eks:*' });
       const { out } = await run(['-'], { from: 'terraform' }, JSON.stringify(state));
       expect(hasHidden(out)).to.equal(false);
-      expect(out).to.contain(String.raw`terraform state rm 'aws.x --- kind: Secret # \u001b[31m\u202e'\''; rm -r'`);
+      expect(out).to.contain(String.raw`terraform state rm -- 'aws.x --- kind: Secret # \u001b[31m\u202e'\''; rm -r'`);
       const spec = fieldAt(manifestsIn(out)[0], 'spec');
       expect(fieldAt(spec, 'selectors')).to.deep.equal([
         { namespace: 'shop', labels: { app: evil, bidi: 'a\u202eb' } },

@@ -1,10 +1,17 @@
 import * as external from '../../../api/external/index.ts';
 import { isRecord, textAt } from '../../../api/record.ts';
-import * as s from '../../../api/schema/field.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
 import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
-import { Failure, shellQuoted } from '../io.ts';
-import { type SourceProfile, clusterField, profileField, readFacts } from './facts.ts';
+import { Failure } from '../io.ts';
+import { shellCommand } from '../shell.ts';
+import {
+  type SourceProfile,
+  clusterField,
+  namespaceNameField,
+  objectNameField,
+  profileField,
+  readFacts,
+} from './facts.ts';
 
 type Reader = (document: SourceDocument) => readonly SourceProfile[];
 
@@ -57,7 +64,7 @@ const readTerraform: Reader = (document) =>
     source: `Terraform ${address}, ${document.file}`,
     ...readFacts(document, [path], ['cluster', 'name', 'role', 'selectors']),
     release: [
-      `Run: terraform state rm ${shellQuoted(address)}`,
+      `Run: ${shellCommand(['terraform', 'state', 'rm', '--', address])}`,
       'Delete the resource from the configuration before the next apply (both steps can be a "removed" block with "lifecycle { destroy = false }")',
     ],
   }));
@@ -166,7 +173,7 @@ const readKeiko: Reader = (document) =>
   kubernetesObjects(document, external.INSTANCE_GROUP_KIND, external.INSTANCE_GROUP_GROUP).flatMap((object) => {
     if (!isRecord(object.value) || !external.isFargateGroup(object.value)) return [];
     const { name, kubectl } = object;
-    const namespace = decodeAt(object, ['metadata', 'namespace'], s.string({ wanted: "the group's namespace" }));
+    const namespace = decodeAt(object, ['metadata', 'namespace'], namespaceNameField);
     const group = { ...object, value: external.withNamedSelectors(object.value) };
     const path = ['spec', external.FARGATE_PROVISIONER];
     const decoded = { ...group, value: decodeAt(group, [], external.FargateInstanceGroup) };
@@ -187,11 +194,12 @@ const readKeiko: Reader = (document) =>
 function kubernetesObjects(object: SourceDocument, kind: string, group: string) {
   const { value } = object;
   if (textAt(value, 'kind') !== kind || textAt(value, 'apiVersion')?.startsWith(`${group}/`) !== true) return [];
-  const metadata = valueAt(value, ['metadata']);
-  const [name = '', namespace] = [textAt(metadata, 'name'), textAt(metadata, 'namespace')];
-  const inNamespace = namespace === undefined ? [] : ['-n', namespace];
+  const name = decodeAt(object, ['metadata', 'name'], objectNameField);
+  const place = ['metadata', 'namespace'];
+  const isNamespaced = valueAt(value, place) !== undefined;
+  const inNamespace = isNamespaced ? ['-n', decodeAt(object, place, namespaceNameField)] : [];
   const kubectl = (verb: string, ...args: readonly string[]): string =>
-    ['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}`, name, ...args].map(shellQuoted).join(' ');
+    shellCommand(['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}/${name}`, ...args]);
   return [{ ...object, name, kubectl }];
 }
 

@@ -9,7 +9,7 @@ import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import * as tagKeys from '../../../pkg/fargate/tags/tag-keys.ts';
 import { MAX_TAGS, validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import type { Answer } from '../aws.ts';
-import { shellQuoted } from '../io.ts';
+import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
 
 /** What the options say about the new objects, and about the EKS cluster of the profiles. */
@@ -143,14 +143,23 @@ const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
 function stepsOf(found: SourceProfile, target: Target, name: string): readonly string[] {
   const { cluster = 'CLUSTER', region = 'REGION', roleARN = '' } = found;
   const { namespace, clusterName } = target;
+  const adopt = shellCommand([
+    'kubectl',
+    '-n',
+    namespace,
+    'annotate',
+    'awsfargateprofile',
+    name,
+    `${PAUSED_ANNOTATION}-`,
+  ]);
   const place = `${parseRoleArn(roleARN)?.account ?? 'ACCOUNT'}/${region}/${cluster}`;
   return [
     ...found.release,
     ...(clusterName === undefined
-      ? [`Give the manager the flag ${shellQuoted(`--allow-eks-cluster=${namespace}=${place}`)}`]
+      ? [`Give the manager the flag ${shellCommand([`--allow-eks-cluster=${namespace}=${place}`])}`]
       : []),
     'Apply this manifest. It is paused, so the controller does nothing yet',
-    `Let the controller adopt the profile. It adds its tags, and changes nothing else: kubectl -n ${namespace} annotate awsfargateprofile ${name} ${PAUSED_ANNOTATION}-`,
+    `Let the controller adopt the profile. It adds its tags, and changes nothing else: ${adopt}`,
   ];
 }
 
