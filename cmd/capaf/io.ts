@@ -37,8 +37,12 @@ export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-export function tell({ out }: Io, { output }: OutputOption, json: unknown, text: string, isFine: boolean): ExitCode {
-  out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
+/** Of the shapes of `-o json`. The same version may get more fields. */
+const JSON_VERSION = 1;
+
+export function tell({ out }: Io, { output }: OutputOption, json: object, text: string, isFine: boolean): ExitCode {
+  const versioned = { version: JSON_VERSION, ...json };
+  out(output === 'json' ? `${escapeHidden(JSON.stringify(versioned, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;
 }
 

@@ -19,6 +19,11 @@ const PROGRESS_AFTER: Ms = 1_000;
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
 );
+const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
+const WORKLOAD_KUBECONFIG = new Option(
+  '--workload-kubeconfig <file>',
+  "the kubeconfig of the pods' cluster; default: that of Cluster API's Secret",
+);
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
 /** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
@@ -63,18 +68,24 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
 function addPlan(program: Command, io: Io, end: End): void {
   addCommand(program, 'plan')
     .description('Tell what the controller would do, in order, and why it would wait')
-    .requiredOption('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
+    .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .addOption(ALL_NAMESPACES)
+    .option('--delete', 'plan the deletion of the objects')
+    .addOption(WORKLOAD_KUBECONFIG)
     .addOption(MANAGER_NAMESPACE)
     .addHelpText(
       'after',
       `
 Examples:
+  capaf plan -A                                      what would change for all objects as they are
+  capaf plan --delete web -n team-a                  what a deletion would do, and which pods it stops
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
   kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
     )
-    .action(async (options: PlanOptions) => {
+    .action(async (names: readonly string[], options: PlanOptions) => {
       const { runPlan } = await import('./plan/run.ts');
-      end(await runPlan(options, io));
+      end(await runPlan(names, options, io));
     });
 }
 
