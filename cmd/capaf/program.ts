@@ -145,6 +145,13 @@ function addDoctor(program: Command, io: Io, end: End): void {
     .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf doctor                               the installation, with the credentials that the AWS SDK finds
+  capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`,
+    )
     .action(async (options: DoctorOptions) => {
       const { runDoctor } = await import('./doctor/run.ts');
       end(await runDoctor(options, io));

@@ -61,6 +61,21 @@ describe('an orphan among the Fargate profiles', () => {
         isOrphan ? [PROFILE.name] : [],
       ));
 
+  it('is one beside the profile that its object uses, but is not to be removed', () => {
+    const status = { profileName: 'team-a_new', predecessors: [{ name: 'team-a_old' }] };
+    const names = ['team-a_new', 'team-a_old', 'team-a_web'].map((name) => ProfileName.of(name));
+    const profiles = names.map((name) => ({ ...PROFILE, name }));
+    const orphans = orphansAmong(profiles, [], [{ ...anObject(), status }]);
+    expect(orphans).to.deep.equal([
+      {
+        name: 'FargateProfile team-a_web',
+        message: 'has the tag of AWSFargateProfile team-a/web, which uses "team-a_new"',
+        cure: 'The conditions of the object say what the controller does with it',
+        commands: ['kubectl -n team-a describe awsfargateprofile/web'],
+      },
+    ]);
+  });
+
   it('has commands that delete it and wait, quoted for a shell', () => {
     const [orphan] = orphansAmong([{ ...PROFILE, name: ProfileName.of("d'été; rm") }], [], []);
     const where = `--region=eu-west-1 --cluster-name=${EKS_CLUSTER} '--fargate-profile-name=d'\\''été; rm'`;

@@ -1,7 +1,9 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { recordedReplacement } from '../../../controllers/awsfargateprofile/model/replacement.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
@@ -12,6 +14,8 @@ export interface Orphan {
   /** With the kind, such as `Role web`. */
   readonly name: string;
   readonly message: string;
+  /** Comes before the commands; undefined: they remove what is left over. */
+  readonly cure?: string;
   /** For a POSIX shell. capaf runs none of them. */
   readonly commands: readonly string[];
 }
@@ -32,12 +36,35 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
     used.has(arn) || namedIn.get(namespace)?.(name.toLowerCase()) === true;
   const orphans = [
     ...profiles.filter(isOrphan).map(toOrphan),
+    ...decoded(objects).flatMap((object) => findExtraProfiles(object, profiles)),
     ...orNone(roles)
       .filter((role) => !isRoleNeeded(role))
       .map(toOrphanRole),
   ];
   // Several objects may name one EKS cluster.
-  return [...new Map(orphans.map((orphan) => [orphan.commands.join(), orphan])).values()];
+  return [...new Map(orphans.map((orphan) => [[orphan.name, ...orphan.commands].join(), orphan])).values()];
+}
+
+/** Fargate profiles with the tag of an object that uses another one. */
+function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
+  const { namespace, name } = object.metadata;
+  const { profileName, successor, predecessors = [] } = object.status ?? {};
+  const own = [
+    profileName,
+    successor?.name,
+    ...[...predecessors, ...recordedReplacement(object)].map((each) => each.name),
+  ];
+  const commands = [shellCommand(['kubectl', '-n', namespace, 'describe', `awsfargateprofile/${name}`])];
+  const owner = ownerTagValue({ namespace, name });
+  return profiles
+    .filter(({ tags, status }) => profileName !== undefined && tags[OWNER_TAG] === owner && status !== 'DELETING')
+    .filter((profile) => !own.includes(profile.name))
+    .map((profile) => ({
+      name: `FargateProfile ${profile.name}`,
+      message: `has the tag of AWSFargateProfile ${keyText({ namespace, name })}, which uses "${profileName}"`,
+      cure: 'The conditions of the object say what the controller does with it',
+      commands,
+    }));
 }
 
 function toOrphan({ name, arn, cluster, tags }: FargateProfile): Orphan {
