@@ -117,10 +117,13 @@ Examples:
 }
 
 function addImport(program: Command, io: Io, end: End): void {
-  addCommand(program, 'import')
+  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
+  addCommand(program, 'import', withoutNamespace)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
-    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, --from live reads AWS')
-    .addOption(new Option('--from <source>', 'what has the profiles now').choices(IMPORT_SOURCES).makeOptionMandatory())
+    .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
+    .option('-f, --filename <file...>', 'the same as FILE')
+    .addOption(new Option('--from <source>', 'required: what has the profiles now').choices(IMPORT_SOURCES))
+    .option('-n, --namespace <name>', 'required: the namespace of the objects')
     .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
     .addHelpText(
@@ -130,8 +133,8 @@ Examples:
   capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
   terraform show -json | capaf import --from terraform --cluster prod -n team-a -
 
-The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, 2 a
-profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
+The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
+have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`,
     )
     .action(async (files: readonly string[], options: ImportOptions) => {
       const { runImport } = await import('./import/run.ts');

@@ -45,7 +45,7 @@ function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonl
       (source) => takeOver(source, left(''), { ...target, region: undefined }, 'web').steps,
     );
     const lines = steps.map(toPrintableLine).flatMap((step) => {
-      const [, command] = /: ((?:kubectl|terraform) .*)$/.exec(step) ?? [];
+      const [, command] = /: ((?:kubectl|terraform|capaf) .*)$/.exec(step) ?? [];
       const [, flag] = /^Give the manager the flag (.*)$/.exec(step) ?? [];
       return command ?? (flag === undefined ? [] : `capaf ${flag}`);
     });
@@ -58,7 +58,11 @@ function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonl
 
 /** What the words do, without the names in them. */
 const shapeOf = (words: readonly string[]): readonly string[] =>
-  words.map((word) => /^(?:-[^=]*|[a-z]+(?=$))/.exec(word)?.[0] ?? 'a value');
+  words.map((word, index) =>
+    words.indexOf('--') < index && words.includes('--')
+      ? 'a value'
+      : (/^(?:-[^=]*|[a-z]+(?=$))/.exec(word)?.[0] ?? 'a value'),
+  );
 
 describe('the commands of the steps', () => {
   for (const from of Object.keys(FILES) as (keyof typeof FILES)[])

@@ -13,6 +13,8 @@ import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.
 export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts, 'tags'> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
+  /** Of CloudFormation, which sets it as a tag of what it creates. */
+  readonly logicalId?: string;
   /** How the present owner gives the profile up without deleting it. */
   readonly release: readonly string[];
 }

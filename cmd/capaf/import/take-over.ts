@@ -71,9 +71,11 @@ export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, 
     'the role': found.roleARN,
   };
   const missing = Object.entries(needed).flatMap(([what, value]) => (value === undefined ? [what] : []));
-  const cure = 'Cure: AWS credentials and --region; or --from live, which reads all profiles of an EKS cluster';
-  if (missing.length > 0 || profile === undefined)
-    return result('incomplete', `Not known: ${missing.join(', ')}`, ...unseen, cure);
+  const isUnknown = `Not known: ${missing.join(', ')}`;
+  if (profile === undefined)
+    return { ...result('incomplete', isUnknown, ...unseen), steps: stepsByHand(source, target) };
+  if (missing.length > 0)
+    return result('incomplete', isUnknown, ...unseen, 'Run capaf again with AWS credentials, and with --region');
 
   const made = { steps: stepsOf(found, target, name), manifest: toManifest(found, target, name) };
   if (inAws === undefined) {
@@ -139,6 +141,21 @@ const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
       .filter(([key]) => !RESERVED.some((prefix) => key.toLowerCase().startsWith(prefix)))
       .slice(0, MAX_ADDITIONAL_TAGS),
   );
+
+/** For a profile whose name only AWS knows. */
+function stepsByHand(
+  { cluster, region, release }: SourceProfile,
+  { namespace, clusterName }: Target,
+): readonly string[] {
+  const of = { cluster: clusterName, 'eks-cluster': cluster, region };
+  const options = Object.entries(of).flatMap(([key, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
+  const command = shellCommand(['capaf', 'import', '--from=live', ...options, '-n', namespace]);
+  return [
+    `Find the profile in AWS, and print its manifest: ${command}`,
+    ...release,
+    'Go on with the steps of the manifest',
+  ];
+}
 
 function stepsOf(found: SourceProfile, target: Target, name: string): readonly string[] {
   const { cluster = 'CLUSTER', region = 'REGION', roleARN = '' } = found;
