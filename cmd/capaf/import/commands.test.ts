@@ -41,7 +41,9 @@ function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonl
   const target = { namespace: 'team-a', clusterName: undefined, eksCluster: EksClusterName.of('prod') };
   try {
     const sources = SOURCES[from].read(document);
-    const steps = sources.flatMap(
+    // As runImport completes them.
+    const completed = sources.map((source) => ({ ...source, cluster: source.cluster ?? target.eksCluster }));
+    const steps = completed.flatMap(
       (source) => takeOver(source, left(''), { ...target, region: undefined }, 'web').steps,
     );
     const lines = steps.map(toPrintableLine).flatMap((step) => {
@@ -56,13 +58,16 @@ function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonl
   }
 }
 
-/** What the words do, without the names in them. */
-const shapeOf = (words: readonly string[]): readonly string[] =>
-  words.map((word, index) =>
-    words.indexOf('--') < index && words.includes('--')
-      ? 'a value'
-      : (/^(?:-[^=]*|[a-z]+(?=$))/.exec(word)?.[0] ?? 'a value'),
-  );
+const VERBS = /^(?:kubectl|terraform|capaf|annotate|patch|delete|scale|state|rm|import)$/;
+
+/** The verbs and the names of the options, which decide what a command does. */
+function shapeOf(words: readonly string[]): readonly string[] {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  return words.map((word, index) => {
+    if (VERBS.test(word)) return word;
+    return index <= end && word.startsWith('-') ? (word.split('=')[0] ?? '') : 'a value';
+  });
+}
 
 describe('the commands of the steps', () => {
   for (const from of Object.keys(FILES) as (keyof typeof FILES)[])
