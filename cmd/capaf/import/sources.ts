@@ -200,8 +200,7 @@ function kubernetesObjects(object: SourceDocument, kind: string, group: string) 
   if (textAt(value, 'kind') !== kind || textAt(value, 'apiVersion')?.startsWith(`${group}/`) !== true) return [];
   const name = decodeAt(object, ['metadata', 'name'], objectNameField);
   const place = ['metadata', 'namespace'];
-  const isNamespaced = valueAt(value, place) !== undefined;
-  const inNamespace = isNamespaced ? ['-n', decodeAt(object, place, namespaceNameField)] : [];
+  const inNamespace = valueAt(value, place) === undefined ? [] : ['-n', decodeAt(object, place, namespaceNameField)];
   const kubectl = (verb: string, ...args: readonly string[]): string =>
     shellCommand(['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}/${name}`, ...args]);
   const owners = itemsAt(value, ['metadata', 'ownerReferences'])

@@ -160,15 +160,8 @@ function stepsByHand(
 function stepsOf(found: SourceProfile, target: Target, name: string): readonly string[] {
   const { cluster = 'CLUSTER', region = 'REGION', roleARN = '' } = found;
   const { namespace, clusterName } = target;
-  const adopt = shellCommand([
-    'kubectl',
-    '-n',
-    namespace,
-    'annotate',
-    'awsfargateprofile',
-    name,
-    `${PAUSED_ANNOTATION}-`,
-  ]);
+  const words = ['annotate', 'awsfargateprofile', name, `${PAUSED_ANNOTATION}-`];
+  const adopt = shellCommand(['kubectl', '-n', namespace, ...words]);
   const place = `${parseRoleArn(roleARN)?.account ?? 'ACCOUNT'}/${region}/${cluster}`;
   return [
     ...found.release,

@@ -139,8 +139,8 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
           },
           name,
         ),
-      tag: (arn, added) => retag('eks:TagResource', arn, (tags) => ({ ...tags, ...added })),
-      untag: (arn, keys) => retag('eks:UntagResource', arn, (tags) => without(tags, keys)),
+      tag: (arn, added) => retag('TagResource', arn, (tags) => ({ ...tags, ...added })),
+      untag: (arn, keys) => retag('UntagResource', arn, (tags) => without(tags, keys)),
     };
   }
 
@@ -235,7 +235,7 @@ const newFields = (fields: Readonly<Record<string, unknown>>): readonly ChangedF
 type NewProfile = Parameters<cloud.Session['profiles']['create']>[0];
 
 /** `old`: the profile whose place the new one takes. Without subnets EKS chooses them. */
-function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
+export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
   const { cluster: _cluster, name: after, ...fields } = wanted;
   const all = newFields(fields);
   if (old === undefined) return all;

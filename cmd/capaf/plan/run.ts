@@ -135,19 +135,15 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
   return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-/** In a text. JSON has all of them. */
-const SHOWN_PODS = 10;
-
 /** With a drain, or before an object is deleted, pods may still leave. */
 function describePods(pods: RunningPods | null): readonly string[] {
   if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
   const { running, withoutOwner } = pods;
   if (running === 0) return ['No pod runs on it now'];
-  const shown = withoutOwner.slice(0, SHOWN_PODS).join(', ');
-  const more = withoutOwner.length > SHOWN_PODS ? ` and ${withoutOwner.length - SHOWN_PODS} more` : '';
+  const alone = `Pods without an owner, which nothing creates again: ${withoutOwner.join(', ')}`;
   return [
     `EKS stops the pods that still run on it. Pods now: ${running}`,
-    ...(shown === '' ? [] : [`Pods without an owner, which nothing creates again: ${shown}${more}`]),
+    ...(withoutOwner.length === 0 ? [] : [alone]),
   ];
 }
 
