@@ -70,7 +70,13 @@ export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, 
   const transport = readOnlyAws(connections);
   // The SDK reads the name of the profile from the environment of the process.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
-  const credentials = cloud.newManagerCredentialSource(transport, env, SILENT);
+  const manager = cloud.newManagerCredentialSource(transport, env, SILENT);
+  const fetch: typeof manager.fetch = (stop) =>
+    manager.fetch(stop).catch((cause: unknown) => {
+      const message = `capaf has no AWS credentials: ${errorMessage(cause)}`;
+      throw new cloud.NoCredentials({ reason: 'CredentialsMissing', message }, { cause });
+    });
+  const credentials = { ...manager, fetch };
   const ownRegion = region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
   const options = { clock, signal, transport, endpoints: endpoints.right, credentials, region: ownRegion, roleArn };
   return { ...newAwsAccess(options), [Symbol.asyncDispose]: () => connections.close() };

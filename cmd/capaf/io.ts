@@ -37,8 +37,12 @@ export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-export function tell({ out }: Io, { output }: OutputOption, json: unknown, text: string, isFine: boolean): ExitCode {
-  out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
+/** Of the shapes of `-o json`. The same version may get more fields. */
+const JSON_VERSION = 1;
+
+export function tell({ out }: Io, { output }: OutputOption, json: object, text: string, isFine: boolean): ExitCode {
+  const versioned = { version: JSON_VERSION, ...json };
+  out(output === 'json' ? `${escapeHidden(JSON.stringify(versioned, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;
 }
 
@@ -56,7 +60,3 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
     return cells.join('   ').trimEnd();
   });
 }
-
-/** Quotes a text of others for a command that the user copies into a shell. */
-export const shellQuoted = (text: string): string =>
-  /^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -45,7 +45,7 @@ export function openKube(options: KubeOptions, { clock, env }: Io, received?: Ku
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
-  const cure = 'name a kubeconfig of the workload cluster with --workload-kubeconfig, or a manifest with -f';
+  const cure = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
   const secret = await management.client.get(secrets, key, { signal: io.signal }).catch((cause: unknown) => {
     throw isForbidden(cause) ? new Failure(`${cause.message}; ${cure}`, { cause }) : cause;
   });

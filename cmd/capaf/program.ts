@@ -19,6 +19,11 @@ const PROGRESS_AFTER: Ms = 1_000;
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
 );
+const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
+const WORKLOAD_KUBECONFIG = new Option(
+  '--workload-kubeconfig <file>',
+  "the kubeconfig of the pods' cluster; default: that of Cluster API's Secret",
+);
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
 /** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
@@ -63,18 +68,24 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
 function addPlan(program: Command, io: Io, end: End): void {
   addCommand(program, 'plan')
     .description('Tell what the controller would do, in order, and why it would wait')
-    .requiredOption('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
+    .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .addOption(ALL_NAMESPACES)
+    .option('--delete', 'plan the deletion of the objects')
+    .addOption(WORKLOAD_KUBECONFIG)
     .addOption(MANAGER_NAMESPACE)
     .addHelpText(
       'after',
       `
 Examples:
+  capaf plan -A                                      what would change for all objects as they are
+  capaf plan --delete web -n team-a                  what a deletion would do, and which pods it stops
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
   kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
     )
-    .action(async (options: PlanOptions) => {
+    .action(async (names: readonly string[], options: PlanOptions) => {
       const { runPlan } = await import('./plan/run.ts');
-      end(await runPlan(options, io));
+      end(await runPlan(names, options, io));
     });
 }
 
@@ -106,10 +117,13 @@ Examples:
 }
 
 function addImport(program: Command, io: Io, end: End): void {
-  addCommand(program, 'import')
+  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
+  addCommand(program, 'import', withoutNamespace)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
-    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, --from live reads AWS')
-    .addOption(new Option('--from <source>', 'what has the profiles now').choices(IMPORT_SOURCES).makeOptionMandatory())
+    .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
+    .option('-f, --filename <file...>', 'the same as FILE')
+    .addOption(new Option('--from <source>', 'required: what has the profiles now').choices(IMPORT_SOURCES))
+    .option('-n, --namespace <name>', 'required: the namespace of the objects')
     .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
     .addHelpText(
@@ -119,8 +133,8 @@ Examples:
   capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
   terraform show -json | capaf import --from terraform --cluster prod -n team-a -
 
-The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, 2 a
-profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
+The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
+have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`,
     )
     .action(async (files: readonly string[], options: ImportOptions) => {
       const { runImport } = await import('./import/run.ts');
@@ -134,6 +148,13 @@ function addDoctor(program: Command, io: Io, end: End): void {
     .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf doctor                               the installation, with the credentials that the AWS SDK finds
+  capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`,
+    )
     .action(async (options: DoctorOptions) => {
       const { runDoctor } = await import('./doctor/run.ts');
       end(await runDoctor(options, io));

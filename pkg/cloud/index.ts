@@ -27,7 +27,7 @@ export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEn
 export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
 export * from './errors/errors.ts';
 export type { AwsFailure, AwsService } from './errors/failure.ts';
-export { toAwsFailure } from './errors/sdk-failure.ts';
+export { NoCredentials, toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';

@@ -1,4 +1,5 @@
 import { SimulatePrincipalPolicyCommand, paginateListRoles } from '@aws-sdk/client-iam';
+import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 import * as E from 'fp-ts/lib/Either.js';
 import { AccountId, EksClusterName, RoleName } from '../../../api/names.ts';
 import type { FargateProfile, Role } from '../../../pkg/cloud/index.ts';
@@ -25,6 +26,8 @@ export interface Denial {
 
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
+  /** By ARN, of the roles whose identity no AWSFargateProfile shows to work. */
+  readonly assumed: ReadonlyMap<string, Answer<unknown>>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
     readonly cluster: NamedCluster;
@@ -37,8 +40,9 @@ export interface AwsFacts {
 export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean): Promise<AwsFacts> {
   const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
   const caller = await attempt(() => aws.open(region));
-  if (E.isLeft(caller)) return { caller, simulations: [], clusters: [], roles: caller };
+  if (E.isLeft(caller)) return { caller, assumed: new Map(), simulations: [], clusters: [], roles: caller };
   const { account } = caller.right;
+  const assumed = await assumeRoles(aws, region, facts);
   const simulations = await simulate(aws, region, facts, account);
   const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
     return { cluster, profiles: await attempt(() => readProfilesOf(aws, cluster, account)) };
@@ -46,7 +50,19 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   const roles = scanRoles
     ? await attempt(() => readTaggedRoles(aws, region, clusters))
     : E.left('--scan-roles looks for them');
-  return { caller, simulations, clusters, roles };
+  return { caller, assumed, simulations, clusters, roles };
+}
+
+/** With the credentials of capaf. The trust policy of a role may allow only those of the manager. */
+async function assumeRoles(aws: AwsAccess, region: string, { clusters }: ClusterFacts): Promise<AwsFacts['assumed']> {
+  const wanted = clusters.filter(({ condition }) => condition === undefined);
+  const byArn = new Map(wanted.flatMap(({ roleArn, externalId }) => (roleArn ? [[roleArn, externalId] as const] : [])));
+  const assumed = await Array.fromAsync(byArn, async ([RoleArn, ExternalId]) => {
+    const command = new AssumeRoleCommand({ RoleArn, ExternalId, RoleSessionName: 'capaf' });
+    const answer = await attempt(() => aws.ask('sts', 'AssumeRole', region, ({ sts }) => sts.send(command)));
+    return [RoleArn, answer] as const;
+  });
+  return new Map(assumed);
 }
 
 /** For each role whose credentials the manager uses. */

@@ -15,12 +15,18 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Reconcile } from '../../../pkg/runtime/reconcile.ts';
 import { SILENT } from '../aws.ts';
+import { endPauses } from './pause.ts';
 import { type PlannedChange, plannedAws } from './planned-aws.ts';
 import { plannedCluster } from './planned-cluster.ts';
 
 export interface PlannedObject {
   readonly namespace: string;
   readonly name: string;
+  /** Of the Cluster, or else of the EKS cluster, that the spec names. */
+  readonly clusterName: string | undefined;
+  readonly eksCluster: string | undefined;
+  /** What pauses the object now. The plan begins when the pause is over. */
+  readonly pausedBy: readonly string[];
   readonly changes: readonly TimedChange[];
   /** The condition Ready once the controller has to wait for the first time, or has nothing more to do. */
   readonly then: Outcome;
@@ -118,10 +124,17 @@ export async function startPlanner(options: PlannerOptions) {
   return {
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
+    /** Plans the deletion of the object, if there is one. */
+    async remove(key: ObjectKey): Promise<void> {
+      const object = await cluster.delete(PROFILES, key, { uid: '', signal });
+      if (object !== undefined) caches.profiles.upsert(object);
+    },
+
     /** `account` is that of the credentials. Of an object of another account nothing is known. */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
+      const pausedBy = endPauses(keys, caches, cluster);
       const all = new Map(keys.map((key) => [keyText(key), key]));
       let delay = await passOver(all);
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
@@ -141,10 +154,19 @@ export async function startPlanner(options: PlannerOptions) {
         delay = await passOver(all);
       }
       return asked.map((key) => {
-        const end = isKnown(key) ? outcomeOf(find(key)) : ofAccount(accountOf(key), account);
+        const object = find(key);
+        const end = isKnown(key) ? outcomeOf(object) : ofAccount(accountOf(key), account);
         const text = keyText(key);
-        const own = changes.flatMap(([of, change]) => (of === text ? [change] : []));
-        return { ...key, changes: own, then: then.get(text) ?? end, end, overlaps: overlapsOf(find(key)) };
+        return {
+          ...key,
+          clusterName: object?.spec.clusterName,
+          eksCluster: object?.spec.eksCluster?.name,
+          pausedBy: pausedBy.get(text) ?? [],
+          changes: changes.flatMap(([of, change]) => (of === text ? [change] : [])),
+          then: then.get(text) ?? end,
+          end,
+          overlaps: overlapsOf(object),
+        };
       });
     },
   };
@@ -179,7 +201,11 @@ function outcomeOf(object: AWSFargateProfile | undefined): Outcome {
   if (object === undefined) return { ready: 'Unknown', reason: 'NotFound', message: 'the object does not exist' };
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined && finalizers.length === 0)
-    return { ready: 'False', reason: 'Deleted', message: 'the object, its Fargate profile and its role are gone' };
+    return {
+      ready: 'False',
+      reason: 'Deleted',
+      message: 'the object is deleted, and in AWS only what these changes delete',
+    };
   const { conditions = [] } = object.status ?? {};
   const paused = conditions.find(({ type, status }) => type === 'Paused' && status === 'True');
   const shown = paused ?? conditions.find(({ type }) => type === 'Ready');
