@@ -157,6 +157,12 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
 
+/** By subnet, without subnets that do not exist. @throws Unseen */
+export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
+  aws.ask('ec2', 'DescribeSubnets', region, (clients, abortSignal) =>
+    cloud.readFreeAddresses(clients, aws, region, subnets, abortSignal),
+  );
+
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 
 /** A program that only reads must not change AWS because of a mistake in its own code either. */

@@ -1,4 +1,3 @@
-import type { KubeClient, KubeObject, Resource, Selection } from '../../pkg/kube/types.ts';
 import { Failure, type Io } from './io.ts';
 import { type KubeAccess, type KubeOptions, findEksCluster, openKube, openWorkloadCluster } from './kube.ts';
 import { shellCommand } from './shell.ts';
@@ -31,18 +30,4 @@ function openEksCluster(name: string): never {
   throw new Failure(
     `the pods of EKS cluster ${name} are read with a kubeconfig. Write one with: ${command}, and name it with --workload-kubeconfig`,
   );
-}
-
-/** The page size of kubectl. */
-const PAGE_SIZE = 500;
-
-export async function listAll(client: KubeClient, resource: Resource, selection: Selection, signal: AbortSignal) {
-  const items: KubeObject[] = [];
-  let next: string | undefined;
-  do {
-    const page = await client.list(resource, { ...selection, limit: PAGE_SIZE, continue: next, signal });
-    items.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined);
-  return items;
 }

@@ -3,8 +3,7 @@ import { isOutdated } from '../../../controllers/awsfargateprofile/decide/change
 import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
-import { type Asked, type AwsAccess, attempt, seen } from '../aws.ts';
-import { readFreeAddresses } from '../free-addresses.ts';
+import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
 
 /** Why the pods of a profile may not start, as far as AWS tells. */
 export const findTraps = async (

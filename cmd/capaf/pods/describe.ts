@@ -1,8 +1,7 @@
 import { styleText } from 'node:util';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import { ageText } from '../age.ts';
+import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Size } from '../explain/size.ts';
 import { alignColumns } from '../io.ts';
 import type { FargatePod } from './read.ts';
@@ -52,7 +51,7 @@ function rowOf(pod: FargatePod, now: Ms): readonly string[] {
     `${version ?? 'none'}${outdated ? ', outdated' : ''}`,
     owner === null ? 'none' : `${owner.kind} ${owner.name}`,
     eviction === null ? 'not seen' : `${eviction.allowed ? 'allowed' : 'refused'}${by}`,
-    ageText(now - created),
+    formatAge(now - created),
   ].map(toPrintableLine);
 }
 

@@ -3,7 +3,7 @@ import { openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
 import { describePods } from './describe.ts';
-import { type FargatePod, readPods } from './read.ts';
+import { type FargatePod, type PodFacts, readPods } from './read.ts';
 import { renewalsOf } from './renewals.ts';
 
 export interface PodsOptions extends CommonOptions, ClusterOptions {
@@ -30,7 +30,7 @@ export async function runPods(options: PodsOptions, io: Io): Promise<ExitCode> {
 }
 
 /** In the shape of `-o json`. */
-export function reportOf({ pods, ...facts }: Awaited<ReturnType<typeof readPods>>, options: PodsOptions) {
+export function reportOf({ pods, ...facts }: PodFacts, options: PodsOptions) {
   const { profileName, outdated = false, workloadKubeconfig } = options;
   const shown = pods.filter(
     (pod) => (profileName === undefined || pod.profile === profileName) && (pod.outdated || !outdated),

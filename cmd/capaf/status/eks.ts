@@ -8,9 +8,8 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import { profileOwnership } from '../../../pkg/fargate/ownership.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { type AwsAccess, attempt, seen } from '../aws.ts';
+import { type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
 import { readEks } from '../explain/profiles.ts';
-import { readFreeAddresses } from '../free-addresses.ts';
 import type { TreeNode } from '../tree.ts';
 
 export type EksFacts = Awaited<ReturnType<typeof readEksFacts>>;

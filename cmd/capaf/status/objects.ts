@@ -1,10 +1,9 @@
 import { textAt } from '../../../api/record.ts';
 import { type AWSFargateProfile, type Condition, KIND } from '../../../api/v1beta2/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { ageText } from '../age.ts';
 import type { TreeNode } from '../tree.ts';
 
 /** The conditions that are wrong while they are True, and those that are wrong while they are not. */
@@ -63,7 +62,7 @@ export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<
   const toNode = (event: KubeObject): TreeNode => {
     const [name, message] = [textAt(event, 'reason') ?? '', textAt(event, 'message') ?? ''];
     const result = textAt(event, 'type') === 'Warning' ? 'warning' : 'ok';
-    return { kind: 'Event', name, state: `${ageText(now - timeOf(event))} ago`, result, message };
+    return { kind: 'Event', name, state: `${formatAge(now - timeOf(event))} ago`, result, message };
   };
   return new Map([...byObject].map(([key, each]) => [key, each.slice(0, SHOWN_EVENTS).map(toNode)]));
 }

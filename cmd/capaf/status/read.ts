@@ -10,13 +10,13 @@ import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts'
 import { KubeError } from '../../../pkg/kube/errors.ts';
 import { KubeconfigError } from '../../../pkg/kube/kubeconfig/checker.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { listAll } from '../../../pkg/kube/pages.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { type Answer, type AwsAccess } from '../aws.ts';
 import { Failure } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import { listFargatePods, profileOf } from '../pods/read.ts';
 import type { TreeNode } from '../tree.ts';
-import { listAll } from '../workload.ts';
 import { type EksFacts, type PodCounts, profileNodes, readEksFacts, unchecked, unownedNode } from './eks.ts';
 import { eventNodes, objectNode } from './objects.ts';
 
@@ -25,7 +25,7 @@ export interface StatusAccess {
   /** `undefined` without Cluster API. */
   readonly management: KubeAccess | undefined;
   /** Opens the API server of the pods. @throws Failure */
-  readonly openPods: (target: Target) => KubeAccess | Promise<KubeAccess>;
+  readonly openPods: (target: Target) => Promise<KubeAccess>;
   readonly now: Ms;
   readonly signal: AbortSignal;
 }
@@ -38,6 +38,14 @@ export interface Target {
 
 interface Group extends Target {
   readonly objects: readonly AWSFargateProfile[];
+}
+
+/** What the API server tells about all groups. */
+interface Seen {
+  /** By `namespace/name` of the object. */
+  readonly events: ReadonlyMap<string, readonly TreeNode[]>;
+  /** Whether a profile that has this owner tag, or none, is shown at the end. */
+  readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 
 /** Which objects are asked for. No names: all. No namespace: of all namespaces. */
@@ -71,11 +79,11 @@ export async function readStatus(management: KubeAccess, scope: Scope, access: S
   const isUnowned = (owner: string | undefined): boolean =>
     names.length === 0 &&
     (owner === undefined || (!owners.has(owner) && (namespace === undefined || owner.startsWith(`${namespace}/`))));
-  const eventsOf = eventNodes(E.isRight(events) ? events.right : [], now);
+  const seen = { isUnowned, events: eventNodes(E.isRight(events) ? events.right : [], now) };
   const asked =
     cluster === undefined ? [] : [{ cluster: { namespace: management.namespace, name: cluster }, objects: [] }];
   const groups = groupsOf(objects, asked);
-  return [...(await Promise.all(groups.map((group) => readGroup(group, isUnowned, eventsOf, access)))), ...roots];
+  return [...(await Promise.all(groups.map((group) => readGroup(group, seen, access)))), ...roots];
 }
 
 const unreadable = (name: string, message: string): TreeNode => {
@@ -99,21 +107,20 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
   });
 }
 
-export async function readGroup(
-  group: Group,
-  isUnowned: (ownerTag: string | undefined) => boolean,
-  events: ReadonlyMap<string, readonly TreeNode[]>,
-  { aws, management, openPods, signal }: StatusAccess,
-): Promise<TreeNode> {
+/** An EKS cluster that Cluster API does not manage and that has no objects. */
+export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
+  readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
+
+async function readGroup(group: Group, seen: Seen, { aws, management, openPods, signal }: StatusAccess) {
   const { cluster, objects } = group;
   const found = await tolerate(signal, async () =>
     cluster && management ? findEksCluster(management.client, cluster, signal) : undefined,
   );
-  const controlPlane = E.isRight(found) ? found.right : undefined;
   // If the Cluster cannot be read, the objects have on record where their profiles are.
   const recorded = objects.find(({ status }) => status?.eksClusterName !== undefined)?.status;
-  const { name = EksClusterName.of(''), region = recorded?.region ?? aws.region } = controlPlane ??
-    group.eksCluster ?? { name: recorded?.eksClusterName };
+  const place = (E.isRight(found) ? found.right : undefined) ?? group.eksCluster;
+  const name = place?.name ?? recorded?.eksClusterName ?? EksClusterName.of('');
+  const region = place?.region ?? recorded?.region ?? aws.region;
   const [eks, pods] = await Promise.all([
     tolerate(signal, async () => {
       if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
@@ -121,41 +128,48 @@ export async function readGroup(
     }),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);
+  const eksNode = eksClusterNode(name, region ?? '', eks);
+  const children = childrenOf(objects, eks, pods, seen);
+  return cluster === undefined ? { ...eksNode, children } : clusterNode(cluster, found, [eksNode, ...children]);
+}
+
+function childrenOf(objects: Group['objects'], eks: Answer<EksFacts>, pods: Answer<PodCounts>, seen: Seen) {
   const facts = E.isRight(eks) ? eks.right : undefined;
   const counts = E.isRight(pods) ? pods.right : undefined;
-  const isNamed = (profile: string): boolean => objects.some((object) => currentProfileNameOf(object) === profile);
-  const unowned = (facts?.profiles ?? []).filter(({ name: of, tags }) => !isNamed(of) && isUnowned(tags[OWNER_TAG]));
-  const children = [
-    ...objects.map((object) => {
-      const key = keyText(keyOf(object));
-      return objectNode(object, profileNodes(object, facts, counts), events.get(key) ?? []);
-    }),
+  const named = new Set<string>(objects.map(currentProfileNameOf));
+  const unowned = (facts?.profiles ?? []).filter(
+    ({ name, tags }) => !named.has(name) && seen.isUnowned(tags[OWNER_TAG]),
+  );
+  return [
+    ...objects.map((object) =>
+      objectNode(object, profileNodes(object, facts, counts), seen.events.get(keyText(keyOf(object))) ?? []),
+    ),
     ...unowned.map((profile) => unownedNode(profile, facts, counts)),
     ...(E.isLeft(pods) ? [unchecked('Pods', 'on Fargate', pods.left)] : []),
   ];
-  const eksNode = eksClusterNode(name, region ?? '', eks);
-  if (cluster === undefined) return { ...eksNode, children };
-  const own = keyText(cluster);
-  if (controlPlane === undefined)
-    return { ...unchecked('Cluster', own, E.isLeft(found) ? found.left : ''), children: [eksNode, ...children] };
-  const { isReady, key } = controlPlane;
-  const state = isReady
-    ? ({ state: 'ready', result: 'ok' } as const)
-    : ({ state: 'not ready', result: 'warning' } as const);
-  const controlPlaneNode = { kind: CONTROL_PLANE_KIND, name: keyText(key), ...state };
-  return { kind: 'Cluster', name: own, ...state, children: [controlPlaneNode, eksNode, ...children] };
+}
+
+type EksCluster = Awaited<ReturnType<typeof findEksCluster>>;
+
+function clusterNode(key: ObjectKey, found: Answer<EksCluster | undefined>, children: readonly TreeNode[]): TreeNode {
+  if (E.isLeft(found)) return { ...unchecked('Cluster', keyText(key), found.left), children };
+  const isReady = found.right?.isReady === true;
+  const result = isReady ? 'ok' : 'warning';
+  const state = isReady ? 'ready' : 'not ready';
+  const name = found.right ? keyText(found.right.key) : '';
+  const controlPlane = { kind: CONTROL_PLANE_KIND, name, state, result } as const;
+  return { kind: 'Cluster', name: keyText(key), state, result, children: [controlPlane, ...children] };
 }
 
 function eksClusterNode(name: string, region: string, eks: Answer<EksFacts>): TreeNode {
-  const kind = 'EKSCluster';
   const cluster = E.isLeft(eks) ? eks : eks.right.cluster;
-  if (E.isLeft(cluster)) return unchecked(kind, name, cluster.left);
+  if (E.isLeft(cluster)) return unchecked('EKSCluster', name, cluster.left);
   const state = cluster.right?.status ?? 'absent';
   const facts = { region, ...(E.isRight(eks) && { account: eks.right.account }) };
-  return { kind, name, state, result: state === 'ACTIVE' ? 'ok' : 'warning', facts };
+  return { kind: 'EKSCluster', name, state, result: state === 'ACTIVE' ? 'ok' : 'warning', facts };
 }
 
-async function countPods(open: () => KubeAccess | Promise<KubeAccess>, signal: AbortSignal): Promise<PodCounts> {
+async function countPods(open: () => Promise<KubeAccess>, signal: AbortSignal): Promise<PodCounts> {
   await using workload = await open();
   const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, signal), profileOf);
   return new Map([...byProfile].map(([name, pods]) => [name, pods.length]));

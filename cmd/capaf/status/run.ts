@@ -7,7 +7,7 @@ import { openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { type TreeNode, renderTree } from '../tree.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
-import { type Target, readGroup, readStatus } from './read.ts';
+import { type Target, readEksCluster, readStatus } from './read.ts';
 
 export interface StatusOptions extends CommonOptions, ClusterOptions {
   readonly allNamespaces?: boolean;
@@ -28,7 +28,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   const target = { name: EksClusterName.of(eksCluster ?? ''), region: aws.region };
   const tree = management
     ? await readStatus(management, { namespace, names, cluster }, access)
-    : [await readGroup({ eksCluster: target, objects: [] }, () => true, new Map(), access)];
+    : [await readEksCluster(target, access)];
   const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
   const title = management && `${KIND}s in ${where}`;
   const text = describeStatus(tree, title, io.isTerminal === true);
