@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
-import type { EksClusterName, ProfileName } from '../../api/names.ts';
+import type { EksClusterName } from '../../api/names.ts';
 import { withDeadline } from '../../pkg/async/deadline.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
@@ -12,6 +12,7 @@ import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
 import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
+import { trackAws } from './progress.ts';
 
 /** For STS and IAM where neither the caller nor an object names a region. */
 export const FALLBACK_REGION = 'us-east-1';
@@ -61,13 +62,13 @@ export const seenIn = <A>(asked: readonly Asked<A>[]): readonly A[] =>
 export const unseenIn = (asked: readonly Asked<unknown>[]): readonly string[] =>
   asked.flatMap(([what, answer]) => (E.isLeft(answer) ? [`${what}: ${answer.left}`] : []));
 
-export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal }: Io) {
+export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal, progress }: Io) {
   const endpoints = cloud.resolveEndpoints({ serviceEndpoints: [], environment: env });
   if (E.isLeft(endpoints)) throw new Failure(endpoints.left);
   const proxies = environmentProxies(env);
   if (E.isLeft(proxies)) throw new Failure(proxies.left);
   const connections = cloud.undiciTransport({ proxyFor: proxies.right });
-  const transport = readOnlyAws(connections);
+  const transport = trackAws(readOnlyAws(connections), progress);
   // The SDK reads the name of the profile from the environment of the process.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
   const manager = cloud.newManagerCredentialSource(transport, env, SILENT);
@@ -157,10 +158,16 @@ export async function listProfiles({ profiles, region }: cloud.Session, cluster:
 
 /** @throws Unseen */
 export async function readProfiles(session: cloud.Session, cluster: EksClusterName) {
-  const describe = (name: ProfileName) => seen(session.profiles.describe(cluster, name));
-  const lookups = await Array.fromAsync(await listProfiles(session, cluster), describe);
+  const names = await listProfiles(session, cluster);
+  const lookups = await Promise.all(names.map((name) => seen(session.profiles.describe(cluster, name))));
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
+
+/** By subnet, without subnets that do not exist. @throws Unseen */
+export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
+  aws.ask('ec2', 'DescribeSubnets', region, (clients, abortSignal) =>
+    cloud.readFreeAddresses(clients, aws, region, subnets, abortSignal),
+  );
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 

@@ -1,5 +1,6 @@
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
+import type { Progress } from './progress.ts';
 
 /** What a command uses of the process, so that tests can run it inside their own. */
 export interface Io {
@@ -10,6 +11,10 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<string>;
+  /** Whether standard output is a terminal; undefined: it is not. */
+  readonly isTerminal?: boolean;
+  /** What the command waits for; undefined: nobody looks. */
+  readonly progress?: Progress;
 }
 
 /** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The parser of YAML needs 10 s for 8 MiB. */

@@ -16,6 +16,7 @@ const io: Io = {
   signal: stop.signal,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  isTerminal: process.stdout.isTTY,
   readStdin: () => readText(process.stdin.setEncoding('utf8')),
 };
 

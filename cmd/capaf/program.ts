@@ -1,5 +1,4 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { AwsOptions } from './aws.ts';
 import { COMPLETION_SCRIPTS, findCompletions } from './completion.ts';
@@ -9,13 +8,14 @@ import type { ImportOptions } from './import/run.ts';
 import type { ExitCode, Io, OutputOption } from './io.ts';
 import type { KubeOptions } from './kube.ts';
 import type { PlanOptions } from './plan/run.ts';
+import type { PodsOptions } from './pods/run.ts';
+import { type Progress, showProgress } from './progress.ts';
+import type { StatusOptions } from './status/run.ts';
 
 export interface CommonOptions extends KubeOptions, AwsOptions, OutputOption {}
 
 type End = (code: ExitCode) => void;
 
-/** A user then wants to know what the command is doing. */
-const PROGRESS_AFTER: Ms = 1_000;
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
 );
@@ -29,6 +29,8 @@ const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 
 /** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
 export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCode | 1> {
   let code: ExitCode | 1 = 0;
+  const progress: Progress = new Set();
+  const shown = showProgress(io, progress);
   const program = new Command('capaf')
     .description(
       'Answers questions about EKS Fargate profiles. It only reads: it changes nothing in AWS or Kubernetes.',
@@ -37,8 +39,8 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(capaf --help shows the commands and their options)')
     .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to tell, 1 an error.');
-  for (const add of [addPlan, addExplain, addImport, addDoctor])
-    add(program, io, (result) => {
+  for (const add of [addPlan, addExplain, addStatus, addPods, addImport, addDoctor])
+    add(program, { ...io, progress }, (result) => {
       code = result;
     });
   program
@@ -53,14 +55,13 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
   program
     .command('complete [word...]', { hidden: true })
     .action((words: readonly string[]) => io.out(findCompletions(program, words)));
-  const progress = io.clock.after(PROGRESS_AFTER, () => io.err('Reading Kubernetes and AWS …\n'));
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : 1;
   } finally {
-    progress.cancel();
+    shown.end();
   }
   return code;
 }
@@ -113,6 +114,54 @@ Examples:
     .action(async (name: string | undefined, options: ExplainOptions) => {
       const { runExplainPod } = await import('./explain/run.ts');
       end(await runExplainPod(name, options, io));
+    });
+}
+
+function addStatus(program: Command, io: Io, end: End): void {
+  addCommand(program, 'status')
+    .description('Show each AWSFargateProfile with what belongs to it in Kubernetes and AWS, and what is wrong')
+    .argument('[name...]', 'the names of the objects; default: all of the namespace')
+    .addOption(ALL_NAMESPACES)
+    .option('--cluster <name>', 'only the objects of this Cluster of Cluster API')
+    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
+    .addOption(WORKLOAD_KUBECONFIG)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf status -A                                       all objects of the management cluster
+  capaf status web -n team-a -o json
+  capaf status --eks-cluster prod --region eu-west-1    an EKS cluster that Cluster API does not manage`,
+    )
+    .action(async (names: readonly string[], options: StatusOptions) => {
+      const { runStatus } = await import('./status/run.ts');
+      end(await runStatus(names, options, io));
+    });
+}
+
+function addPods(program: Command, io: Io, end: End): void {
+  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
+  addCommand(program, 'pods', withoutNamespace)
+    .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
+    .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
+    .addOption(ALL_NAMESPACES)
+    .option('--cluster <name>', 'the Cluster of Cluster API')
+    .option('--cluster-namespace <name>', 'the namespace of the Cluster; default: that of the context')
+    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
+    .addOption(WORKLOAD_KUBECONFIG)
+    .option('--profile-name <name>', 'only the pods of this Fargate profile')
+    .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf pods -A --cluster prod                          all pods on Fargate, with sums
+  capaf pods -A --cluster prod --outdated               what to restart before an upgrade of EKS
+  capaf pods -n shop --eks-cluster prod --workload-kubeconfig prod.kubeconfig`,
+    )
+    .action(async (options: PodsOptions) => {
+      const { runPods } = await import('./pods/run.ts');
+      end(await runPods(options, io));
     });
 }
 

@@ -1,9 +1,12 @@
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
+import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
 import type { Pod } from './pod.ts';
+
+export { PROFILE_LABEL };
 
 /** A Fargate profile as far as it is seen: in EKS, in its AWSFargateProfile, or in both. */
 export interface Profile {
@@ -34,8 +37,6 @@ export interface Verdict {
   readonly traps: readonly string[];
 }
 
-/** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
-export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 /** EKS leaves pods with the value `ec2` alone. Older versions of CoreDNS have it. */
 const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
 /** So long after a profile has become ACTIVE, EKS may still miss its pods: eksctl-io/eksctl#3615. */

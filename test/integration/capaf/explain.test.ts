@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import type { ProgramResult } from '../../support/run-program.ts';
 import { REGION, type World, fargateProfile, startWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
+import { applyKubeconfigSecret } from './workload.ts';
 
 interface PodOptions {
   readonly labels?: Readonly<Record<string, string>>;
@@ -48,25 +48,6 @@ describe('capaf explain pod', () => {
   const capaf = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> =>
     runCapaf(world, ['explain', 'pod', ...args], { stdin, env });
 
-  /** The Secret as Cluster API Provider AWS writes it, with a token. */
-  const putKubeconfigSecret = async (user: object = { token: world.controlPlane.token }): Promise<void> => {
-    const { url, caPath } = world.controlPlane;
-    const kubeconfig = stringify({
-      'current-context': 'prod',
-      contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'prod' } }],
-      clusters: [
-        {
-          name: 'prod',
-          cluster: { server: url, 'certificate-authority-data': readFileSync(caPath).toString('base64') },
-        },
-      ],
-      users: [{ name: 'prod', user }],
-    });
-    const metadata = { name: 'prod-kubeconfig', namespace: 'default' };
-    const data = { value: Buffer.from(kubeconfig).toString('base64') };
-    await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata, data });
-  };
-
   before(async () => {
     world = await startWorld();
     await world.startManager();
@@ -77,7 +58,7 @@ describe('capaf explain pod', () => {
     const selectors = [{ namespace: 'shop', labels: { app: 'web' } }];
     await world.apply(fargateProfile('web', { selectors }), fargateProfile('other'));
     await Promise.all([world.ready('web'), world.ready('other')]);
-    await putKubeconfigSecret();
+    await applyKubeconfigSecret(world, 'prod');
   });
   after(() => world.finish());
 
@@ -180,7 +161,9 @@ spec:
     const marker = join(world.controlPlane.dir, 'was-run');
     const script = join(world.controlPlane.dir, 'plugin.sh');
     writeFileSync(script, `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 });
-    await putKubeconfigSecret({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script } });
+    await applyKubeconfigSecret(world, 'prod', {
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script },
+    });
     const { stderr, code } = await capaf(['web-7d9c', '-n', 'shop', '--cluster', 'prod']);
     expect(stderr).to.equal(
       'capaf: kubeconfig in Secret default/prod-kubeconfig: exec of "prod" is not used, because it is about the local machine\n',

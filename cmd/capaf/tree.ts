@@ -1,0 +1,36 @@
+import { styleText } from 'node:util';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
+
+/** Something in Kubernetes or AWS, with what belongs to it. The texts may be those of users and of AWS. */
+export interface TreeNode {
+  readonly kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly result: 'ok' | 'warning' | 'problem' | 'unchecked';
+  /** Shown as `free addresses: 4` for the key `freeAddresses`. */
+  readonly facts?: Readonly<Record<string, string | number>>;
+  readonly message?: string;
+  readonly children?: readonly TreeNode[];
+}
+
+const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
+
+/** With lines between the nodes on a terminal; in a pipe with two spaces for each level. */
+export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): readonly string[] {
+  const { children = [] } = root;
+  const below = children.flatMap((child, index) => {
+    const isLast = index === children.length - 1;
+    const [branch, next] = !isTerminal ? ['  ', '  '] : isLast ? ['└─ ', '   '] : ['├─ ', '│  '];
+    const [line = '', ...rest] = renderTree(child, isTerminal, indent + next);
+    return [`${indent}${branch}${line}`, ...rest];
+  });
+  return [lineOf(root), ...below];
+}
+
+function lineOf({ kind, name, state, result, facts = {}, message = '' }: TreeNode): string {
+  const told = Object.entries(facts).map(([key, value]) => `${inWords(key)}: ${value}`);
+  const rest = [...told, message].filter((text) => text !== '').map((text) => `, ${toPrintableLine(text)}`);
+  return `${toPrintableLine(`${kind} ${name}`)}: ${styleText(COLORS[result], toPrintableLine(state))}${rest.join('')}`;
+}
+
+const inWords = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
