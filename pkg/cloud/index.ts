@@ -37,4 +37,4 @@ export { LEASE_SAFETY_MARGIN, type AwsConfig, type Session, type SessionRequest,
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';
 export type { AwsTransport } from './transport/transport.ts';
 export { withDispatchOptions } from './transport/sdk-handler.ts';
-export { undiciTransport } from './transport/undici-transport.ts';
+export { connectToAws } from './transport/connect-to-aws.ts';
