@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { connectToAws, newManagerCredentialSource, resolveEndpoints } from '../../pkg/cloud/index.ts';
+import { connectToAws, newManagerCredentialSource, podIdentityUri, resolveEndpoints } from '../../pkg/cloud/index.ts';
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemProfiler } from '../../pkg/env/profiler.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
@@ -45,6 +45,8 @@ async function run(flags: ManagerFlags): Promise<number> {
   const connected = connectToAws(process.env);
   if (isLeft(connected)) return printProblem(connected.left, USAGE_ERROR);
   const aws = connected.right;
+  const podIdentity = podIdentityUri(process.env);
+  if (podIdentity !== undefined) process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = podIdentity;
   const logger = createWinstonLogger({
     clock: systemClock,
     format: flags.loggingFormat,

@@ -13,6 +13,7 @@ export {
 export { MANAGER_ITSELF, credentialsName, type IdentityField, type IdentityRef } from './credentials/identity-ref.ts';
 export type { CredentialsProblem, CredentialsProblemReason } from './credentials/credentials-problem.ts';
 export { newManagerCredentialSource } from './credentials/manager-credentials.ts';
+export { podIdentityUri } from './credentials/pod-identity.ts';
 export type {
   AccessEntry,
   AccessEntryLookup,
