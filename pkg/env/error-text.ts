@@ -29,7 +29,7 @@ function messageOf(error: unknown): string {
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
-    .map((link) => redactCredentials(cut(messageOf(link), MAX_FACT)))
+    .map((link) => redactCredentials(messageOf(link), MAX_FACT))
     .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : cut(`${text}: ${next}`, MAX_FACT)), '');
 }
 

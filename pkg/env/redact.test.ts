@@ -30,6 +30,10 @@ describe('redactCredentials', () => {
   for (const [text, redacted] of rows)
     it(`masks ${JSON.stringify(text)}`, () => expect(redactCredentials(text)).to.equal(redacted));
 
+  it('masks a credential that a cut would halve', () => {
+    expect(redactCredentials('see https://ann:hush-12345@proxy/ for more', 20)).to.equal('see https://***@pro…');
+  });
+
   for (const text of [
     'Bearer authentication is required',
     'the Secret default/keys has no token: add one',

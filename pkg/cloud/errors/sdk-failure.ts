@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { MAX_FACT, cut } from '../../../api/text.ts';
+import { MAX_FACT, MAX_MESSAGE, cut } from '../../../api/text.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import { redactCredentials } from '../../env/redact.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
@@ -76,7 +76,7 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
   return {
     ...facts,
     code: cut(error.Code ?? error.name, MAX_CODE),
-    message: redactCredentials(withoutQuotedRequest(cut(message, MAX_FACT))),
+    message: redactCredentials(withoutQuotedRequest(cut(message, MAX_MESSAGE)), MAX_FACT),
   };
 }
 

@@ -1,5 +1,4 @@
 import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
-import { cut } from '../../../api/text.ts';
 import { redactCredentials } from '../../env/redact.ts';
 import { decodeStatus } from './error-response.ts';
 import { KubeError } from '../errors.ts';
@@ -20,7 +19,7 @@ export function parseJson(doing: string, text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     // Damaged JSON may be that of a Secret. Anything else is usually the page of a proxy.
-    const shown = text.startsWith('{') ? '' : `: ${JSON.stringify(redactCredentials(cut(text, 80)))}`;
+    const shown = text.startsWith('{') ? '' : `: ${JSON.stringify(redactCredentials(text, 80))}`;
     throw undecodable(doing, `not JSON${shown}`, cause);
   }
 }

@@ -1,5 +1,5 @@
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import { MAX_FACT, cut } from '../../../api/text.ts';
+import { MAX_FACT } from '../../../api/text.ts';
 import type { Ms } from '../../env/clock.ts';
 import { redactCredentials } from '../../env/redact.ts';
 import { KubeError } from '../errors.ts';
@@ -24,7 +24,7 @@ export function decodeStatus(value: unknown): Status | undefined {
   return {
     code,
     reason: textAt(value, 'reason') ?? reasonOf(code),
-    message: redactCredentials(cut(textAt(value, 'message') ?? '', MAX_FACT)),
+    message: redactCredentials(textAt(value, 'message') ?? '', MAX_FACT),
     causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
   };
 }
@@ -60,7 +60,7 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;
   // A proxy or gateway in front of the API server may quote the request with its headers.
-  const said = status?.message ?? redactCredentials(cut(answer.text.trim(), 200));
+  const said = status?.message ?? redactCredentials(answer.text.trim(), 200);
   return new KubeError(`${doing}: ${said === '' ? `status ${answer.status}` : said}`, {
     status: answer.status,
     reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,
