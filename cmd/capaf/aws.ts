@@ -9,7 +9,6 @@ import { errorMessage } from '../../pkg/env/error-text.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { systemRandom } from '../../pkg/env/system.ts';
 import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
-import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 import { trackAws } from './progress.ts';
@@ -65,9 +64,9 @@ export const unseenIn = (asked: readonly Asked<unknown>[]): readonly string[] =>
 export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal, progress }: Io) {
   const endpoints = cloud.resolveEndpoints({ serviceEndpoints: [], environment: env });
   if (E.isLeft(endpoints)) throw new Failure(endpoints.left);
-  const proxies = environmentProxies(env);
-  if (E.isLeft(proxies)) throw new Failure(proxies.left);
-  const connections = cloud.undiciTransport({ proxyFor: proxies.right });
+  const connected = cloud.connectToAws(env);
+  if (E.isLeft(connected)) throw new Failure(connected.left);
+  const connections = connected.right;
   const transport = trackAws(readOnlyAws(connections), progress);
   // The SDK reads the name of the profile from the environment of the process.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;

@@ -7,6 +7,7 @@ import { fieldAt, textAt } from '../../api/record.ts';
 import type { Field } from '../../api/schema/field.ts';
 import { describeProblem, toProblem } from '../../api/schema/problem.ts';
 import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
+import { yamlProblem } from '../../pkg/env/redact.ts';
 import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
 
 export { listAt } from '../../api/record.ts';
@@ -126,7 +127,7 @@ function* parseYaml(file: string, text: string, isStrict: IsStrict): Generator<S
   const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent', customTags });
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {
     const [error] = document.errors;
-    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
+    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${yamlProblem(error.message)}`);
     const repeated = prepare(document);
     const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
     if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);

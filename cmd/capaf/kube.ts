@@ -37,7 +37,7 @@ export function openKube(options: KubeOptions, { clock, env, progress }: Io, rec
     /** That of the option, of the context of the kubeconfig, or `default`. */
     namespace: namespace ?? contextNamespace ?? 'default',
     /** For messages, e.g. `https://10.0.0.1:6443`. */
-    server: server.href.replace(/\/$/, ''),
+    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
     [Symbol.asyncDispose]: () => connections.close(),
   };
 }

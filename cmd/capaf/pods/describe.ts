@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import type { Size } from '../explain/size.ts';
+import type { Size } from '../../../pkg/fargate/pod-size.ts';
 import { alignColumns } from '../io.ts';
 import type { FargatePod } from './read.ts';
 import type { reportOf } from './run.ts';

@@ -7,7 +7,7 @@ import { type Answer, attempt, unseenIn } from '../aws.ts';
 import { listAt, valueAt } from '../documents.ts';
 import { sizeOf } from '../explain/fargate-limits.ts';
 import { podOf } from '../explain/pod.ts';
-import { type Size, parseQuantity, totalRequest } from '../explain/size.ts';
+import { type Size, parseQuantity, totalRequest } from '../../../pkg/fargate/pod-size.ts';
 import { evictionOf, toBudgets } from './budgets.ts';
 
 export type PodFacts = Awaited<ReturnType<typeof readPods>>;
