@@ -8,7 +8,8 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { systemRandom } from '../../pkg/env/system.ts';
-import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
+import { KubeError, isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
+import { KubeconfigError } from '../../pkg/kube/kubeconfig/checker.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 import { trackAws } from './progress.ts';
@@ -37,6 +38,23 @@ export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
     if (error instanceof Unseen || isForbidden(error) || isNotServed(error)) return E.left(errorMessage(error));
     throw error;
   }
+}
+
+/** A cluster that does not answer, and a missing object, hide one answer only. */
+export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
+  try {
+    return E.right(await read());
+  } catch (error) {
+    const isExpected = error instanceof Failure || error instanceof KubeError || error instanceof KubeconfigError;
+    if (signal.aborted || !isExpected) throw error;
+    return E.left(errorMessage(error));
+  }
+}
+
+/** @throws Failure */
+export function requireRegion(region: string | undefined): string {
+  if (region === undefined) throw new Failure('the AWS region is not known; name it with --region');
+  return region;
 }
 
 /** @throws Unseen */

@@ -1,4 +1,4 @@
-import { escapeHidden } from '../../pkg/env/printable.ts';
+import { escapeHidden, toPrintableLine } from '../../pkg/env/printable.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
 import type { Progress } from './progress.ts';
 
@@ -54,8 +54,9 @@ export function tell({ out }: Io, { output }: OutputOption, json: object, text: 
 /** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;
 
-/** Lines with aligned columns. The last column is as long as it is. */
-export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+/** Lines with aligned columns, of any texts. The last column is as long as it is. */
+export function alignColumns(texts: readonly (readonly string[])[]): readonly string[] {
+  const rows = texts.map((row) => row.map(toPrintableLine));
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())

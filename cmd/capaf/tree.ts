@@ -1,19 +1,22 @@
 import { styleText } from 'node:util';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
 
+/** `unchecked`: a right is missing, or AWS or the API server does not answer; that is no problem by itself. */
+export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
+
+export const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
+
 /** Something in Kubernetes or AWS, with what belongs to it. The texts may be those of users and of AWS. */
 export interface TreeNode {
   readonly kind: string;
   readonly name: string;
   readonly state: string;
-  readonly result: 'ok' | 'warning' | 'problem' | 'unchecked';
+  readonly result: Result;
   /** Shown as `free addresses: 4` for the key `freeAddresses`. */
   readonly facts?: Readonly<Record<string, string | number>>;
   readonly message?: string;
   readonly children?: readonly TreeNode[];
 }
-
-const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
 
 /** With lines between the nodes on a terminal; in a pipe with two spaces for each level. */
 export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): readonly string[] {

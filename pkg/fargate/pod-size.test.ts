@@ -1,10 +1,13 @@
 import { expect } from 'chai';
-import { billedSize, parseQuantity, provisionedSize } from './pod-size.ts';
+import { parseQuantity, provisionedSize, requestedSize, sizeOfSpec } from './pod-size.ts';
 
 const container = (cpu?: unknown, memory?: unknown, more: object = {}): unknown => ({
   resources: { requests: { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) } },
   ...more,
 });
+
+const billedSize = (containers: readonly unknown[], initContainers: readonly unknown[], resources: object = {}) =>
+  sizeOfSpec({ containers, initContainers, resources });
 
 /** The memory that a pod may request for so many GB: 256 MiB of them are for Kubernetes. */
 const mib = (gigabytes: number): number => gigabytes * 1024 - 256;
@@ -77,6 +80,13 @@ describe('The billed size of a pod, with sidecars and resources of its own,', ()
     expect(billedSize(containers, [], { requests: { cpu: 4 } })).to.deep.equal({ vCPU: 4, memoryGB: 8 });
     expect(billedSize(containers, [], { limits: { cpu: 4 } })).to.deep.equal({ vCPU: 1, memoryGB: 2 });
     expect(billedSize([{}], [], { limits: { cpu: 4, memory: '9Gi' } })).to.deep.equal({ vCPU: 4, memoryGB: 10 });
+  });
+
+  it('is more than the pod requests, because Fargate adds memory and has certain sizes only', () => {
+    const initContainers = [container(1, '1Gi')];
+    const spec = { containers: [container('300m', '512Mi')], initContainers };
+    expect(requestedSize(spec)).to.deep.equal({ vCPU: 1, memoryGB: 1 });
+    expect(sizeOfSpec(spec)).to.deep.equal({ vCPU: 1, memoryGB: 2 });
   });
 
   it('is the one that Fargate has written to the pod', () => {

@@ -35,20 +35,9 @@ const KUBERNETES_MEMORY = GB / 4;
  * the containers, and with the init containers after it. Resources of the pod itself count instead of those of its
  * containers. `undefined` if no size is large enough.
  */
-export function billedSize(
-  containers: readonly unknown[],
-  initContainers: readonly unknown[],
-  podResources?: unknown,
-): Size | undefined {
-  const request = (resource: string): number => {
-    const own = fieldAt(fieldAt(podResources, 'requests'), resource);
-    const inAll = requestOfAll(containers, initContainers, resource);
-    // As the API server does, takes the limit of the pod if nothing at all is requested.
-    const limit = inAll === 0 ? fieldAt(fieldAt(podResources, 'limits'), resource) : undefined;
-    return parseQuantity(own ?? limit) ?? inAll;
-  };
-  const cpu = request('cpu');
-  const memory = request('memory') + KUBERNETES_MEMORY;
+export function sizeOfSpec(spec: unknown): Size | undefined {
+  const cpu = requestOf(spec, 'cpu');
+  const memory = requestOf(spec, 'memory') + KUBERNETES_MEMORY;
   for (const [vCPU, steps] of SIZES) {
     const memoryGB = steps.find((step) => memory <= step * GB);
     if (cpu <= vCPU * 1000 && memoryGB !== undefined) return { vCPU, memoryGB };
@@ -56,8 +45,20 @@ export function billedSize(
   return undefined;
 }
 
-export const sizeOfSpec = (spec: unknown): Size | undefined =>
-  billedSize(listAt(spec, 'containers'), listAt(spec, 'initContainers'), fieldAt(spec, 'resources'));
+/** What a pod requests, without the memory that Fargate adds. */
+export const requestedSize = (spec: unknown): Size => {
+  return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
+};
+
+/** In thousandths. */
+function requestOf(spec: unknown, resource: string): number {
+  const ofPod = fieldAt(spec, 'resources');
+  const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
+  const inAll = requestOfAll(listAt(spec, 'containers'), listAt(spec, 'initContainers'), resource);
+  // As the API server does, takes the limit of the pod if nothing at all is requested.
+  const limit = inAll === 0 ? fieldAt(fieldAt(ofPod, 'limits'), resource) : undefined;
+  return parseQuantity(own ?? limit) ?? inAll;
+}
 
 function requestOfAll(containers: readonly unknown[], initContainers: readonly unknown[], resource: string): number {
   let [sidecars, largest] = [0, 0];

@@ -13,12 +13,10 @@ import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
 import { shellCommand } from '../shell.ts';
+import type { Result } from '../tree.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
 import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
-
-/** `unchecked`: a right is missing or AWS does not answer, which is no problem of the installation. */
-export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
 
 export interface Check {
   readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'orphans';

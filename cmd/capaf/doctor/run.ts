@@ -6,7 +6,8 @@ import { openAws } from '../aws.ts';
 import { type ExitCode, type Io, alignColumns, tell } from '../io.ts';
 import { openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
-import { type Check, type Result, checkAll } from './checks.ts';
+import { COLORS, type Result } from '../tree.ts';
+import { type Check, checkAll } from './checks.ts';
 import { findOrphans } from './orphans.ts';
 import { readAws } from './read-aws.ts';
 import { listObjects, readCluster } from './read-cluster.ts';
@@ -31,12 +32,10 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
   return tell(io, options, { checks }, render(checks), isSound);
 }
 
-const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
-
 export function render(checks: readonly Check[]): string {
   const number = (wanted: Result): number => checks.filter(({ result }) => result === wanted).length;
   const verdict = `problems: ${number('problem')}, warnings: ${number('warning')}, not checked: ${number('unchecked')}, ok: ${number('ok')}`;
-  const rows = alignColumns(checks.map(({ name, result, message }) => [result, name, message].map(toPrintableLine)));
+  const rows = alignColumns(checks.map(({ name, result, message }) => [result, name, message]));
   const lines = [styleText('bold', verdict)];
   for (const [index, { group, result, cure }] of checks.entries()) {
     if (checks[index - 1]?.group !== group) lines.push('', styleText('bold', group));

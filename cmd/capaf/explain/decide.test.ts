@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
-import { PROFILE_LABEL, type Profile, decide, findMismatch } from './decide.ts';
+import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
+import { type Profile, decide, findMismatch } from './decide.ts';
 import { type Pod, podOf } from './pod.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);

@@ -6,8 +6,6 @@ import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
 import type { Pod } from './pod.ts';
 
-export { PROFILE_LABEL };
-
 /** A Fargate profile as far as it is seen: in EKS, in its AWSFargateProfile, or in both. */
 export interface Profile {
   readonly name: string;

@@ -1,5 +1,4 @@
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
-import { type Size, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import type { Pod } from './pod.ts';
 
 /** Something in a pod that Fargate does not run. `field` is a path in the manifest. */
@@ -7,8 +6,6 @@ export interface Violation {
   readonly field: string;
   readonly message: string;
 }
-
-export const sizeOf = ({ spec }: Pod): Size | undefined => sizeOfSpec(spec);
 
 /** Volumes that the pod claims are not among them. */
 export interface Limits {

@@ -2,16 +2,16 @@ import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName } from '../../../api/names.ts';
 import { textAt } from '../../../api/record.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { type Size, provisionedSize } from '../../../pkg/fargate/pod-size.ts';
+import { type Size, provisionedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
-import { type Asked, type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
+import { type Asked, type AwsAccess, attempt, openAws, requireRegion, seenIn, tolerate, unseenIn } from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
-import { type KubeAccess, findEksCluster, openKube, openWorkloadCluster } from '../kube.ts';
+import { type KubeAccess, openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
+import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
-import { type Violation, findLimits, sizeOf } from './fargate-limits.ts';
+import { type Violation, findLimits } from './fargate-limits.ts';
 import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readEks, readManaged } from './profiles.ts';
 import { type Said, readSaid } from './said.ts';
@@ -19,11 +19,7 @@ import { findTraps } from './traps.ts';
 import { findGroupTrap, readClusterGroup } from './security-groups.ts';
 import { type VolumeFinding, findClaims } from './volumes.ts';
 
-export interface ExplainOptions extends CommonOptions {
-  readonly cluster?: string;
-  readonly clusterNamespace?: string;
-  readonly eksCluster?: string;
-  readonly workloadKubeconfig?: string;
+export interface ExplainOptions extends CommonOptions, ClusterOptions {
   readonly filename?: string;
 }
 
@@ -49,16 +45,13 @@ interface Access {
 }
 
 export async function runExplainPod(name: string | undefined, options: ExplainOptions, io: Io): Promise<ExitCode> {
-  const { kubeconfig, context, clusterNamespace: namespace, cluster, eksCluster, filename } = options;
-  if ((cluster === undefined) === (eksCluster === undefined))
-    throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
+  const { filename } = options;
+  requireCluster(options);
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
   await using aws = openAws(options, io);
-  await using management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
-  const opened = await openWorkload(options, management, io).then(E.right, (error: unknown) => {
-    if (filename === undefined || io.signal.aborted) throw error;
-    return E.left(errorMessage(error));
-  });
+  await using management = openManagement(options, io);
+  const open = () => openWorkload(options, management, io);
+  const opened = filename === undefined ? E.right(await open()) : await tolerate(io.signal, open);
   await using workload = E.isRight(opened) ? opened.right : undefined;
   const noWorkload = E.isLeft(opened) ? opened.left : NOT_ASKED;
   const explanation = await explain(name, options, { aws, management, workload, noWorkload }, io);
@@ -72,13 +65,11 @@ const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it
  * that of any cluster, so a manifest is not compared with it.
  */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
-  const { workloadKubeconfig, filename, cluster = '', kubeconfig, context, namespace } = options;
-  if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
-  if (management === undefined && filename !== undefined && (kubeconfig ?? context) === undefined) return undefined;
-  if (management === undefined) return openKube({ kubeconfig, context, namespace }, io);
-  // Otherwise a wrong name would be reported as a Secret that is missing.
-  await findEksCluster(management.client, { namespace: management.namespace, name: cluster }, io.signal);
-  return openWorkloadCluster(management, cluster, io, namespace);
+  const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context, namespace } = options;
+  if (management === undefined && (workloadKubeconfig ?? kubeconfig ?? context) === undefined)
+    return filename === undefined ? openKube({ namespace }, io) : undefined;
+  const cluster = management && { namespace: management.namespace, name };
+  return openPodCluster({ cluster, eksCluster }, options, management, io);
 }
 
 /** Exported for tests, which have fakes of what the command opens. */
@@ -109,7 +100,7 @@ export async function explain(name: string | undefined, options: ExplainOptions,
     violations: isRunning ? [] : violations,
     said: seenIn(around.said).flat(),
     advice: limits.advice,
-    size: (pod.created && provisionedSize(pod.annotations['CapacityProvisioned'])) ?? sizeOf(pod) ?? null,
+    size: (pod.created && provisionedSize(pod.annotations['CapacityProvisioned'])) ?? sizeOfSpec(pod.spec) ?? null,
     unseen: [
       ...unseenIn([['EKS', eks]]),
       ...(inEks === undefined
@@ -144,17 +135,16 @@ async function readAround({ pod, documents }: PodFile, access: Access, target: T
   const client = access.workload?.client;
   const { signal } = io;
   const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
-  const said = await attempt(() => readSaid(pod, client, signal));
+  const said = await tolerate(signal, () => readSaid(pod, client, signal));
   const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
   // A manifest is explained also where its cluster cannot be reached.
   const asked = pod.created === undefined ? undefined : client;
-  const groups = await attempt(async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
+  const groups = await tolerate(signal, async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
   return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };
 }
 
 function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess): Target {
-  if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
-  return { name: EksClusterName.of(name), region };
+  return { name: EksClusterName.of(name), region: requireRegion(region) };
 }
 
 async function readPod(
@@ -182,9 +172,8 @@ export const isFine = ({ taker, violations, traps, said }: Explanation): boolean
 export function formatExplanation(explanation: Explanation): string {
   const { summary, taker, profiles, violations, said, traps, advice, size, unseen } = explanation;
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
-  const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
-  const refusals = columns(violations.map(({ field, message }) => [field, message]));
+  const refusals = alignColumns(violations.map(({ field, message }) => [field, message]));
   const quotes = said.flatMap(({ source, message, fix }) => [
     toPrintableLine(`${source}: "${message}"`),
     ...(fix === null ? [] : [`  → ${fix}`]),
@@ -202,7 +191,7 @@ export function formatExplanation(explanation: Explanation): string {
     '',
     ...(rows.length === 0
       ? ['The EKS cluster has no Fargate profile.']
-      : columns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
+      : alignColumns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
     ...sections.flatMap(([title, each]) => (each.length === 0 ? [] : ['', title, ...each.map((line) => `  ${line}`)])),
   ];
   return `${lines.join('\n')}\n`;

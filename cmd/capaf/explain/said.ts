@@ -1,11 +1,12 @@
 import { fieldAt, textAt } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
+import { refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { findFix } from '../../../pkg/fargate/pod-events.ts';
+import { listAll } from '../../../pkg/kube/pages.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { Unseen } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Pod } from './pod.ts';
-import { orUnseen } from './volumes.ts';
 
 /** What Kubernetes and Fargate say about a pod that has not started. */
 export interface Said {
@@ -22,7 +23,7 @@ const EVENTS = { group: '', version: 'v1', plural: 'events' };
 /** Reasons of events that keep no pod from starting: without a ConfigMap, Fargate does not log. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];
 
-/** Of a pod that is Pending; the newest first, each text once. @throws Unseen if the events cannot be read */
+/** Of a pod that is Pending; the newest first, each text once. @throws KubeError; Unseen without a cluster */
 export async function readSaid(
   pod: Pod,
   client: KubeClient | undefined,
@@ -32,8 +33,7 @@ export async function readSaid(
   if (created === undefined || textAt(created.status, 'phase') !== 'Pending') return [];
   if (client === undefined) throw new Unseen('its cluster was not asked');
   const fieldSelector = `involvedObject.uid=${created.uid}`;
-  const { items } = await orUnseen(client.list(EVENTS, { namespace, fieldSelector, signal }), signal);
-  const events = items
+  const events = (await listAll(client, EVENTS, { namespace, fieldSelector }, signal))
     .filter((event) => event['type'] === 'Warning' && !HARMLESS.includes(textAt(event, 'reason') ?? ''))
     .toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1));
   return toSaid([
@@ -46,15 +46,12 @@ type Text = readonly [source: string, message: string | undefined];
 
 /** The condition PodScheduled, and why containers wait. */
 function fromStatus(status: unknown): readonly Text[] {
-  const conditions = listAt(status, 'conditions')
-    .filter((each) => textAt(each, 'type') === 'PodScheduled' && textAt(each, 'status') === 'False')
-    .map((each): Text => ['PodScheduled', textAt(each, 'message')]);
   const containers = ['initContainerStatuses', 'containerStatuses'].flatMap((field) => listAt(status, field));
   const waiting = containers.map((each): Text => {
     const state = fieldAt(fieldAt(each, 'state'), 'waiting');
     return [`container ${textAt(each, 'name') ?? ''}`, textAt(state, 'message')];
   });
-  return [...conditions, ...waiting];
+  return [['PodScheduled', refusalOf(status)], ...waiting];
 }
 
 function toSaid(texts: readonly Text[]): readonly Said[] {

@@ -5,10 +5,10 @@ import { fieldAt, textAt } from '../../../api/record.ts';
 import * as s from '../../../api/schema/field.ts';
 import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
 import { isNotServed } from '../../../pkg/kube/errors.ts';
-import type { KubeClient, KubeObject } from '../../../pkg/kube/types.ts';
+import { listAll } from '../../../pkg/kube/pages.ts';
+import type { KubeClient } from '../../../pkg/kube/types.ts';
 import type { AwsAccess } from '../aws.ts';
 import { type Pod, textsOf } from './pod.ts';
-import { orUnseen } from './volumes.ts';
 
 const POLICIES = { group: 'vpcresources.k8s.aws', version: 'v1beta1', plural: 'securitygrouppolicies' };
 const ACCOUNTS = { group: '', version: 'v1', plural: 'serviceaccounts' };
@@ -24,7 +24,7 @@ const Policy = s.object({
 });
 type Policy = s.TypeOf<typeof Policy>;
 
-/** The groups of a SecurityGroupPolicy take the place of the cluster's group. @throws Unseen */
+/** The groups of a SecurityGroupPolicy take the place of the cluster's group. @throws KubeError; Unseen */
 export async function findGroupTrap(
   pod: Pod,
   client: KubeClient,
@@ -32,15 +32,14 @@ export async function findGroupTrap(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { namespace } = pod;
-  const listing = client.list(POLICIES, { namespace, signal }).catch((error: unknown) => {
-    if (isNotServed(error)) return { items: [] };
+  const items = await listAll(client, POLICIES, { namespace }, signal).catch((error: unknown) => {
+    if (isNotServed(error)) return [];
     throw error;
   });
-  const { items } = await orUnseen<{ readonly items: readonly KubeObject[] }>(listing, signal);
   const policies = items.map((item) => Policy.decode(item)).flatMap((each) => (E.isRight(each) ? [each.right] : []));
   if (policies.length === 0) return undefined;
   const name = textAt(pod.spec, 'serviceAccountName') ?? 'default';
-  const account = await orUnseen(client.get(ACCOUNTS, { namespace, name }, { signal }), signal);
+  const account = await client.get(ACCOUNTS, { namespace, name }, { signal });
   const labels = { pod: pod.labels, account: textsOf(fieldAt(account?.metadata, 'labels')) };
   const mine = policies.filter((policy) => doesSelect(policy, labels));
   const groups = mine.flatMap(({ spec }) => spec.securityGroups.groupIds);

@@ -1,8 +1,7 @@
 import { fieldAt, textAt } from '../../../api/record.ts';
 import { findDriverProblem, findVolumeProblem } from '../../../pkg/fargate/pod-limits.ts';
-import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
-import { type Asked, Unseen, attempt } from '../aws.ts';
+import { type Asked, Unseen, tolerate } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
@@ -45,7 +44,7 @@ export const findClaims = (pod: Pod, source: VolumeSource): Promise<readonly Ask
   Promise.all(
     claimsOf(pod).map(async (claim): Promise<Asked<VolumeFinding>> => {
       const find = () => findClaimProblem(claim, pod.namespace, source);
-      return [`whether Fargate can mount ${claim.field}`, await attempt(find)];
+      return [`whether Fargate can mount ${claim.field}`, await tolerate(source.signal, find)];
     }),
   );
 
@@ -91,9 +90,9 @@ function findInFile({ documents, client }: VolumeSource, resource: Resource, key
   return [...documents, ...(client === undefined ? [EKS_CLASS] : [])].find(isIt);
 }
 
-/** `undefined` also if the cluster is not asked. @throws Unseen */
-const readLive = async ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
-  client && orUnseen(client.get(resource, key, { signal }), signal);
+/** `undefined` also if the cluster is not asked. @throws KubeError */
+const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
+  client?.get(resource, key, { signal });
 
 /** From the file, else from the cluster. @throws Unseen */
 async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
@@ -101,12 +100,6 @@ async function read(source: VolumeSource, resource: Resource, key: ObjectKey): P
   if (found === undefined && source.client === undefined) throw new Unseen(source.why);
   return found;
 }
-
-/** What is around a pod hides one answer only. @throws Unseen */
-export const orUnseen = <A>(reading: Promise<A>, signal: AbortSignal): Promise<A> =>
-  reading.catch((cause: unknown) => {
-    throw cause instanceof KubeError && !signal.aborted ? new Unseen(cause.message, { cause }) : cause;
-  });
 
 /** Whether Fargate mounts the volume of a claim, of a template for one, or of the class. @throws Unseen */
 async function findMountProblem(source: VolumeSource, claim: unknown): Promise<string | undefined> {
@@ -133,7 +126,7 @@ async function findMountProblem(source: VolumeSource, claim: unknown): Promise<s
 /** Of several, Kubernetes takes the newest. @throws Unseen */
 async function findDefaultClass({ client, why, signal }: VolumeSource): Promise<unknown> {
   if (client === undefined) throw new Unseen(why);
-  const { items } = await orUnseen(client.list(CLASSES, { signal }), signal);
+  const { items } = await client.list(CLASSES, { signal });
   return items
     .filter(({ metadata }) => metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true')
     .toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))[0];

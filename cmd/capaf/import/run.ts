@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName, EksClusterName } from '../../../api/names.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
-import { type AwsAccess, Unseen, attempt, listProfiles, openAws, readProfiles, seen } from '../aws.ts';
+import { type AwsAccess, Unseen, attempt, listProfiles, openAws, readProfiles, requireRegion, seen } from '../aws.ts';
 import { readDocuments } from '../documents.ts';
 import { type ExitCode, type Io, Failure, tell } from '../io.ts';
 import { findEksCluster, openKube } from '../kube.ts';
@@ -75,8 +75,8 @@ async function readSources(files: readonly string[], from: ImportSource, io: Io)
 
 /** Only the names, because all else comes from AWS later. */
 async function listLive(target: Target, aws: AwsAccess): Promise<readonly SourceProfile[]> {
-  const { eksCluster: cluster, region = aws.region } = target;
-  if (region === undefined) throw new Failure('the AWS region is not known; give --region');
+  const cluster = target.eksCluster;
+  const region = requireRegion(target.region ?? aws.region);
   const names = await listProfiles(await aws.open(region), cluster);
   const facts = { source: 'AWS', cluster, region, tags: {}, release: [RELEASE] };
   return names.map((name) => ({ ...facts, name }));

@@ -1,10 +1,11 @@
-import { fieldAt } from '../../../api/record.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject } from '../../../pkg/kube/types.ts';
-import { PROFILE_LABEL } from '../explain/decide.ts';
-import type { Io } from '../io.ts';
-import { type KubeAccess, openKube, openWorkloadCluster } from '../kube.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { tolerate } from '../aws.ts';
+import { Failure, type Io } from '../io.ts';
+import type { KubeAccess } from '../kube.ts';
+import { listFargatePods, openPodCluster, profileOf } from '../workload.ts';
 import type { PlannedObject, TimedChange } from './planner.ts';
 
 /** The pods that a Fargate profile runs now. */
@@ -20,32 +21,25 @@ export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes
 
 type PodsByProfile = ReadonlyMap<string, RunningPods>;
 
+interface Access {
+  readonly kube: KubeAccess;
+  readonly workloadKubeconfig: string | undefined;
+}
+
 /** Adds to each deletion of a profile what runs on it, and to `notes` why that is not known. */
 export async function addPods(
   objects: readonly PlannedObject[],
   notes: string[],
-  { kube, workloadKubeconfig }: { readonly kube: KubeAccess; readonly workloadKubeconfig: string | undefined },
+  access: Access,
   io: Io,
 ): Promise<readonly ObjectWithPods[]> {
   const deleting = objects.filter(({ changes }) => changes.some(({ deletedProfile }) => deletedProfile !== undefined));
   const byCluster = Map.groupBy(deleting, (object) => clusterText(object));
   const read = new Map<string, PodsByProfile>();
   for (const [text, [object]] of byCluster) {
-    try {
-      if (workloadKubeconfig !== undefined && byCluster.size > 1)
-        throw new Error('the plan has several clusters. Plan the objects of each cluster on their own');
-      const management = { ...kube, namespace: object?.namespace ?? kube.namespace };
-      if (workloadKubeconfig === undefined && object?.clusterName === undefined)
-        throw new Error('name its kubeconfig with --workload-kubeconfig');
-      await using workload =
-        workloadKubeconfig === undefined
-          ? await openWorkloadCluster(management, object?.clusterName ?? '', io)
-          : openKube({ kubeconfig: workloadKubeconfig }, io);
-      read.set(text, await readPods(workload.client, io.signal));
-    } catch (error) {
-      io.signal.throwIfAborted();
-      notes.push(`How many pods EKS stops in ${text} is not known: ${errorMessage(error)}`);
-    }
+    const pods = await tolerate(io.signal, () => readPods(object, byCluster.size, access, io));
+    if (isLeft(pods)) notes.push(`How many pods EKS stops in ${text} is not known: ${pods.left}`);
+    else read.set(text, pods.right);
   }
   return objects.map((object) => ({
     ...object,
@@ -65,24 +59,23 @@ export const findPods = (pods: PodsByProfile | undefined, profile: string): Runn
 const clusterText = ({ namespace, clusterName, eksCluster }: PlannedObject): string =>
   clusterName === undefined ? `EKS cluster ${eksCluster}` : `Cluster ${namespace}/${clusterName}`;
 
-/** The page size of kubectl. */
-const PAGE_SIZE = 500;
-const PODS = { group: '', version: 'v1', plural: 'pods' };
-
-async function readPods(client: KubeClient, signal: AbortSignal): Promise<PodsByProfile> {
-  const pods: KubeObject[] = [];
-  let next: string | undefined;
-  do {
-    const page = await client.list(PODS, { labelSelector: PROFILE_LABEL, limit: PAGE_SIZE, continue: next, signal });
-    pods.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined);
-  const running = pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(String(fieldAt(status, 'phase'))));
-  const byProfile = Map.groupBy(running, ({ metadata }) => metadata.labels?.[PROFILE_LABEL] ?? '');
-  return new Map([...byProfile].map(([profile, all]) => [profile, toRunningPods(all)]));
+/** Of the cluster of the object, which is one of so many `clusters`. */
+async function readPods(
+  object: PlannedObject | undefined,
+  clusters: number,
+  { kube, workloadKubeconfig }: Access,
+  io: Io,
+): Promise<PodsByProfile> {
+  if (workloadKubeconfig !== undefined && clusters > 1)
+    throw new Failure('the plan has several clusters. Plan the objects of each cluster on their own');
+  const { namespace = '', clusterName: name, eksCluster } = object ?? {};
+  const target = { eksCluster, cluster: name === undefined ? undefined : { namespace, name } };
+  await using workload = await openPodCluster(target, { workloadKubeconfig }, kube, io);
+  const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, io.signal), profileOf);
+  return new Map([...byProfile].map(([profile, pods]) => [profile, toRunningPods(pods)]));
 }
 
-function toRunningPods(pods: readonly KubeObject[]): RunningPods {
-  const withoutOwner = pods.filter(({ metadata: { ownerReferences = [] } }) => ownerReferences.length === 0);
+const toRunningPods = (pods: readonly KubeObject[]): RunningPods => {
+  const withoutOwner = pods.filter((pod) => ownerOf(pod) === null);
   return { running: pods.length, withoutOwner: withoutOwner.map((pod) => keyText(keyOf(pod))) };
-}
+};

@@ -22,9 +22,7 @@ export function describePods({ namespace, controlPlane, profiles, total, renewal
     for (const [index, row] of rows.splice(0, own.length).entries()) lines.push(...linesOf(own[index], row));
   }
   const renew = alignColumns(
-    renewals.map(({ owner, pods: count, commands, note }) =>
-      [owner, `pods: ${count}`, note ?? commands.join(' && ')].map(toPrintableLine),
-    ),
+    renewals.map(({ owner, pods: count, commands, note }) => [owner, `pods: ${count}`, note ?? commands.join(' && ')]),
   );
   const sections = { 'To renew them:': renew, 'Not seen:': unseen.map(toPrintableLine) };
   for (const [name, texts] of Object.entries(sections))
@@ -52,7 +50,7 @@ function rowOf(pod: FargatePod, now: Ms): readonly string[] {
     owner === null ? 'none' : `${owner.kind} ${owner.name}`,
     eviction === null ? 'not seen' : `${eviction.allowed ? 'allowed' : 'refused'}${by}`,
     formatAge(now - created),
-  ].map(toPrintableLine);
+  ];
 }
 
 function linesOf(pod: FargatePod | undefined, row: string): readonly string[] {

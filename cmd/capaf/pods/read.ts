@@ -1,31 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { textAt } from '../../../api/record.ts';
-import { PROFILE_LABEL, isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { provisionedSize, requestedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { listAll } from '../../../pkg/kube/pages.ts';
 import type { KubeClient, KubeObject, Resource, Selection } from '../../../pkg/kube/types.ts';
 import { type Answer, attempt, unseenIn } from '../aws.ts';
-import { listAt, valueAt } from '../documents.ts';
-import { sizeOf } from '../explain/fargate-limits.ts';
-import { podOf } from '../explain/pod.ts';
-import { type Size, parseQuantity, totalRequest } from '../../../pkg/fargate/pod-size.ts';
+import { valueAt } from '../documents.ts';
+import { listFargatePods, profileOf } from '../workload.ts';
 import { evictionOf, toBudgets } from './budgets.ts';
 
 export type PodFacts = Awaited<ReturnType<typeof readPods>>;
 /** In the shape of `-o json`. */
 export type FargatePod = PodFacts['pods'][number];
 
-const PODS: Resource = { group: '', version: 'v1', plural: 'pods' };
 const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
 const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
-
-/** The pods that Fargate profiles have, without those that have ended. No namespace: all. @throws KubeError */
-export async function listFargatePods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
-  const pods = await listAll(client, PODS, { namespace, labelSelector: PROFILE_LABEL }, signal);
-  return pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(textAt(status, 'phase') ?? ''));
-}
-
-export const profileOf = ({ metadata: { labels = {} } }: KubeObject): string => labels[PROFILE_LABEL] ?? '';
 
 /** What belongs to the pods may be hidden. @throws KubeError */
 export async function readPods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
@@ -56,7 +46,6 @@ export async function readPods(client: KubeClient, namespace: string | undefined
 
 function toFargatePod(object: KubeObject) {
   const { namespace = '', name, creationTimestamp = null, annotations = {}, deletionTimestamp } = object.metadata;
-  const pod = podOf({ ...object, kind: 'Pod' }, namespace);
   const refusal = refusalOf(object['status']);
   const phase = refusal === undefined ? (textAt(object['status'], 'phase') ?? 'Unknown') : 'Refused';
   return {
@@ -66,25 +55,10 @@ function toFargatePod(object: KubeObject) {
     state: deletionTimestamp === undefined ? phase : 'Terminating',
     /** What Fargate says. */
     message: refusal ?? null,
-    asked: askedSize(object['spec']),
+    asked: requestedSize(object['spec']),
     /** `null`: larger than the largest size. */
-    billed: provisionedSize(annotations['CapacityProvisioned']) ?? (pod && sizeOf(pod)) ?? null,
+    billed: provisionedSize(annotations['CapacityProvisioned']) ?? sizeOfSpec(object['spec']) ?? null,
     owner: ownerOf(object),
     createdAt: creationTimestamp,
   };
-}
-
-/** Of the containers that run together. Requests of the pod as a whole count instead. */
-function askedSize(spec: unknown): Size {
-  const sidecars = listAt(spec, 'initContainers').filter((each) => textAt(each, 'restartPolicy') === 'Always');
-  const together = [...listAt(spec, 'containers'), ...sidecars];
-  const of = (resource: string): number =>
-    (parseQuantity(valueAt(spec, ['resources', 'requests', resource])) ?? totalRequest(together, resource)) / 1000;
-  return { vCPU: of('cpu'), memoryGB: of('memory') / 1024 ** 3 };
-}
-
-/** Fargate writes the annotation CapacityProvisioned: `0.25vCPU 0.5GB`. */
-function provisionedSize(annotation = ''): Size | undefined {
-  const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation) ?? [];
-  return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }

@@ -1,25 +1,22 @@
-import { type ExitCode, Failure, type Io, tell } from '../io.ts';
-import { openKube } from '../kube.ts';
+import { type ExitCode, type Io, tell } from '../io.ts';
 import type { CommonOptions } from '../program.ts';
-import { type ClusterOptions, openPodCluster } from '../workload.ts';
+import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
 import { describePods } from './describe.ts';
 import { type FargatePod, type PodFacts, readPods } from './read.ts';
 import { renewalsOf } from './renewals.ts';
 
 export interface PodsOptions extends CommonOptions, ClusterOptions {
-  readonly clusterNamespace?: string;
   readonly allNamespaces?: boolean;
   readonly profileName?: string;
   readonly outdated?: boolean;
 }
 
 export async function runPods(options: PodsOptions, io: Io): Promise<ExitCode> {
-  const { kubeconfig, context, cluster, clusterNamespace, eksCluster, workloadKubeconfig } = options;
-  if ((cluster === undefined) === (eksCluster === undefined))
-    throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
-  const isManaged = cluster !== undefined && workloadKubeconfig === undefined;
-  await using management = isManaged ? openKube({ kubeconfig, context, namespace: clusterNamespace }, io) : undefined;
-  await using workload = await openPodCluster(options, management, io);
+  requireCluster(options);
+  const { cluster: name, eksCluster, workloadKubeconfig } = options;
+  await using management = workloadKubeconfig === undefined ? openManagement(options, io) : undefined;
+  const cluster = management && name !== undefined ? { namespace: management.namespace, name } : undefined;
+  await using workload = await openPodCluster({ cluster, eksCluster }, options, management, io);
   const namespace = options.allNamespaces === true ? undefined : workload.namespace;
   const report = {
     namespace: namespace ?? null,
@@ -40,7 +37,7 @@ export function reportOf({ pods, ...facts }: PodFacts, options: PodsOptions) {
     .map(([name, each]) => ({ name, total: totalOf(each), pods: each }));
   const kubectl = ['kubectl', ...(workloadKubeconfig === undefined ? [] : [`--kubeconfig=${workloadKubeconfig}`])];
   const renewals = outdated ? renewalsOf(shown, kubectl) : [];
-  return { version: 1, ...facts, total: totalOf(shown), profiles, renewals };
+  return { ...facts, total: totalOf(shown), profiles, renewals };
 }
 
 /** Fargate bills no pod that it refuses. */

@@ -5,18 +5,15 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { KubeError } from '../../../pkg/kube/errors.ts';
-import { KubeconfigError } from '../../../pkg/kube/kubeconfig/checker.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { listAll } from '../../../pkg/kube/pages.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import { type Answer, type AwsAccess } from '../aws.ts';
+import { type Answer, type AwsAccess, requireRegion, tolerate } from '../aws.ts';
 import { Failure } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
-import { listFargatePods, profileOf } from '../pods/read.ts';
 import type { TreeNode } from '../tree.ts';
+import { listFargatePods, profileOf } from '../workload.ts';
 import { type EksFacts, type PodCounts, profileNodes, readEksFacts, unchecked, unownedNode } from './eks.ts';
 import { eventNodes, objectNode } from './objects.ts';
 
@@ -122,10 +119,7 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   const name = place?.name ?? recorded?.eksClusterName ?? EksClusterName.of('');
   const region = place?.region ?? recorded?.region ?? aws.region;
   const [eks, pods] = await Promise.all([
-    tolerate(signal, async () => {
-      if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
-      return readEksFacts(aws, name, region, objects);
-    }),
+    tolerate(signal, async () => readEksFacts(aws, name, requireRegion(region), objects)),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);
   const eksNode = eksClusterNode(name, region ?? '', eks);
@@ -173,15 +167,4 @@ async function countPods(open: () => Promise<KubeAccess>, signal: AbortSignal): 
   await using workload = await open();
   const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, signal), profileOf);
   return new Map([...byProfile].map(([name, pods]) => [name, pods.length]));
-}
-
-/** A cluster that does not answer, and a missing object, hide one answer only. */
-async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
-  try {
-    return E.right(await read());
-  } catch (error) {
-    const isExpected = error instanceof Failure || error instanceof KubeError || error instanceof KubeconfigError;
-    if (signal.aborted || !isExpected) throw error;
-    return E.left(errorMessage(error));
-  }
 }

@@ -22,7 +22,8 @@ export async function runStatus(names: readonly string[], options: StatusOptions
     throw new Failure('--workload-kubeconfig is of one cluster: name it with --cluster or --eks-cluster');
   await using aws = openAws(options, io);
   await using management = eksCluster === undefined ? openKube(options, io) : undefined;
-  const openPods = (target: Target) => openPodsOf(target, options, io);
+  const openPods = ({ cluster: key, eksCluster: of }: Target) =>
+    openPodCluster({ cluster: key, eksCluster: of?.name }, options, management, io);
   const access = { aws, management, openPods, now: io.clock.now(), signal: io.signal };
   const namespace = allNamespaces ? undefined : management?.namespace;
   const target = { name: EksClusterName.of(eksCluster ?? ''), region: aws.region };
@@ -32,17 +33,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
   const title = management && `${KIND}s in ${where}`;
   const text = describeStatus(tree, title, io.isTerminal === true);
-  return tell(io, options, { version: 1, tree }, text, isFine(tree, management !== undefined));
-}
-
-async function openPodsOf({ cluster, eksCluster }: Target, options: StatusOptions, io: Io) {
-  const { kubeconfig, context, workloadKubeconfig } = options;
-  const own = { kubeconfig, context, workloadKubeconfig };
-  if (cluster === undefined)
-    // Without --eks-cluster, --kubeconfig is that of the management cluster.
-    return openPodCluster(options.eksCluster ? options : { eksCluster: eksCluster?.name }, undefined, io);
-  await using management = openKube({ ...own, namespace: cluster.namespace }, io);
-  return await openPodCluster({ ...own, cluster: cluster.name }, management, io);
+  return tell(io, options, { tree }, text, isFine(tree, management !== undefined));
 }
 
 const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
