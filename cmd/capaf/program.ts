@@ -20,6 +20,12 @@ const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespac
   'capaf-system',
 );
 const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
+const CLUSTER = new Option('--cluster <name>', 'the Cluster of Cluster API');
+const CLUSTER_NAMESPACE = new Option(
+  '--cluster-namespace <name>',
+  'the namespace of the Cluster; default: that of the context',
+);
+const EKS_CLUSTER = new Option('--eks-cluster <name>', 'the EKS cluster, without Cluster API');
 const WORKLOAD_KUBECONFIG = new Option(
   '--workload-kubeconfig <file>',
   "the kubeconfig of the pods' cluster; default: that of Cluster API's Secret",
@@ -95,13 +101,10 @@ function addExplain(program: Command, io: Io, end: End): void {
   addCommand(explain, 'pod')
     .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
     .argument('[name]', 'the name of the pod, or of an object in the file of -f')
-    .option('--cluster <name>', 'the Cluster of Cluster API')
-    .option('--cluster-namespace <name>', 'the namespace of the Cluster; default: that of the context')
-    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
-    .option(
-      '--workload-kubeconfig <file>',
-      "the kubeconfig of the pod's cluster; default: that of Cluster API's Secret",
-    )
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(EKS_CLUSTER)
+    .addOption(WORKLOAD_KUBECONFIG)
     .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
     .addHelpText(
       'after',
@@ -123,7 +126,7 @@ function addStatus(program: Command, io: Io, end: End): void {
     .argument('[name...]', 'the names of the objects; default: all of the namespace')
     .addOption(ALL_NAMESPACES)
     .option('--cluster <name>', 'only the objects of this Cluster of Cluster API')
-    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
+    .addOption(EKS_CLUSTER)
     .addOption(WORKLOAD_KUBECONFIG)
     .addHelpText(
       'after',
@@ -140,14 +143,13 @@ Examples:
 }
 
 function addPods(program: Command, io: Io, end: End): void {
-  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
-  addCommand(program, 'pods', withoutNamespace)
+  addCommand(program, 'pods', WITHOUT_NAMESPACE)
     .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
     .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
     .addOption(ALL_NAMESPACES)
-    .option('--cluster <name>', 'the Cluster of Cluster API')
-    .option('--cluster-namespace <name>', 'the namespace of the Cluster; default: that of the context')
-    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(EKS_CLUSTER)
     .addOption(WORKLOAD_KUBECONFIG)
     .option('--profile-name <name>', 'only the pods of this Fargate profile')
     .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
@@ -166,8 +168,7 @@ Examples:
 }
 
 function addImport(program: Command, io: Io, end: End): void {
-  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
-  addCommand(program, 'import', withoutNamespace)
+  addCommand(program, 'import', WITHOUT_NAMESPACE)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
     .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
     .option('-f, --filename <file...>', 'the same as FILE')
@@ -192,8 +193,7 @@ have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, 
 }
 
 function addDoctor(program: Command, io: Io, end: End): void {
-  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
-  addCommand(program, 'doctor', withoutNamespace)
+  addCommand(program, 'doctor', WITHOUT_NAMESPACE)
     .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
@@ -219,6 +219,8 @@ const COMMON_OPTIONS: readonly Option[] = [
   new Option('--role-arn <arn>', 'an IAM role that the credentials assume'),
   new Option('-o, --output <format>', 'the format').choices(['text', 'json']).default('text'),
 ];
+
+const WITHOUT_NAMESPACE = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
 
 function addCommand(parent: Command, name: string, options = COMMON_OPTIONS): Command {
   const command = parent.command(name);

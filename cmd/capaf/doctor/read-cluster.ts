@@ -6,7 +6,7 @@ import { observe } from '../../../controllers/crdkeeper/parts.ts';
 import { askWebhooks } from '../../../controllers/crdkeeper/webhook-probe.ts';
 import { type IdentityCaches, resolveIdentity } from '../../../controllers/identities/identity-chain.ts';
 import { CRDS, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
-import { NAMESPACES, listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
+import { NAMESPACES } from '../../../controllers/shared/live-profiles.ts';
 import { credentialsName } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
@@ -21,6 +21,7 @@ import { leaseNameFor } from '../../manager/lease-name.ts';
 import { type Answer, SILENT, attempt } from '../aws.ts';
 import { type Deployment, DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { CONTROL_PLANES } from '../kube.ts';
+import { decodeObjects, listObjects } from '../objects.ts';
 import { type RbacRole, rbacRolesFor } from './permissions.ts';
 
 const SERVICE_ACCOUNTS: Resource = { group: '', version: 'v1', plural: 'serviceaccounts' };
@@ -47,7 +48,7 @@ export async function readCluster(client: KubeClient, managerNamespace: string, 
     ({ provider, key }) => provider === api.PROVIDER && key.namespace === managerNamespace,
   );
   const manager = await readManager(client, deployment, E.isRight(deployments), managerNamespace, signal);
-  const objects = await listObjects(client, signal);
+  const objects = await listAllObjects(client, signal);
   const webhooks = await attempt(async () => {
     const { entries } = await observe(client, signal);
     const probe = { profile: orNone(objects)[0], namespace: managerNamespace };
@@ -59,11 +60,10 @@ export async function readCluster(client: KubeClient, managerNamespace: string, 
   return { version, managerNamespace, deployments, manager, crd, webhooks, objects, controlPlanes, clusters };
 }
 
-export const listObjects = (client: KubeClient, signal: AbortSignal): Promise<Answer<Objects>> =>
-  attempt(() => Array.fromAsync(listLiveProfiles(client, {}, signal)));
+export const listAllObjects = (client: KubeClient, signal: AbortSignal): Promise<Answer<Objects>> =>
+  attempt(() => listObjects(client, { namespace: undefined, names: [] }, signal));
 
-export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] =>
-  objects.flatMap((object) => E.getOrElseW(() => [])(api.decodeAWSFargateProfile(object)));
+export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] => decodeObjects(objects).objects;
 
 /**
  * Without a Deployment, the manager runs elsewhere, with permissions and perhaps a Lease that nothing here names. `isSeen`:

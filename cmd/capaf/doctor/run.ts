@@ -10,7 +10,7 @@ import { COLORS, type Result } from '../tree.ts';
 import { type Check, checkAll } from './checks.ts';
 import { findOrphans } from './orphans.ts';
 import { readAws } from './read-aws.ts';
-import { listObjects, readCluster } from './read-cluster.ts';
+import { listAllObjects, readCluster } from './read-cluster.ts';
 
 export interface DoctorOptions extends Omit<CommonOptions, 'namespace'> {
   readonly managerNamespace: string;
@@ -23,7 +23,7 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
   const cluster = await readCluster(kube.client, options.managerNamespace, io.signal);
   const facts = await readAws(aws, cluster, options.scanRoles === true);
   // Listed again after AWS, so that what belongs to an object that was created meanwhile is no orphan.
-  const objects = await listObjects(kube.client, io.signal);
+  const objects = await listAllObjects(kube.client, io.signal);
   const found = E.isLeft(facts.caller)
     ? E.left('nothing in AWS is seen without credentials')
     : E.map((listed: readonly KubeObject[]) => findOrphans(facts, listed))(objects);

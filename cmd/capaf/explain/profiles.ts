@@ -1,12 +1,5 @@
-import * as E from 'fp-ts/lib/Either.js';
 import type { EksClusterName } from '../../../api/names.ts';
-import {
-  type AWSFargateProfile,
-  type ReplacementProfile,
-  decodeAWSFargateProfile,
-  describeProblems,
-} from '../../../api/v1beta2/index.ts';
-import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
+import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
@@ -15,6 +8,7 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { type AwsAccess, Unseen, readProfiles } from '../aws.ts';
 import { Failure, type Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { decodeObjects, listObjects } from '../objects.ts';
 import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
@@ -23,15 +17,12 @@ type Objects = readonly AWSFargateProfile[];
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
-  const objects: AWSFargateProfile[] = [];
-  const unreadable: string[] = [];
-  for await (const item of listLiveProfiles(client, { namespace }, signal)) {
-    const result = decodeAWSFargateProfile(item);
-    if (E.isLeft(result))
-      unreadable.push(`AWSFargateProfile ${keyText(keyOf(item))}: ${describeProblems(result.left)}`);
-    else if (result.right.spec.clusterName === cluster) objects.push(result.right);
-  }
-  return { target: { name, region }, objects, unreadable };
+  const { objects, unreadable } = decodeObjects(await listObjects(client, { namespace, names: [] }, signal));
+  return {
+    target: { name, region },
+    objects: objects.filter(({ spec }) => spec.clusterName === cluster),
+    unreadable: unreadable.map((each) => `AWSFargateProfile ${each.name}: ${each.why}`),
+  };
 }
 
 /** Another account than that of the objects may have an EKS cluster of the same name. @throws Unseen */

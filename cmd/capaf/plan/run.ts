@@ -1,13 +1,13 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { type KubeAccess, openKube } from '../kube.ts';
+import { CHOOSE_OBJECTS, listObjects, requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { dryRun, readManifests } from './manifests.ts';
 import type { ChangedField } from './planned-aws.ts';
@@ -71,24 +71,18 @@ function requireObjects(
   { filename = [], allNamespaces, delete: deletes }: PlanOptions,
 ): void {
   if (names.length > 0 && filename.length > 0) throw new Failure('name objects, or files with -f, but not both');
-  if (names.length > 0 && allNamespaces === true)
-    throw new Failure('the objects with these names are in one namespace; name it with -n instead of -A');
+  requireOneNamespace(names, allNamespaces);
   if (deletes === true && names.length + filename.length === 0)
     throw new Failure('--delete needs the names of the objects, or files with -f');
 }
 
 /** The objects as they are. */
 async function findObjects(names: readonly string[], options: PlanOptions, kube: KubeAccess, signal: AbortSignal) {
-  const { namespace } = kube;
-  const scope = options.allNamespaces === true ? {} : { namespace };
-  const listed = await Array.fromAsync(listLiveProfiles(kube.client, scope, signal), keyOf);
-  const cure = 'choose the namespace with -n, all with -A, or a --context';
-  for (const name of names)
-    if (!listed.some((key) => key.name === name))
-      throw new Failure(`there is no AWSFargateProfile ${namespace}/${name}; ${cure}`);
-  if (listed.length > 0) return names.length === 0 ? listed : listed.filter(({ name }) => names.includes(name));
-  const where = options.allNamespaces === true ? 'any namespace' : `namespace ${namespace}`;
-  throw new Failure(`there is no AWSFargateProfile in ${where}; ${cure}, or manifests with -f`);
+  const namespace = options.allNamespaces === true ? undefined : kube.namespace;
+  const keys = (await listObjects(kube.client, { namespace, names }, signal)).map(keyOf);
+  if (keys.length > 0) return keys.filter(({ name }) => names.length === 0 || names.includes(name));
+  const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+  throw new Failure(`there is no AWSFargateProfile in ${where}; ${CHOOSE_OBJECTS}, or manifests with -f`);
 }
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';

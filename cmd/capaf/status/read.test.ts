@@ -13,7 +13,8 @@ import { Failure } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
 import type { TreeNode } from '../tree.ts';
 import { eventNodes } from './objects.ts';
-import { type Scope, type StatusAccess, readEksCluster, readStatus } from './read.ts';
+import type { Scope } from '../objects.ts';
+import { type StatusAccess, readEksCluster, readStatus } from './read.ts';
 import { isFine } from './run.ts';
 
 const ACCOUNT = '123456789012';
@@ -241,7 +242,7 @@ describe('what capaf status reads', () => {
   it('refuses a name that no object has, and one object that cannot be read hides no other', async () => {
     scene.object('web');
     expect(await messageOf(scene.read({ names: ['nope'] }))).to.equal(
-      'there is no AWSFargateProfile default/nope; -n names its namespace',
+      'there is no AWSFargateProfile default/nope; choose the namespace with -n, all with -A, or a --context',
     );
     scene.object('broken', {}, { selectors: 'all' });
     const objects = await scene.find('AWSFargateProfile');

@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { EksClusterName } from '../../../api/names.ts';
-import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
-import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
+import { type AWSFargateProfile, KIND } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -10,8 +9,8 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { listAll } from '../../../pkg/kube/pages.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { type Answer, type AwsAccess, requireRegion, tolerate } from '../aws.ts';
-import { Failure } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { type Scope, decodeObjects, listObjects } from '../objects.ts';
 import type { TreeNode } from '../tree.ts';
 import { listFargatePods, profileOf } from '../workload.ts';
 import { type EksFacts, type PodCounts, profileNodes, readEksFacts, unchecked, unownedNode } from './eks.ts';
@@ -45,33 +44,24 @@ interface Seen {
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 
-/** Which objects are asked for. No names: all. No namespace: of all namespaces. */
-export interface Scope {
-  readonly namespace: string | undefined;
-  readonly names: readonly string[];
-  readonly cluster: string | undefined;
-}
-
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
 /** @throws Failure if an object that is named does not exist; KubeError */
-export async function readStatus(management: KubeAccess, scope: Scope, access: StatusAccess) {
-  const { namespace, names, cluster } = scope;
+/** `cluster`: of this Cluster only. */
+export async function readStatus(
+  management: KubeAccess,
+  { cluster, ...scope }: Scope & { readonly cluster: string | undefined },
+  access: StatusAccess,
+) {
+  const { namespace, names } = scope;
   const { signal, now } = access;
   const ofKind = { namespace, fieldSelector: `involvedObject.kind=${KIND}` };
   const [all, events] = await Promise.all([
-    Array.fromAsync(listLiveProfiles(management.client, namespace === undefined ? {} : { namespace }, signal)),
+    listObjects(management.client, scope, signal),
     tolerate(signal, () => listAll(management.client, EVENTS, ofKind, signal)),
   ]);
-  const missing = names.find((name) => !all.some(({ metadata }) => metadata.name === name));
-  if (missing !== undefined) throw new Failure(`there is no ${KIND} ${namespace}/${missing}; -n names its namespace`);
-  const objects: AWSFargateProfile[] = [];
-  const roots: TreeNode[] = E.isLeft(events) ? [unchecked('Events', 'of all objects', events.left)] : [];
-  for (const item of all.filter(({ metadata: { name } }) => names.length === 0 || names.includes(name))) {
-    const object = decodeAWSFargateProfile(item);
-    if (E.isLeft(object)) roots.push(unreadable(keyText(keyOf(item)), describeProblems(object.left)));
-    else if (cluster === undefined || object.right.spec.clusterName === cluster) objects.push(object.right);
-  }
+  const named = decodeObjects(all.filter(({ metadata: { name } }) => names.length === 0 || names.includes(name)));
+  const objects = named.objects.filter(({ spec }) => cluster === undefined || spec.clusterName === cluster);
   const owners = new Set(all.map(({ metadata }) => ownerTagValue(keyOf({ metadata }))));
   const isUnowned = (owner: string | undefined): boolean =>
     names.length === 0 &&
@@ -80,7 +70,11 @@ export async function readStatus(management: KubeAccess, scope: Scope, access: S
   const asked =
     cluster === undefined ? [] : [{ cluster: { namespace: management.namespace, name: cluster }, objects: [] }];
   const groups = groupsOf(objects, asked);
-  return [...(await Promise.all(groups.map((group) => readGroup(group, seen, access)))), ...roots];
+  return [
+    ...(await Promise.all(groups.map((group) => readGroup(group, seen, access)))),
+    ...(E.isLeft(events) ? [unchecked('Events', 'of all objects', events.left)] : []),
+    ...named.unreadable.map(({ name, why }) => unreadable(name, why)),
+  ];
 }
 
 const unreadable = (name: string, message: string): TreeNode => {

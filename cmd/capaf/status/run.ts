@@ -4,6 +4,7 @@ import { KIND } from '../../../api/v1beta2/index.ts';
 import { openAws } from '../aws.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { openKube } from '../kube.ts';
+import { requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { type TreeNode, renderTree } from '../tree.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
@@ -17,7 +18,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   const { cluster, eksCluster, workloadKubeconfig, allNamespaces = false } = options;
   if (eksCluster !== undefined && (cluster !== undefined || names.length > 0))
     throw new Failure('--eks-cluster shows an EKS cluster without objects: leave out --cluster and the names');
-  if (names.length > 0 && allNamespaces) throw new Failure('names are of one namespace: use -n instead of -A');
+  requireOneNamespace(names, allNamespaces);
   if (workloadKubeconfig !== undefined && cluster === undefined && eksCluster === undefined)
     throw new Failure('--workload-kubeconfig is of one cluster: name it with --cluster or --eks-cluster');
   await using aws = openAws(options, io);

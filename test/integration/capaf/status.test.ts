@@ -135,8 +135,11 @@ describe('capaf status', () => {
 
   it('fails with the cure for a wrong name or option', async () => {
     const cases = [
-      [['nope'], 'there is no AWSFargateProfile default/nope; -n names its namespace'],
-      [['web', '-A'], 'names are of one namespace: use -n instead of -A'],
+      [
+        ['nope'],
+        'there is no AWSFargateProfile default/nope; choose the namespace with -n, all with -A, or a --context',
+      ],
+      [['web', '-A'], 'the objects with these names are in one namespace; name it with -n instead of -A'],
       [
         ['web', '--eks-cluster', 'x'],
         '--eks-cluster shows an EKS cluster without objects: leave out --cluster and the names',
