@@ -194,14 +194,18 @@ have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, 
 
 function addDoctor(program: Command, io: Io, end: End): void {
   addCommand(program, 'doctor', WITHOUT_NAMESPACE)
-    .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
+    .description('Check the installation: versions, CRD, permissions, leader, capacity, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(WORKLOAD_KUBECONFIG)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
     .addHelpText(
       'after',
       `
 Examples:
   capaf doctor                               the installation, with the credentials that the AWS SDK finds
+  capaf doctor --cluster prod                also whether CoreDNS of this Cluster runs
   capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`,
     )
     .action(async (options: DoctorOptions) => {

@@ -80,7 +80,7 @@ const linesOf = (checks: readonly Check[], results: readonly string[]): readonly
     .filter(({ result }) => results.includes(result))
     .map(({ result, name, message }) => `${result} ${name}: ${message}`);
 const told = (cluster: Partial<ClusterFacts>, { orphans = seen([]), ...aws }: Partial<Facts> = {}): readonly string[] =>
-  linesOf(checkAll({ ...healthy, ...cluster }, { ...quiet, ...aws }, orphans, NOW), [
+  linesOf(checkAll({ cluster: { ...healthy, ...cluster }, aws: { ...quiet, ...aws }, dns: undefined, orphans }, NOW), [
     'problem',
     'warning',
     'unchecked',
@@ -257,7 +257,7 @@ const CASES: readonly Case[] = [
     {},
     {
       orphans: seen([{ name: 'FargateProfile p', message: 'AWSFargateProfile n/p does not exist (c)', commands: [] }]),
-      clusters: [{ cluster: named, profiles: unseen }],
+      clusters: [{ cluster: named, region: named.region, profiles: unseen, free: unseen }],
       roles: E.left('--scan-roles looks for them'),
     },
     [
@@ -301,7 +301,7 @@ describe('capaf doctor tells of', () => {
       metadata: { ...crd.metadata, name: 'capa-mutating-webhook-configuration' },
     };
     const webhooks = seen({ entries: [{ ...entry, configuration }], answer: { kind: 'notServed' } as const });
-    const checks = checkAll({ ...healthy, webhooks }, quiet, seen([]), NOW);
+    const checks = checkAll({ cluster: { ...healthy, webhooks }, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
     expect(checks.find(({ name }) => name === 'CAPA webhooks')?.cure).to.equal(
       `Remove ${WEBHOOK} from MutatingWebhookConfiguration capa-mutating-webhook-configuration, or run the manager with --manage-crd`,
     );
@@ -309,7 +309,9 @@ describe('capaf doctor tells of', () => {
 
   it('roles only where it has looked for them', () => {
     const ofOrphans = (roles: AwsFacts['roles']): string | undefined =>
-      checkAll(healthy, { ...quiet, roles }, seen([]), NOW).find(({ name }) => name === 'in AWS')?.message;
+      checkAll({ cluster: healthy, aws: { ...quiet, roles }, dns: undefined, orphans: seen([]) }, NOW).find(
+        ({ name }) => name === 'in AWS',
+      )?.message;
     expect(ofOrphans(seen([]))).to.equal('none among 0 profiles and 0 roles');
     expect(ofOrphans(E.left('--scan-roles looks for them'))).to.equal('none among 0 profiles');
   });

@@ -14,12 +14,14 @@ import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
 import { shellCommand } from '../shell.ts';
 import type { Result } from '../tree.ts';
+import { checkCapacity } from './capacity.ts';
+import { type DnsFacts, checkDns } from './dns.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
 import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
 
 export interface Check {
-  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'orphans';
+  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'capacity' | 'workload' | 'orphans';
   readonly name: string;
   readonly result: Result;
   readonly message: string;
@@ -31,7 +33,7 @@ const LEASE_TOLERANCE: Ms = 60_000;
 /** Statements of docs/aws-permissions.md without which the manager creates and deletes profiles too. */
 const OPTIONAL = ['AccessEntries'];
 
-type Verdict = readonly [result: Result, message: string, cure?: string | undefined];
+export type Verdict = readonly [result: Result, message: string, cure?: string | undefined];
 
 const line = (group: Check['group'], name: string, [result, message, cure]: Verdict): Check => {
   return { group, name, result, message, cure };
@@ -44,7 +46,14 @@ const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (
 const unseen = (group: Check['group'], name: string, seen: Answer<unknown>): readonly Check[] =>
   E.isLeft(seen) ? [line(group, name, ['unchecked', seen.left])] : [];
 
-export function checkAll(cluster: ClusterFacts, aws: AwsFacts, orphans: Answer<readonly Orphan[]>, now: Ms) {
+export interface Facts {
+  readonly cluster: ClusterFacts;
+  readonly aws: AwsFacts;
+  readonly dns: DnsFacts | undefined;
+  readonly orphans: Answer<readonly Orphan[]>;
+}
+
+export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readonly Check[] {
   const { manager, deployments, controlPlanes } = cluster;
   const { account, missing, lease } = manager;
   // What an AWSFargateProfile says about the credentials comes last, so that it counts: a failure before a success.
@@ -74,6 +83,8 @@ export function checkAll(cluster: ClusterFacts, aws: AwsFacts, orphans: Answer<r
     ...aws.simulations.map(({ principal, denials }) =>
       check('AWS', 'IAM permissions', denials, (found) => judgePermissions(principal, found)),
     ),
+    ...checkCapacity(aws),
+    ...checkDns(dns, aws, now),
     ...checkOrphans(aws, orphans),
   ];
 }

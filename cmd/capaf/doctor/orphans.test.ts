@@ -37,7 +37,8 @@ const orphansAmong = (
   roles: readonly TaggedRole[],
   objects: readonly KubeObject[],
 ): readonly Orphan[] => {
-  const clusters: AwsFacts['clusters'] = [{ cluster: undefined as never, profiles: E.right(profiles) }];
+  const eks = { cluster: undefined as never, region: undefined, free: E.left('not asked') };
+  const clusters: AwsFacts['clusters'] = [{ ...eks, profiles: E.right(profiles) }];
   return findOrphans({ clusters, roles: E.right(roles) }, objects);
 };
 const namesOf = (orphans: readonly Orphan[]): readonly string[] => orphans.map(({ name }) => name.replace(/^.* /, ''));

@@ -8,7 +8,16 @@ import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
-import { type Answer, type AwsAccess, FALLBACK_REGION, Unseen, attempt, readProfiles, seen } from '../aws.ts';
+import {
+  type Answer,
+  type AwsAccess,
+  FALLBACK_REGION,
+  Unseen,
+  attempt,
+  readFreeAddresses,
+  readProfiles,
+  seen,
+} from '../aws.ts';
 import { type Question, questionsFor } from './permissions.ts';
 import { type ClusterFacts, type NamedCluster, decoded, orNone } from './read-cluster.ts';
 
@@ -31,7 +40,11 @@ export interface AwsFacts {
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
     readonly cluster: NamedCluster;
+    /** `undefined` if nothing names it; then no profiles are seen. */
+    readonly region: string | undefined;
     readonly profiles: Answer<readonly FargateProfile[]>;
+    /** The free addresses of each subnet that a profile has. */
+    readonly free: Answer<ReadonlyMap<string, number>>;
   }[];
   readonly roles: Answer<readonly TaggedRole[]>;
 }
@@ -45,7 +58,15 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   const assumed = await assumeRoles(aws, region, facts);
   const simulations = await simulate(aws, region, facts, account);
   const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
-    return { cluster, profiles: await attempt(() => readProfilesOf(aws, cluster, account)) };
+    const own = cluster.region ?? aws.region;
+    const profiles = await attempt(() => readProfilesOf(aws, cluster, account));
+    const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
+    return {
+      cluster,
+      region: own,
+      profiles,
+      free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
+    };
   });
   const roles = scanRoles
     ? await attempt(() => readTaggedRoles(aws, region, clusters))
