@@ -51,9 +51,9 @@ export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): 
   }
 }
 
-/** @throws Failure */
+/** @throws Unseen */
 export function requireRegion(region: string | undefined): string {
-  if (region === undefined) throw new Failure('the AWS region is not known; name it with --region');
+  if (region === undefined) throw new Unseen('the AWS region is not known; name it with --region');
   return region;
 }
 
@@ -164,6 +164,8 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
   return { region, transport, endpoints, sessions, open, ask };
 }
 
+export const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
+
 /** @throws Unseen */
 export async function listProfiles({ profiles, region }: cloud.Session, cluster: EksClusterName) {
   const listing = await seen(profiles.list(cluster));
@@ -178,6 +180,21 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   const names = await listProfiles(session, cluster);
   const lookups = await Promise.all(names.map((name) => seen(session.profiles.describe(cluster, name))));
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
+}
+
+/** `account` is the one on record: another account may have an EKS cluster of the same name. @throws Unseen */
+export async function readEks(
+  aws: AwsAccess,
+  name: EksClusterName,
+  region: string | undefined,
+  account: string | undefined,
+) {
+  const session = await aws.open(requireRegion(region));
+  if (account === undefined || account === session.account)
+    return { session, profiles: await readProfiles(session, name) };
+  throw new Unseen(
+    `EKS cluster ${name} is in account ${account}, and the credentials are of ${session.account}. ${OTHER_CREDENTIALS}`,
+  );
 }
 
 /** By subnet, without subnets that do not exist. @throws Unseen */

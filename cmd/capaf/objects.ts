@@ -28,6 +28,10 @@ export async function listObjects(client: KubeClient, { namespace, names }: Scop
   return objects;
 }
 
+/** Where the controller has found the EKS cluster of the objects. */
+export const recordedAccount = (objects: readonly AWSFargateProfile[]): string | undefined =>
+  objects.find(({ status }) => status?.account !== undefined)?.status?.account;
+
 /** `unreadable` has the namespace and name of each other object, and why it cannot be read. */
 export function decodeObjects(items: readonly KubeObject[]) {
   const objects: AWSFargateProfile[] = [];

@@ -98,9 +98,9 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     [
       'whose objects record another account',
       { account: AccountId.of('999999999999') },
-      `it is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
+      `EKS cluster prod is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
     ],
-    ['whose region nothing tells', { region: undefined }, 'no object names its region. Name it with --region'],
+    ['whose region nothing tells', { region: undefined }, 'the AWS region is not known; name it with --region'],
     [
       'that does not exist',
       { name: EksClusterName.of('gone') },

@@ -12,10 +12,10 @@ import {
   type Answer,
   type AwsAccess,
   FALLBACK_REGION,
-  Unseen,
+  OTHER_CREDENTIALS,
   attempt,
+  readEks,
   readFreeAddresses,
-  readProfiles,
   seen,
 } from '../aws.ts';
 import { type Question, questionsFor } from './permissions.ts';
@@ -23,7 +23,6 @@ import { type ClusterFacts, type NamedCluster, decoded, orNone } from './read-cl
 
 const UNNAMED = 'the role of the manager';
 const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its permissions are not known';
-const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
 
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
@@ -59,7 +58,7 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   const simulations = await simulate(aws, region, facts, account);
   const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
     const own = cluster.region ?? aws.region;
-    const profiles = await attempt(() => readProfilesOf(aws, cluster, account));
+    const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
     const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
     return {
       cluster,
@@ -128,14 +127,6 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
     }),
   );
   return denials.flat();
-}
-
-async function readProfilesOf(aws: AwsAccess, { name, region = aws.region, ...of }: NamedCluster, account: string) {
-  if (region === undefined) throw new Unseen('no object names its region. Name it with --region');
-  if (of.account !== undefined && of.account !== account)
-    throw new Unseen(`it is in account ${of.account}, and the credentials are of ${account}. ${OTHER_CREDENTIALS}`);
-  const session = await aws.open(region);
-  return readProfiles(session, name);
 }
 
 /**

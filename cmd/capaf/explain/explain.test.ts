@@ -570,7 +570,7 @@ describe('capaf explain pod', () => {
     const { taker, unseen } = await scene.explainFile(manifest);
     expect(taker).to.equal('default_shop');
     expect(unseen[0]).to.equal(
-      `EKS: the credentials are of account ${ACCOUNT}, but the profiles are in 999999999999; --profile or --role-arn chooses others`,
+      `EKS: EKS cluster ${EKS} is in account 999999999999, and the credentials are of ${ACCOUNT}. Choose other credentials with --profile or --role-arn`,
     );
   });
 

@@ -1,11 +1,9 @@
-import type { EksClusterName } from '../../../api/names.ts';
 import type { AWSFargateProfile, ReplacementProfile } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { type AwsAccess, Unseen, readProfiles } from '../aws.ts';
 import { Failure, type Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import { decodeObjects, listObjects } from '../objects.ts';
@@ -23,16 +21,6 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
     objects: objects.filter(({ spec }) => spec.clusterName === cluster),
     unreadable: unreadable.map((each) => `AWSFargateProfile ${each.name}: ${each.why}`),
   };
-}
-
-/** Another account than that of the objects may have an EKS cluster of the same name. @throws Unseen */
-export async function readEks(aws: AwsAccess, name: EksClusterName, region: string, objects: Objects) {
-  const session = await aws.open(region);
-  const { account } = session;
-  const recorded = objects.find(({ status }) => status?.account !== undefined)?.status?.account ?? account;
-  if (recorded === account) return { session, profiles: await readProfiles(session, name) };
-  const why = `the credentials are of account ${account}, but the profiles are in ${recorded}`;
-  throw new Unseen(`${why}; --profile or --role-arn chooses others`);
 }
 
 /**

@@ -5,15 +5,26 @@ import { textAt } from '../../../api/record.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { type Size, provisionedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
-import { type Asked, type AwsAccess, attempt, openAws, requireRegion, seenIn, tolerate, unseenIn } from '../aws.ts';
+import {
+  type Asked,
+  type AwsAccess,
+  attempt,
+  openAws,
+  readEks,
+  requireRegion,
+  seenIn,
+  tolerate,
+  unseenIn,
+} from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
 import { type KubeAccess, openKube } from '../kube.ts';
+import { recordedAccount } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
 import { type Violation, findLimits } from './fargate-limits.ts';
 import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
-import { mergeProfiles, readEks, readManaged } from './profiles.ts';
+import { mergeProfiles, readManaged } from './profiles.ts';
 import { type Said, readSaid } from './said.ts';
 import { findTraps } from './traps.ts';
 import { findGroupTrap, readClusterGroup } from './security-groups.ts';
@@ -79,7 +90,7 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   const { target, objects, unreadable } = management
     ? await readManaged(management, options.cluster ?? '', io)
     : { target: eksTarget(options, aws), objects: [], unreadable: [] };
-  const eks = await attempt(() => readEks(aws, target.name, target.region, objects));
+  const eks = await attempt(() => readEks(aws, target.name, target.region, recordedAccount(objects)));
   if (management === undefined && E.isLeft(eks))
     throw new Failure(
       `the Fargate profiles of EKS cluster ${target.name} in ${target.region} cannot be read: ${eks.left}`,

@@ -1,9 +1,8 @@
 import type { EksClusterName, RoleArn } from '../../../api/names.ts';
-import { isOutdated } from '../../../controllers/awsfargateprofile/decide/change-access-entry.ts';
 import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
-import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
+import { readPodRole } from '../pod-role.ts';
 
 /** Why the pods of a profile may not start, as far as AWS tells. */
 export const findTraps = async (
@@ -17,16 +16,15 @@ export const findTraps = async (
 
 /** Why pods cannot join the cluster: the access entry of the pod execution role must be that of the present role. */
 async function findAccessEntryTrap(session: Session, name: EksClusterName, principal: RoleArn) {
-  const { clusters, roles, accessEntries, region } = session;
-  const roleName = parseRoleArn(principal)?.name;
+  const { clusters, region } = session;
   const mode = (await seen(clusters.describe(name)))?.authenticationMode ?? 'CONFIG_MAP';
-  if (mode === 'CONFIG_MAP' || roleName === undefined) return undefined;
-  const role = await seen(roles.get(roleName));
-  const lookup = await seen(accessEntries.describe(name, principal));
-  if (role === undefined || lookup.kind !== 'found' || !isOutdated(lookup.entry, role)) return undefined;
+  if (mode === 'CONFIG_MAP') return undefined;
+  const found = await readPodRole(session, name, mode, principal);
+  if (found.kind !== 'outdated') return undefined;
+  const { role, entry } = found;
   const flags = `--region ${region} --cluster-name ${name} --principal-arn ${principal}`;
   return (
-    `The access entry of role ${principal} (${time(lookup.entry.createdAt)}) is older than the role ` +
+    `The access entry of role ${principal} (${time(entry.createdAt)}) is older than the role ` +
     `(${time(role.createdAt)}): it belongs to an earlier role of this name, and pods cannot join the cluster. ` +
     `Replace it: aws eks delete-access-entry ${flags} && aws eks create-access-entry ${flags} --type FARGATE_LINUX`
   );

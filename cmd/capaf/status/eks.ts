@@ -1,15 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { type EksClusterName, type ProfileName, type RoleArn, RoleName } from '../../../api/names.ts';
+import type { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { isOutdated } from '../../../controllers/awsfargateprofile/decide/change-access-entry.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
-import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import { profileOwnership } from '../../../pkg/fargate/ownership.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
-import { readEks } from '../explain/profiles.ts';
+import { type AwsAccess, attempt, readEks, readFreeAddresses, seen } from '../aws.ts';
+import { recordedAccount } from '../objects.ts';
+import { readPodRole } from '../pod-role.ts';
 import type { TreeNode } from '../tree.ts';
 
 export type EksFacts = Awaited<ReturnType<typeof readEksFacts>>;
@@ -20,13 +19,13 @@ export type PodCounts = ReadonlyMap<string, number> | undefined;
 export async function readEksFacts(
   aws: AwsAccess,
   name: EksClusterName,
-  region: string,
+  region: string | undefined,
   objects: readonly AWSFargateProfile[],
 ) {
-  const { session, profiles } = await readEks(aws, name, region, objects);
+  const { session, profiles } = await readEks(aws, name, region, recordedAccount(objects));
   const [cluster, free] = await Promise.all([
     attempt(() => seen(session.clusters.describe(name))),
-    attempt(() => readFreeAddresses(aws, region, [...new Set(profiles.flatMap(({ subnets }) => subnets))])),
+    attempt(() => readFreeAddresses(aws, session.region, [...new Set(profiles.flatMap(({ subnets }) => subnets))])),
   ]);
   const mode = E.isRight(cluster) ? cluster.right?.authenticationMode : undefined;
   const arns = [...new Set(profiles.map(({ podExecutionRoleArn }) => podExecutionRoleArn))];
@@ -34,34 +33,25 @@ export async function readEksFacts(
   return { account: session.account, cluster, profiles, free, roles: new Map(await Promise.all(roles)) };
 }
 
-/** Pods join the cluster if the access entry of the role is that of the present role, or aws-auth maps the role. */
-async function readRoleNode(
-  { roles, accessEntries }: Session,
-  cluster: EksClusterName,
-  mode: string | undefined,
-  arn: RoleArn,
-): Promise<TreeNode> {
-  const node = (result: TreeNode['result'], state: string, message = ''): TreeNode => {
-    return { kind: 'Role', name: arn, state, result, message };
-  };
-  const found = await attempt(() =>
-    Promise.all([
-      seen(roles.get(parseRoleArn(arn)?.name ?? RoleName.of(arn))),
-      mode?.startsWith('API') === true ? seen(accessEntries.describe(cluster, arn)) : undefined,
-    ]),
-  );
-  if (E.isLeft(found)) return node('unchecked', 'not seen', found.left);
-  const [role, lookup] = found.right;
-  if (role === undefined) return node('problem', 'does not exist', 'pods cannot start');
-  if (mode === undefined) return node('unchecked', 'access entry not seen');
-  if (lookup === undefined) return node('ok', 'mapped by aws-auth');
-  if (lookup.kind !== 'found')
-    return mode === 'API'
-      ? node('problem', 'no access entry', 'pods cannot join the cluster')
-      : node('ok', 'no access entry', 'aws-auth may map it');
-  return isOutdated(lookup.entry, role)
-    ? node('problem', 'outdated access entry', 'it is of an earlier role of this name, so pods cannot join the cluster')
-    : node('ok', 'has its access entry');
+const ROLE_STATES = {
+  hasEntry: ['ok', 'has its access entry', ''],
+  ofAwsAuth: ['ok', 'mapped by aws-auth', ''],
+  perhapsOfAwsAuth: ['ok', 'no access entry', 'aws-auth may map it'],
+  absent: ['problem', 'does not exist', 'pods cannot start'],
+  noEntry: ['problem', 'no access entry', 'pods cannot join the cluster'],
+  notSeen: ['unchecked', 'access entry not seen', ''],
+  outdated: [
+    'problem',
+    'outdated access entry',
+    'it is of an earlier role of this name, so pods cannot join the cluster',
+  ],
+} as const;
+
+async function readRoleNode(session: Session, cluster: EksClusterName, mode: string | undefined, name: RoleArn) {
+  const found = await attempt(() => readPodRole(session, cluster, mode, name));
+  if (E.isLeft(found)) return unchecked('Role', name, found.left);
+  const [result, state, message] = ROLE_STATES[found.right.kind];
+  return { kind: 'Role', name, state, result, message };
 }
 
 /** What the object has in EKS, or has on record while EKS is not seen. */

@@ -223,7 +223,7 @@ describe('what capaf status reads', () => {
     const [eks] = await scene.find('EKSCluster');
     expect(eks?.state).to.equal('not seen');
     expect(eks?.message).to.match(
-      /^the credentials are of account 123456789012, but the profiles are in 999999999999; /,
+      /^EKS cluster prod is in account 999999999999, and the credentials are of 123456789012\. /,
     );
     expect((await scene.find('FargateProfile'))[0]).to.deep.include({ state: 'ACTIVE', result: 'unchecked' });
   });

@@ -8,7 +8,7 @@ import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts'
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { listAll } from '../../../pkg/kube/pages.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
-import { type Answer, type AwsAccess, requireRegion, tolerate } from '../aws.ts';
+import { type Answer, type AwsAccess, tolerate } from '../aws.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import { type Scope, decodeObjects, listObjects } from '../objects.ts';
 import type { TreeNode } from '../tree.ts';
@@ -113,7 +113,7 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   const name = place?.name ?? recorded?.eksClusterName ?? EksClusterName.of('');
   const region = place?.region ?? recorded?.region ?? aws.region;
   const [eks, pods] = await Promise.all([
-    tolerate(signal, async () => readEksFacts(aws, name, requireRegion(region), objects)),
+    tolerate(signal, () => readEksFacts(aws, name, region, objects)),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);
   const eksNode = eksClusterNode(name, region ?? '', eks);
