@@ -58,8 +58,9 @@ export interface PlannerOptions {
 
 /** An object may need as many passes until it waits: an adoption reads AWS again after each tag. */
 const MOST_PASSES = 10;
-/** The changes of ten profiles, one after the other, with those of their predecessors. */
-const MOST_ROUNDS = 60;
+/** EKS changes one profile after the other, and an object may have predecessors. Siblings of the objects count too. */
+const ROUNDS_PER_OBJECT = 6;
+const LEAST_ROUNDS = 60;
 const RESYNC: Ms = 10 * 60_000;
 
 /**
@@ -104,19 +105,25 @@ export async function startPlanner(options: PlannerOptions) {
     return location?.kind === 'known' ? location.account : undefined;
   }
 
+  /** Ready objects that wait for nothing. Passes leave them out while others change. */
+  const resting = new Set<string>();
+
   /** Returns the shortest time after which an object goes on without anything that happens in AWS. */
   async function passOver(keys: ReadonlyMap<string, ObjectKey>): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
     for (const [text, key] of keys) {
+      if (resting.has(text)) continue;
       current = text;
+      let isKeeping = false;
       for (let pass = 0; pass < MOST_PASSES; pass++) {
         const before = changes.length;
         const next = await reconcile(key, { logger: SILENT, signal });
         const isChanged = changes.length > before;
-        if (next.kind === 'after' && next.reason === 'PredecessorKept')
-          shortest = Math.min(shortest ?? next.delay, next.delay);
+        isKeeping = next.kind === 'after' && next.reason === 'PredecessorKept';
+        if (next.kind === 'after' && isKeeping) shortest = Math.min(shortest ?? next.delay, next.delay);
         if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
       }
+      if (!isKeeping && outcomeOf(find(key)).ready === 'True') resting.add(text);
     }
     return shortest;
   }
@@ -138,7 +145,8 @@ export async function startPlanner(options: PlannerOptions) {
       const all = new Map(keys.map((key) => [keyText(key), key]));
       let delay = await passOver(all);
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
-      for (let round = 0; round < MOST_ROUNDS; round++) {
+      let isOfAll = true;
+      for (let round = 0; round < Math.max(LEAST_ROUNDS, ROUNDS_PER_OBJECT * all.size); round++) {
         const known = all.size;
         // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
         for (const object of keys.flatMap((key) => find(key) ?? []))
@@ -150,7 +158,12 @@ export async function startPlanner(options: PlannerOptions) {
         else if (delay !== undefined) {
           skipped += delay;
           stage = 'keepPredecessorFor is over';
-        } else if (all.size === known) break;
+        } else if (all.size === known) {
+          if (isOfAll) break;
+          // What the others have changed may concern the objects at rest.
+          resting.clear();
+        }
+        isOfAll = resting.size === 0;
         delay = await passOver(all);
       }
       return asked.map((key) => {

@@ -135,6 +135,13 @@ describe('capaf plan', () => {
     expect((await runCapaf(world, ['plan', '-A'])).stdout).to.contain('default/web');
   });
 
+  it('plans the end of 65 profiles, which EKS creates one after the other', async () => {
+    const many = Array.from({ length: 65 }, (_, index) => fargateProfile(`many-${index}`));
+    const { stdout, stderr } = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(...many) });
+    const { objects } = JSON.parse(stdout) as { objects: readonly { end: { ready: string } }[] };
+    expect(objects.filter(({ end }) => end.ready === 'True').length, stderr).to.equal(65);
+  });
+
   it('plans the deletion of an object, with the pods that EKS stops', async () => {
     const runningOn = (name: string, profile: string, metadata: object = {}): object => {
       const labels = { 'eks.amazonaws.com/fargate-profile': profile };
