@@ -11,3 +11,9 @@ export const textAt = (value: unknown, field: string): string | undefined => {
   const found = fieldAt(value, field);
   return typeof found === 'string' && found !== '' ? found : undefined;
 };
+
+/** Empty if the field is not a list. */
+export const listAt = (value: unknown, field: string): readonly unknown[] => {
+  const found = fieldAt(value, field);
+  return Array.isArray(found) ? found : [];
+};

@@ -1,17 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
-import type { EksClusterName, ProfileName } from '../../api/names.ts';
+import type { EksClusterName } from '../../api/names.ts';
 import { withDeadline } from '../../pkg/async/deadline.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { errorMessage } from '../../pkg/env/error-text.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { systemRandom } from '../../pkg/env/system.ts';
-import { isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
-import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
+import { KubeError, isForbidden, isNotServed } from '../../pkg/kube/errors.ts';
+import { KubeconfigError } from '../../pkg/kube/kubeconfig/checker.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
+import { trackAws } from './progress.ts';
 
 /** For STS and IAM where neither the caller nor an object names a region. */
 export const FALLBACK_REGION = 'us-east-1';
@@ -39,6 +40,23 @@ export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   }
 }
 
+/** A cluster that does not answer, and a missing object, hide one answer only. */
+export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
+  try {
+    return E.right(await read());
+  } catch (error) {
+    const isExpected = error instanceof Failure || error instanceof KubeError || error instanceof KubeconfigError;
+    if (signal.aborted || !isExpected) throw error;
+    return E.left(errorMessage(error));
+  }
+}
+
+/** @throws Unseen */
+export function requireRegion(region: string | undefined): string {
+  if (region === undefined) throw new Unseen('the AWS region is not known; name it with --region');
+  return region;
+}
+
 /** @throws Unseen */
 export async function seen<A>(call: cloud.Call<A>): Promise<A> {
   const answer = await call();
@@ -61,16 +79,22 @@ export const seenIn = <A>(asked: readonly Asked<A>[]): readonly A[] =>
 export const unseenIn = (asked: readonly Asked<unknown>[]): readonly string[] =>
   asked.flatMap(([what, answer]) => (E.isLeft(answer) ? [`${what}: ${answer.left}`] : []));
 
-export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal }: Io) {
+export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, signal, progress }: Io) {
   const endpoints = cloud.resolveEndpoints({ serviceEndpoints: [], environment: env });
   if (E.isLeft(endpoints)) throw new Failure(endpoints.left);
-  const proxies = environmentProxies(env);
-  if (E.isLeft(proxies)) throw new Failure(proxies.left);
-  const connections = cloud.undiciTransport({ proxyFor: proxies.right });
-  const transport = readOnlyAws(connections);
+  const connected = cloud.connectToAws(env);
+  if (E.isLeft(connected)) throw new Failure(connected.left);
+  const connections = connected.right;
+  const transport = trackAws(readOnlyAws(connections), progress);
   // The SDK reads the name of the profile from the environment of the process.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
-  const credentials = cloud.newManagerCredentialSource(transport, env, SILENT);
+  const manager = cloud.newManagerCredentialSource(transport, env, SILENT);
+  const fetch: typeof manager.fetch = (stop) =>
+    manager.fetch(stop).catch((cause: unknown) => {
+      const message = `capaf has no AWS credentials: ${errorMessage(cause)}`;
+      throw new cloud.NoCredentials({ reason: 'CredentialsMissing', message }, { cause });
+    });
+  const credentials = { ...manager, fetch };
   const ownRegion = region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
   const options = { clock, signal, transport, endpoints: endpoints.right, credentials, region: ownRegion, roleArn };
   return { ...newAwsAccess(options), [Symbol.asyncDispose]: () => connections.close() };
@@ -140,6 +164,8 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
   return { region, transport, endpoints, sessions, open, ask };
 }
 
+export const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
+
 /** @throws Unseen */
 export async function listProfiles({ profiles, region }: cloud.Session, cluster: EksClusterName) {
   const listing = await seen(profiles.list(cluster));
@@ -151,10 +177,31 @@ export async function listProfiles({ profiles, region }: cloud.Session, cluster:
 
 /** @throws Unseen */
 export async function readProfiles(session: cloud.Session, cluster: EksClusterName) {
-  const describe = (name: ProfileName) => seen(session.profiles.describe(cluster, name));
-  const lookups = await Array.fromAsync(await listProfiles(session, cluster), describe);
+  const names = await listProfiles(session, cluster);
+  const lookups = await Promise.all(names.map((name) => seen(session.profiles.describe(cluster, name))));
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
+
+/** `account` is the one on record: another account may have an EKS cluster of the same name. @throws Unseen */
+export async function readEks(
+  aws: AwsAccess,
+  name: EksClusterName,
+  region: string | undefined,
+  account: string | undefined,
+) {
+  const session = await aws.open(requireRegion(region));
+  if (account === undefined || account === session.account)
+    return { session, profiles: await readProfiles(session, name) };
+  throw new Unseen(
+    `EKS cluster ${name} is in account ${account}, and the credentials are of ${session.account}. ${OTHER_CREDENTIALS}`,
+  );
+}
+
+/** By subnet, without subnets that do not exist. @throws Unseen */
+export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
+  aws.ask('ec2', 'DescribeSubnets', region, (clients, abortSignal) =>
+    cloud.readFreeAddresses(clients, aws, region, subnets, abortSignal),
+  );
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 

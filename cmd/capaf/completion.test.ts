@@ -19,7 +19,7 @@ async function outputOf(...args: readonly string[]): Promise<string> {
 
 describe('the completion of capaf', () => {
   for (const [words, found] of [
-    [[''], 'plan explain import doctor version completion'],
+    [[''], 'plan explain status pods import doctor version completion'],
     [['e'], 'explain'],
     [['explain', ''], 'pod'],
     [['import', '--from', 'c'], 'cloudformation crossplane'],

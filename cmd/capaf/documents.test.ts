@@ -46,6 +46,38 @@ describe('parseDocuments', () => {
     expect(document?.at(['C', '!Join', 1, 0])).to.equal('file:2:25');
   });
 
+  // What kubectl 1.32 prints for the same words.
+  const words: readonly (readonly [word: string, value: unknown])[] = [
+    ...['yes', 'Yes', 'YES', 'y', 'on', 'true'].map((word) => [word, true] as const),
+    ...['no', 'No', 'NO', 'n', 'off', 'false'].map((word) => [word, false] as const),
+    ['010', 8],
+    ['-010', -8],
+    ['0777_7', 4095],
+    ['0o10', 8],
+    ['08', 8],
+    ['09.5', 9.5],
+    ['1_000', 1000],
+    ['0b11', 3],
+    ['0x1F', 31],
+    ['1e3', 1000],
+    ['1:20', '1:20'],
+    ['2020-01-01', '2020-01-01'],
+    ['.', '.'],
+    ['yEs', 'yEs'],
+    ['"yes"', 'yes'],
+    ["'010'", '010'],
+  ];
+  for (const [word, value] of words)
+    it(`reads ${word} as kubectl does`, () => expect(valuesIn(`a: ${word}`)).to.deep.equal([{ a: value }]));
+
+  it('refuses equal keys in JSON, with their place', () => {
+    expect(messageOf('{"a": {"b": 1, "c": [{"b": 2}, {"b": 3}]},\n "a" : 1}')).to.equal(
+      'file:2:2: the key "a" is there twice',
+    );
+    expect(messageOf('{"a\\"": 1, "\\u0061\\"": 2}')).to.equal('file:1:12: the key "a\\"" is there twice');
+    expect(messageOf('{"a": "b", "b": "a", "c": {"a": ": {"}, "d": {"a": 1}}')).to.equal('no failure');
+  });
+
   it('refuses what would take too much time or memory', async () => {
     expect(messageOf(await readText(Readable.from(endless())))).to.equal(
       'file is too large: capaf reads at most 8 MiB',

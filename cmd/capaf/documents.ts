@@ -2,12 +2,15 @@ import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Composer, LineCounter, Parser, YAMLMap, isMap, isNode, isScalar, visit } from 'yaml';
-import type { Document } from 'yaml';
+import type { Document, ScalarTag, Tags } from 'yaml';
 import { fieldAt, textAt } from '../../api/record.ts';
 import type { Field } from '../../api/schema/field.ts';
 import { describeProblem, toProblem } from '../../api/schema/problem.ts';
 import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
+import { yamlProblem } from '../../pkg/env/redact.ts';
 import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
+
+export { listAt } from '../../api/record.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -25,15 +28,22 @@ const MAX_DEPTH = 100;
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
+/** Says of a document whether equal keys in it are an error. Otherwise the last counts, as for kubectl. */
+export type IsStrict = (value: unknown) => boolean;
+
 /** Of a List of Kubernetes, each item is a document. @throws Failure with file, line and column */
-export async function readDocuments(path: string, { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>) {
+export async function readDocuments(
+  path: string,
+  { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
+  isStrict?: IsStrict,
+) {
   const file = path === '-' ? 'standard input' : path;
   const reading = path === '-' ? readStdin() : readText(createReadStream(path, { encoding: 'utf8', signal }));
   const text = await reading.catch((cause: unknown) => {
     throw new Failure(`reading ${file}`, { cause });
   });
   const documents: SourceDocument[] = [];
-  for (const document of parseDocuments(file, text)) {
+  for (const document of parseDocuments(file, text, isStrict)) {
     documents.push(document);
     // A signal can end the program here: the parser of YAML takes seconds for 1 MiB.
     await setImmediate(undefined, { signal });
@@ -42,14 +52,19 @@ export async function readDocuments(path: string, { readStdin, signal }: Pick<Io
 }
 
 /** @throws Failure with file, line and column */
-export function* parseDocuments(file: string, text: string): Generator<SourceDocument> {
+export function* parseDocuments(
+  file: string,
+  text: string,
+  isStrict: IsStrict = () => true,
+): Generator<SourceDocument> {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
   // Only messages need a position, and the parser that knows it takes long.
   let yaml: SourceDocument | undefined;
-  const at = (path: Path): string => (yaml ??= parseYaml(file, text).next().value)?.at(path) ?? file;
-  for (const document of E.isLeft(json) ? parseYaml(file, text) : [{ file, value: json.right, at }]) {
+  const at = (path: Path): string => (yaml ??= parseYaml(file, text, isStrict).next().value)?.at(path) ?? file;
+  if (E.isRight(json) && isStrict(json.right)) requireUniqueKeys(file, text);
+  for (const document of E.isLeft(json) ? parseYaml(file, text, isStrict) : [{ file, value: json.right, at }]) {
     requireFlat(file, document.value);
     yield* objectsIn(document);
   }
@@ -64,33 +79,74 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-function* parseYaml(file: string, text: string): Generator<SourceDocument, undefined> {
+/** For valid JSON, in which a key is a string before a colon. `JSON.parse` takes the last of equal keys. */
+function requireUniqueKeys(file: string, text: string): void {
+  const objects: Set<unknown>[] = [];
+  let last = { token: '', index: 0 };
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === '{') objects.push(new Set());
+    if (token === '}') objects.pop();
+    if (token === ':') {
+      const key: unknown = JSON.parse(last.token);
+      if (objects.at(-1)?.has(key) === true) throw new Failure(`${placeIn(file, text, last.index)}: ${isTwice(key)}`);
+      objects.at(-1)?.add(key);
+    }
+    last = { token, index };
+  }
+}
+
+const isTwice = (key: unknown): string => `the key ${toJson(key)} is there twice`;
+
+function placeIn(file: string, text: string, offset: number): string {
+  const lines = text.slice(0, offset).split('\n');
+  return `${file}:${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
+}
+
+const INTEGER = 'tag:yaml.org,2002:int';
+const BOOLEAN = 'tag:yaml.org,2002:bool';
+
+/** Plain words that YAML 1.1 reads in another way than YAML 1.2, which is the parser's. kubectl reads YAML 1.1. */
+const OLD_WORDS: readonly ScalarTag[] = [
+  { default: true, tag: BOOLEAN, test: /^(?:[Yy]|[Yy]es|YES|[Oo]n|ON)$/, resolve: () => true },
+  { default: true, tag: BOOLEAN, test: /^(?:[Nn]|[Nn]o|NO|[Oo]ff|OFF)$/, resolve: () => false },
+  { default: true, tag: INTEGER, test: /^[-+]?0b[01_]+$/, resolve: (text) => parseOld(text.replace('0b', ''), 2) },
+  { default: true, tag: INTEGER, test: /^[-+]?0[0-7_]+$/, resolve: (text) => parseOld(text, 8) },
+  { default: true, tag: INTEGER, test: /^[-+]?[1-9][\d_]*$/, resolve: (text) => parseOld(text, 10) },
+];
+
+const parseOld = (text: string, radix: number): number => Number.parseInt(text.replaceAll('_', ''), radix);
+
+function* parseYaml(file: string, text: string, isStrict: IsStrict): Generator<SourceDocument, undefined> {
   const lineCounter = new LineCounter();
   const place = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
   // The parser's own check for repeated keys takes quadratic time.
-  const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent' });
+  const customTags = (tags: Tags): Tags => [...OLD_WORDS, ...tags];
+  const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent', customTags });
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {
     const [error] = document.errors;
-    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${error.message}`);
-    prepare(document, place);
+    if (error !== undefined) throw new Failure(`${place(error.pos[0])}: ${yamlProblem(error.message)}`);
+    const repeated = prepare(document);
     const value = E.tryCatch((): unknown => document.toJS({ maxAliasCount: MAX_ALIASES }), errorMessage);
     if (E.isLeft(value)) throw new Failure(`${file}: ${value.left}`);
+    if (repeated !== undefined && isStrict(value.right))
+      throw new Failure(`${place(repeated.offset)}: ${isTwice(repeated.key)}`);
     if (value.right !== null) yield { file, value: value.right, at: (path) => place(offsetOf(document, path)) };
   }
 }
 
-/** Refuses repeated keys, and turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. */
-function prepare(document: Document.Parsed, place: (offset: number) => string): void {
+/** Turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. Returns the first repeated key. */
+function prepare(document: Document.Parsed): { readonly key: unknown; readonly offset: number } | undefined {
+  let repeated: { readonly key: unknown; readonly offset: number } | undefined;
   visit(document, {
     Node: (_, node) => {
       const seen = new Set<unknown>();
       for (const { key } of isMap(node) ? node.items : []) {
         const name = isScalar(key) ? key.value : key;
         const offset = isScalar(key) ? key.range?.[0] : undefined;
-        if (seen.has(name)) throw new Failure(`${place(offset ?? 0)}: the key ${toJson(name)} is there twice`);
+        if (seen.has(name)) repeated ??= { key: name, offset: offset ?? 0 };
         seen.add(name);
       }
       const tag = 'tag' in node ? node.tag : '';
@@ -102,6 +158,7 @@ function prepare(document: Document.Parsed, place: (offset: number) => string): 
       return map;
     },
   });
+  return repeated;
 }
 
 function offsetOf(document: Document.Parsed, path: Path): number {
@@ -144,5 +201,3 @@ export const itemsAt = (value: unknown, path: Path) => {
   const list: unknown = valueAt(value, path);
   return (Array.isArray(list) ? list : []).map((item: unknown, index) => ({ item, path: [...path, index] }));
 };
-
-export const listAt = (value: unknown, field: string) => itemsAt(value, [field]).map(({ item }) => item);

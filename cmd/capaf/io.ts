@@ -1,5 +1,6 @@
-import { escapeHidden } from '../../pkg/env/printable.ts';
+import { escapeHidden, toPrintableLine } from '../../pkg/env/printable.ts';
 import type { Clock } from '../../pkg/env/clock.ts';
+import type { Progress } from './progress.ts';
 
 /** What a command uses of the process, so that tests can run it inside their own. */
 export interface Io {
@@ -10,6 +11,10 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<string>;
+  /** Whether standard output is a terminal; undefined: it is not. */
+  readonly isTerminal?: boolean;
+  /** What the command waits for; undefined: nobody looks. */
+  readonly progress?: Progress;
 }
 
 /** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The parser of YAML needs 10 s for 8 MiB. */
@@ -37,16 +42,21 @@ export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-export function tell({ out }: Io, { output }: OutputOption, json: unknown, text: string, isFine: boolean): ExitCode {
-  out(output === 'json' ? `${escapeHidden(JSON.stringify(json, undefined, 2))}\n` : text);
+/** Of the shapes of `-o json`. The same version may get more fields. */
+const JSON_VERSION = 1;
+
+export function tell({ out }: Io, { output }: OutputOption, json: object, text: string, isFine: boolean): ExitCode {
+  const versioned = { version: JSON_VERSION, ...json };
+  out(output === 'json' ? `${escapeHidden(JSON.stringify(versioned, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;
 }
 
 /** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;
 
-/** Lines with aligned columns. The last column is as long as it is. */
-export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+/** Lines with aligned columns, of any texts. The last column is as long as it is. */
+export function alignColumns(texts: readonly (readonly string[])[]): readonly string[] {
+  const rows = texts.map((row) => row.map(toPrintableLine));
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.slice(0, -1).entries())
@@ -56,7 +66,3 @@ export function alignColumns(rows: readonly (readonly string[])[]): readonly str
     return cells.join('   ').trimEnd();
   });
 }
-
-/** Quotes a text of others for a command that the user copies into a shell. */
-export const shellQuoted = (text: string): string =>
-  /^[\w+=,.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -9,12 +9,13 @@ import { createKubeClient } from '../../pkg/kube/client.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { isForbidden } from '../../pkg/kube/errors.ts';
 import { type KubeconfigFile, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
+import { trackKube } from './progress.ts';
 
 export interface KubeOptions {
   readonly kubeconfig?: string | undefined;
@@ -25,18 +26,18 @@ export interface KubeOptions {
 export type KubeAccess = ReturnType<typeof openKube>;
 
 /** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
-export function openKube(options: KubeOptions, { clock, env }: Io, received?: KubeconfigFile) {
+export function openKube(options: KubeOptions, { clock, env, progress }: Io, received?: KubeconfigFile) {
   const { kubeconfig: path, context, namespace } = options;
   const load = () => loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
   const { server, contextNamespace } = load();
   const connections = connect({ load, clock });
-  const transport = observeRequests(readOnly(connections), { userAgent: `capaf/${VERSION}` });
+  const transport = observeRequests(trackKube(readOnly(connections), progress), { userAgent: `capaf/${VERSION}` });
   return {
     client: createKubeClient({ transport, clock }),
     /** That of the option, of the context of the kubeconfig, or `default`. */
     namespace: namespace ?? contextNamespace ?? 'default',
     /** For messages, e.g. `https://10.0.0.1:6443`. */
-    server: server.href.replace(/\/$/, ''),
+    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
     [Symbol.asyncDispose]: () => connections.close(),
   };
 }
@@ -45,7 +46,7 @@ export function openKube(options: KubeOptions, { clock, env }: Io, received?: Ku
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
-  const cure = 'name a kubeconfig of the workload cluster with --workload-kubeconfig, or a manifest with -f';
+  const cure = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
   const secret = await management.client.get(secrets, key, { signal: io.signal }).catch((cause: unknown) => {
     throw isForbidden(cause) ? new Failure(`${cause.message}; ${cure}`, { cause }) : cause;
   });
@@ -74,8 +75,9 @@ export async function findEksCluster(client: KubeClient, key: ObjectKey, signal:
   const object = await client.get(CONTROL_PLANES, reference, { signal });
   const controlPlane = `${external.CONTROL_PLANE_KIND} ${keyText(reference)}`;
   if (object === undefined) throw new Failure(`there is no ${controlPlane}`);
-  const { eksClusterName, region } = orFail(controlPlane, external.decodeAWSManagedControlPlane(object));
-  return { name: eksClusterName ?? defaultEksClusterName(reference.name, reference.namespace), region, controlPlane };
+  const { eksClusterName, region, ready } = orFail(controlPlane, external.decodeAWSManagedControlPlane(object));
+  const name = eksClusterName ?? defaultEksClusterName(reference.name, reference.namespace);
+  return { name, region, controlPlane, key: keyOf({ metadata: reference }), isReady: ready };
 }
 
 function orFail<A>(what: string, decoded: E.Either<readonly DecodeProblem[], A>): A {

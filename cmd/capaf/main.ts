@@ -1,5 +1,5 @@
 import { escapeHidden } from '../../pkg/env/printable.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
+import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
 import { systemClock } from '../../pkg/env/system.ts';
 import { type Io, readText } from './io.ts';
 import { runCapaf } from './program.ts';
@@ -16,6 +16,7 @@ const io: Io = {
   signal: stop.signal,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  isTerminal: process.stdout.isTTY,
   readStdin: () => readText(process.stdin.setEncoding('utf8')),
 };
 
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
     process.exitCode = await runCapaf(process.argv.slice(2), io);
   } catch (error) {
     const isBug = error instanceof Error && !EXPECTED.includes(error.name) && !stop.signal.aborted;
-    const text = isBug ? (error.stack ?? error.message) : errorMessage(error);
+    const text = (isBug ? errorStack(error) : undefined) ?? errorMessage(error);
     process.stderr.write(`capaf: ${escapeHidden(text)}\n`);
     process.exitCode = 1;
   }

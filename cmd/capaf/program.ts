@@ -1,5 +1,4 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { AwsOptions } from './aws.ts';
 import { COMPLETION_SCRIPTS, findCompletions } from './completion.ts';
@@ -9,21 +8,35 @@ import type { ImportOptions } from './import/run.ts';
 import type { ExitCode, Io, OutputOption } from './io.ts';
 import type { KubeOptions } from './kube.ts';
 import type { PlanOptions } from './plan/run.ts';
+import type { PodsOptions } from './pods/run.ts';
+import { type Progress, showProgress } from './progress.ts';
+import type { StatusOptions } from './status/run.ts';
 
 export interface CommonOptions extends KubeOptions, AwsOptions, OutputOption {}
 
 type End = (code: ExitCode) => void;
 
-/** A user then wants to know what the command is doing. */
-const PROGRESS_AFTER: Ms = 1_000;
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
+);
+const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
+const CLUSTER = new Option('--cluster <name>', 'the Cluster of Cluster API');
+const CLUSTER_NAMESPACE = new Option(
+  '--cluster-namespace <name>',
+  'the namespace of the Cluster; default: that of the context',
+);
+const EKS_CLUSTER = new Option('--eks-cluster <name>', 'the EKS cluster, without Cluster API');
+const WORKLOAD_KUBECONFIG = new Option(
+  '--workload-kubeconfig <file>',
+  "the kubeconfig of the pods' cluster; default: that of Cluster API's Secret",
 );
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
 /** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
 export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCode | 1> {
   let code: ExitCode | 1 = 0;
+  const progress: Progress = new Set();
+  const shown = showProgress(io, progress);
   const program = new Command('capaf')
     .description(
       'Answers questions about EKS Fargate profiles. It only reads: it changes nothing in AWS or Kubernetes.',
@@ -32,8 +45,8 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(capaf --help shows the commands and their options)')
     .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to tell, 1 an error.');
-  for (const add of [addPlan, addExplain, addImport, addDoctor])
-    add(program, io, (result) => {
+  for (const add of [addPlan, addExplain, addStatus, addPods, addImport, addDoctor])
+    add(program, { ...io, progress }, (result) => {
       code = result;
     });
   program
@@ -48,14 +61,13 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
   program
     .command('complete [word...]', { hidden: true })
     .action((words: readonly string[]) => io.out(findCompletions(program, words)));
-  const progress = io.clock.after(PROGRESS_AFTER, () => io.err('Reading Kubernetes and AWS …\n'));
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? 0 : 1;
   } finally {
-    progress.cancel();
+    shown.end();
   }
   return code;
 }
@@ -63,18 +75,24 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
 function addPlan(program: Command, io: Io, end: End): void {
   addCommand(program, 'plan')
     .description('Tell what the controller would do, in order, and why it would wait')
-    .requiredOption('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
+    .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .addOption(ALL_NAMESPACES)
+    .option('--delete', 'plan the deletion of the objects')
+    .addOption(WORKLOAD_KUBECONFIG)
     .addOption(MANAGER_NAMESPACE)
     .addHelpText(
       'after',
       `
 Examples:
+  capaf plan -A                                      what would change for all objects as they are
+  capaf plan --delete web -n team-a                  what a deletion would do, and which pods it stops
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
   kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
     )
-    .action(async (options: PlanOptions) => {
+    .action(async (names: readonly string[], options: PlanOptions) => {
       const { runPlan } = await import('./plan/run.ts');
-      end(await runPlan(options, io));
+      end(await runPlan(names, options, io));
     });
 }
 
@@ -83,13 +101,10 @@ function addExplain(program: Command, io: Io, end: End): void {
   addCommand(explain, 'pod')
     .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
     .argument('[name]', 'the name of the pod, or of an object in the file of -f')
-    .option('--cluster <name>', 'the Cluster of Cluster API')
-    .option('--cluster-namespace <name>', 'the namespace of the Cluster; default: that of the context')
-    .option('--eks-cluster <name>', 'the EKS cluster, without Cluster API')
-    .option(
-      '--workload-kubeconfig <file>',
-      "the kubeconfig of the pod's cluster; default: that of Cluster API's Secret",
-    )
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(EKS_CLUSTER)
+    .addOption(WORKLOAD_KUBECONFIG)
     .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
     .addHelpText(
       'after',
@@ -105,11 +120,60 @@ Examples:
     });
 }
 
+function addStatus(program: Command, io: Io, end: End): void {
+  addCommand(program, 'status')
+    .description('Show each AWSFargateProfile with what belongs to it in Kubernetes and AWS, and what is wrong')
+    .argument('[name...]', 'the names of the objects; default: all of the namespace')
+    .addOption(ALL_NAMESPACES)
+    .option('--cluster <name>', 'only the objects of this Cluster of Cluster API')
+    .addOption(EKS_CLUSTER)
+    .addOption(WORKLOAD_KUBECONFIG)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf status -A                                       all objects of the management cluster
+  capaf status web -n team-a -o json
+  capaf status --eks-cluster prod --region eu-west-1    an EKS cluster that Cluster API does not manage`,
+    )
+    .action(async (names: readonly string[], options: StatusOptions) => {
+      const { runStatus } = await import('./status/run.ts');
+      end(await runStatus(names, options, io));
+    });
+}
+
+function addPods(program: Command, io: Io, end: End): void {
+  addCommand(program, 'pods', WITHOUT_NAMESPACE)
+    .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
+    .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
+    .addOption(ALL_NAMESPACES)
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(EKS_CLUSTER)
+    .addOption(WORKLOAD_KUBECONFIG)
+    .option('--profile-name <name>', 'only the pods of this Fargate profile')
+    .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf pods -A --cluster prod                          all pods on Fargate, with sums
+  capaf pods -A --cluster prod --outdated               what to restart before an upgrade of EKS
+  capaf pods -n shop --eks-cluster prod --workload-kubeconfig prod.kubeconfig`,
+    )
+    .action(async (options: PodsOptions) => {
+      const { runPods } = await import('./pods/run.ts');
+      end(await runPods(options, io));
+    });
+}
+
 function addImport(program: Command, io: Io, end: End): void {
-  addCommand(program, 'import')
+  addCommand(program, 'import', WITHOUT_NAMESPACE)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
-    .argument('[FILE...]', 'files with the profiles, or - for standard input; without, --from live reads AWS')
-    .addOption(new Option('--from <source>', 'what has the profiles now').choices(IMPORT_SOURCES).makeOptionMandatory())
+    .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
+    .option('-f, --filename <file...>', 'the same as FILE')
+    .addOption(new Option('--from <source>', 'required: what has the profiles now').choices(IMPORT_SOURCES))
+    .option('-n, --namespace <name>', 'required: the namespace of the objects')
     .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
     .addHelpText(
@@ -119,8 +183,8 @@ Examples:
   capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
   terraform show -json | capaf import --from terraform --cluster prod -n team-a -
 
-The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, 2 a
-profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
+The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
+have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`,
     )
     .action(async (files: readonly string[], options: ImportOptions) => {
       const { runImport } = await import('./import/run.ts');
@@ -129,11 +193,21 @@ profile differs from AWS, is not in AWS or cannot be imported, 1 an error.`,
 }
 
 function addDoctor(program: Command, io: Io, end: End): void {
-  const withoutNamespace = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
-  addCommand(program, 'doctor', withoutNamespace)
-    .description('Check the installation: versions, CRD, permissions, leader, and what is left over in AWS')
+  addCommand(program, 'doctor', WITHOUT_NAMESPACE)
+    .description('Check the installation: versions, CRD, permissions, leader, capacity, and what is left over in AWS')
     .addOption(MANAGER_NAMESPACE)
+    .addOption(CLUSTER)
+    .addOption(CLUSTER_NAMESPACE)
+    .addOption(WORKLOAD_KUBECONFIG)
     .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  capaf doctor                               the installation, with the credentials that the AWS SDK finds
+  capaf doctor --cluster prod                also whether CoreDNS of this Cluster runs
+  capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`,
+    )
     .action(async (options: DoctorOptions) => {
       const { runDoctor } = await import('./doctor/run.ts');
       end(await runDoctor(options, io));
@@ -149,6 +223,8 @@ const COMMON_OPTIONS: readonly Option[] = [
   new Option('--role-arn <arn>', 'an IAM role that the credentials assume'),
   new Option('-o, --output <format>', 'the format').choices(['text', 'json']).default('text'),
 ];
+
+const WITHOUT_NAMESPACE = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
 
 function addCommand(parent: Command, name: string, options = COMMON_OPTIONS): Command {
   const command = parent.command(name);

@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { resolveEndpoints, newManagerCredentialSource, undiciTransport } from '../../pkg/cloud/index.ts';
+import { connectToAws, newManagerCredentialSource, podIdentityUri, resolveEndpoints } from '../../pkg/cloud/index.ts';
 import { escapeHidden } from '../../pkg/env/printable.ts';
 import { systemProfiler } from '../../pkg/env/profiler.ts';
 import { systemClock, systemRandom } from '../../pkg/env/system.ts';
@@ -9,7 +9,6 @@ import type { Logger } from '../../pkg/env/logger.ts';
 import { createWinstonLogger, type ClosableLogger } from '../../pkg/env/winston-logger.ts';
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
-import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf, selectNamespaces, type Env } from './env.ts';
 import { helpText } from './flags/flags.ts';
@@ -43,8 +42,11 @@ async function main(args: readonly string[]): Promise<number> {
 async function run(flags: ManagerFlags): Promise<number> {
   const endpoints = resolveEndpoints({ serviceEndpoints: flags.serviceEndpoints, environment: process.env });
   if (isLeft(endpoints)) return printProblem(endpoints.left, USAGE_ERROR);
-  const proxies = environmentProxies(process.env);
-  if (isLeft(proxies)) return printProblem(proxies.left, USAGE_ERROR);
+  const connected = connectToAws(process.env);
+  if (isLeft(connected)) return printProblem(connected.left, USAGE_ERROR);
+  const aws = connected.right;
+  const podIdentity = podIdentityUri(process.env);
+  if (podIdentity !== undefined) process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = podIdentity;
   const logger = createWinstonLogger({
     clock: systemClock,
     format: flags.loggingFormat,
@@ -52,7 +54,6 @@ async function run(flags: ManagerFlags): Promise<number> {
     stream: process.stderr,
   });
   exitOnUncaughtError(logger);
-  const aws = undiciTransport({ proxyFor: proxies.right });
   try {
     await connectAndRun(flags, { logger, aws, endpoints: endpoints.right });
     return 0;

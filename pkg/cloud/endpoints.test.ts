@@ -29,13 +29,13 @@ describe('--service-endpoints', () => {
   }
 
   const refused: Readonly<Record<string, string>> = {
-    'us-isoec2=localhost': `"us-isoec2=localhost" does not begin with a signing region; the format is ${FORMAT}`,
-    'https://localhost': `"//localhost" is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
-    ':eks=https://a': `":eks=https://a" does not begin with a signing region; the format is ${FORMAT}`,
-    'us-iso:eks=https://a;': `"" does not begin with a signing region; the format is ${FORMAT}`,
-    'us-iso:eks': `"eks" is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
-    'us-iso:eks=fdsfs': '"fdsfs", the endpoint of eks in us-iso, is not an http or https URL',
-    'us-iso:eks=ftp://a': '"ftp://a", the endpoint of eks in us-iso, is not an http or https URL',
+    'us-isoec2=localhost': `part 1 does not begin with a signing region; the format is ${FORMAT}`,
+    'https://localhost': `an endpoint of https is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
+    ':eks=https://a': `part 1 does not begin with a signing region; the format is ${FORMAT}`,
+    'us-iso:eks=https://a;': `part 2 does not begin with a signing region; the format is ${FORMAT}`,
+    'us-iso:eks': `an endpoint of us-iso is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`,
+    'us-iso:eks=fdsfs': 'the endpoint of eks in us-iso is not an http or https URL',
+    'us-iso:eks=ftp://ann:secret@a': 'the endpoint of eks in us-iso is not an http or https URL',
     'us-iso:eks=https://a,eks=https://b': 'eks is named twice for the signing region us-iso',
     'us-iso:eks=https://a;us-iso:eks=https://b': 'eks is named twice for the signing region us-iso',
   };
@@ -95,9 +95,9 @@ describe('Endpoints', () => {
     expect(endpoints({ AWS_USE_DUALSTACK_ENDPOINT: 'true' })).to.include({ fips: false, dualStack: true });
   });
 
-  it('that are no URLs are rejected with a message', () => {
+  it('that are no URLs are rejected with a message that has no password', () => {
     expect(
-      resolveEndpoints({ serviceEndpoints: [], environment: { AWS_ENDPOINT_URL_STS: 'localhost:4566' } }),
-    ).to.deep.equal(E.left('AWS_ENDPOINT_URL_STS is "localhost:4566", which is not an http or https URL'));
+      resolveEndpoints({ serviceEndpoints: [], environment: { AWS_ENDPOINT_URL_STS: 'ann:secret@localhost' } }),
+    ).to.deep.equal(E.left('the environment variable AWS_ENDPOINT_URL_STS is not an http or https URL'));
   });
 });

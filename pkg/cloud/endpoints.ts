@@ -24,15 +24,16 @@ const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${Si
 
 /**
  * Parses `--service-endpoints` as CAPA does. Entries of services that this manager does not call are accepted, so that
- * both providers can use the same value. Left: an error message for the command line.
+ * both providers can use the same value. Left: an error message for the command line, without the URLs, which may have
+ * passwords.
  */
 export function parseServiceEndpoints(flag: string): E.Either<string, readonly ServiceEndpoint[]> {
   const endpoints: ServiceEndpoint[] = [];
-  for (const group of flag === '' ? [] : flag.split(';')) {
+  for (const [index, group] of (flag === '' ? [] : flag.split(';')).entries()) {
     const colon = group.indexOf(':');
     const signingRegion = group.slice(0, Math.max(colon, 0));
     if (!/^[a-z0-9-]+$/.test(signingRegion))
-      return E.left(`${quote(group)} does not begin with a signing region; the format is ${FORMAT}`);
+      return E.left(`part ${index + 1} does not begin with a signing region; the format is ${FORMAT}`);
     for (const pair of group.slice(colon + 1).split(',')) {
       const endpoint = parsePair(signingRegion, pair);
       if (E.isLeft(endpoint)) return endpoint;
@@ -48,10 +49,10 @@ export function parseServiceEndpoints(flag: string): E.Either<string, readonly S
 function parsePair(signingRegion: string, pair: string): E.Either<string, ServiceEndpoint> {
   const [, service, url] = /^([a-z0-9.-]+)=(.+)$/.exec(pair) ?? [];
   if (service === undefined || url === undefined)
-    return E.left(`${quote(pair)} is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`);
+    return E.left(`an endpoint of ${signingRegion} is not of the form \${ServiceID}=\${URL}; the format is ${FORMAT}`);
   const endpoint = parseHttpUrl(url)?.href;
   return endpoint === undefined
-    ? E.left(`${quote(url)}, the endpoint of ${service} in ${signingRegion}, is not an http or https URL`)
+    ? E.left(`the endpoint of ${service} in ${signingRegion} is not an http or https URL`)
     : E.right({ signingRegion, service, url: endpoint });
 }
 
@@ -75,7 +76,7 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
       const text = ignored ? undefined : environment[variable];
       if (text === undefined || text === '') continue;
       const url = parseHttpUrl(text)?.href;
-      if (url === undefined) return E.left(`${variable} is ${quote(text)}, which is not an http or https URL`);
+      if (url === undefined) return E.left(`the environment variable ${variable} is not an http or https URL`);
       configured.set(service, url);
     }
   }
@@ -91,5 +92,3 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
     dualStack: isTrue('AWS_USE_DUALSTACK_ENDPOINT'),
   });
 }
-
-const quote = (text: string): string => JSON.stringify(text);

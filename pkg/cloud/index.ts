@@ -13,6 +13,8 @@ export {
 export { MANAGER_ITSELF, credentialsName, type IdentityField, type IdentityRef } from './credentials/identity-ref.ts';
 export type { CredentialsProblem, CredentialsProblemReason } from './credentials/credentials-problem.ts';
 export { newManagerCredentialSource } from './credentials/manager-credentials.ts';
+export { podIdentityUri } from './credentials/pod-identity.ts';
+export { readFreeAddresses } from './ec2/free-addresses.ts';
 export type {
   AccessEntry,
   AccessEntryLookup,
@@ -27,7 +29,7 @@ export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEn
 export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
 export * from './errors/errors.ts';
 export type { AwsFailure, AwsService } from './errors/failure.ts';
-export { toAwsFailure } from './errors/sdk-failure.ts';
+export { NoCredentials, toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
@@ -37,4 +39,4 @@ export { LEASE_SAFETY_MARGIN, type AwsConfig, type Session, type SessionRequest,
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';
 export type { AwsTransport } from './transport/transport.ts';
 export { withDispatchOptions } from './transport/sdk-handler.ts';
-export { undiciTransport } from './transport/undici-transport.ts';
+export { connectToAws } from './transport/connect-to-aws.ts';

@@ -1,4 +1,5 @@
 import { MAX_FACT, cut } from '../../api/text.ts';
+import { redactCredentials } from './redact.ts';
 
 const DEEPEST_CAUSE = 16;
 
@@ -24,18 +25,22 @@ function messageOf(error: unknown): string {
 
 /**
  * Joins the messages of an error and its causes: `patching status: PATCH …: connect ECONNREFUSED`. Leaves out one that
- * the text so far contains. The result has at most {@link MAX_FACT} UTF-16 code units.
+ * the text so far contains. Masks credentials. The result has at most {@link MAX_FACT} UTF-16 code units.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
-    .map((link) => cut(messageOf(link), MAX_FACT))
+    .map((link) => redactCredentials(messageOf(link), MAX_FACT))
     .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : cut(`${text}: ${next}`, MAX_FACT)), '');
 }
 
-/** `undefined` when neither the error nor a cause has a stack. */
+/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : errorMessage(error);
+
+/** Masks credentials. `undefined` when neither the error nor a cause has a stack. */
 export function errorStack(error: unknown): string | undefined {
   const stacks = chainOf(error).flatMap((link) =>
-    link instanceof Error && link.stack !== undefined ? [link.stack] : [],
+    link instanceof Error && link.stack !== undefined ? [redactCredentials(link.stack)] : [],
   );
   return stacks.length === 0 ? undefined : stacks.join('\nCaused by: ');
 }

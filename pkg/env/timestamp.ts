@@ -18,3 +18,13 @@ export function formatMicroTime(instant: Ms): string {
 
 /** RFC 3339 in UTC with milliseconds, the precision with which EKS gives the time of a creation. */
 export const formatMilliTime = (instant: Ms): string => new Date(instant).toISOString();
+
+const MINUTE: Ms = 60_000;
+const UNITS = { d: 24 * 60 * MINUTE, h: 60 * MINUTE, m: MINUTE };
+
+/** In the largest unit of which there are two, such as `90s` or `36h`. */
+export function formatAge(age: Ms): string {
+  for (const [unit, length] of Object.entries(UNITS))
+    if (age >= 2 * length) return `${Math.floor(age / length)}${unit}`;
+  return `${Math.max(0, Math.floor(age / 1_000))}s`;
+}

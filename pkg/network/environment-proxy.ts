@@ -7,9 +7,6 @@ export const parseHttpUrl = (text: string): URL | undefined => {
   return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
 };
 
-/** Masks user and password for messages. The URL may be malformed: all text between `//` and the last `@` is replaced. */
-export const withoutPassword = (url: string): string => url.replace(/^([^/]*\/\/)?.*@/s, '$1***@');
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The proxy for a server; undefined: the server is reached directly. */
@@ -20,7 +17,8 @@ type Exemption = (server: { readonly host: string; readonly port: string }) => b
 /**
  * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and the
  * AWS SDK for Go use too: HTTPS_PROXY for servers with https, HTTP_PROXY for the others, each also in lower case;
- * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left is the message about a wrong URL.
+ * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left is the message about a wrong URL, without
+ * the URL, which may have a password.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');
@@ -44,7 +42,7 @@ function proxyIn(env: Environment, variable: string): E.Either<string, URL | und
   const { name, value } = found;
   const proxy = parseHttpUrl(hasScheme(value) ? value : `http://${value}`);
   return proxy === undefined
-    ? E.left(`${name}: "${withoutPassword(value)}" is not a URL of http or https`)
+    ? E.left(`the environment variable ${name} is not a URL of http or https, such as http://proxy.example.com:3128`)
     : E.right(proxy);
 }
 

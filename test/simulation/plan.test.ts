@@ -60,7 +60,7 @@ const madeIn = (world: SimulatedWorld, from: number): readonly string[] =>
             ? `the access entry of ${principalArn}`
             : `Fargate profile "${name}"`
           : `IAM role "${role}"`;
-      return `${operation === 'TagResource' || operation === 'UntagResource' ? `eks:${operation}` : operation} ${resource}`;
+      return `${operation} ${resource}`;
     });
 
 /** Makes an object with one spec, changes it while no manager runs, plans, and lets a manager do it. */

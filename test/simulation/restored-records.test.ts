@@ -74,6 +74,10 @@ class RestoredWorld extends SimulatedWorld {
   }
 }
 
+/** Without those of access entries: the role of the record was deleted since, so the entry of the present one is checked. */
+const changesSince = (world: SimulatedWorld, from: number): readonly string[] =>
+  world.operations(from).filter((operation) => !operation.endsWith('AccessEntry'));
+
 describe('a record of an earlier moment', () => {
   for (const isAppliedAgain of [false, true])
     it(`from while EKS was creating deletes nothing under Reject${isAppliedAgain ? ', also after Git has applied the spec again' : ''}`, async () => {
@@ -93,7 +97,7 @@ describe('a record of an earlier moment', () => {
       world.start();
       await world.shows(isAppliedAgain ? 'True/Ready' : 'False/SpecDiffers');
       await world.clock.advance(2 * HOUR);
-      expect(world.mutations()).to.have.length(length);
+      expect(changesSince(world, length)).to.deep.equal([]);
       await world.deleteAndFinish('web');
     });
 
@@ -222,7 +226,7 @@ describe('a note that another client changes', () => {
     world.start();
     await world.ready('web');
     await world.clock.advance(HOUR);
-    expect(world.mutations()).to.have.length(length);
+    expect(changesSince(world, length)).to.deep.equal([]);
     expect(
       world
         .objects('events')

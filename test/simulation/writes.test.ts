@@ -71,9 +71,6 @@ describe('the writes to the API server', () => {
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',
-      // EKS has shown the profile, so the request is answered.
-      'metadata annotations',
-      'status createRequestedAt',
       // The profile is ACTIVE and as the spec asks for.
       'metadata annotations',
       'status Ready',
@@ -100,8 +97,6 @@ describe('the writes to the API server', () => {
       'metadata annotations',
       'status Creating',
       'event InitiatedCreateEKSFargateProfile',
-      'metadata annotations',
-      'status createRequestedAt',
       'metadata annotations',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',

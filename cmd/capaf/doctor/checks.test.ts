@@ -27,6 +27,7 @@ const deployment: Deployment = {
 };
 const manager: Manager = {
   deployment,
+  isElsewhere: false,
   flags: undefined,
   mistake: undefined,
   account: { namespace: 'capaf-system', name: 'capaf-manager' },
@@ -37,11 +38,17 @@ const manager: Manager = {
     spec: seen({ holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: new Date(NOW - 10_000).toISOString() }),
   },
 };
+const credentials = (status: 'True' | 'False', message = ''): NamedCluster['condition'] => {
+  const lastTransitionTime = '2026-11-21T00:00:00Z';
+  return { type: 'CredentialsReady', status, message, lastTransitionTime, object: 'team-a/web' };
+};
 const named: NamedCluster = {
   namespace: 'team-a',
   name: 'team-a_prod-control-plane' as NamedCluster['name'],
   region: 'eu-west-1',
   identity: 'the manager itself',
+  condition: undefined,
+  externalId: undefined,
   problem: undefined,
   roleArn: undefined,
   isManager: true,
@@ -57,10 +64,11 @@ const healthy: ClusterFacts = {
   webhooks: seen({ entries: [], answer: { kind: 'noWebhook' } }),
   objects: seen([]),
   controlPlanes: seen([]),
-  clusters: [named],
+  clusters: [{ ...named, condition: credentials('True') }],
 };
 const quiet: AwsFacts = {
   caller: seen({ account: '111122223333' }),
+  assumed: new Map(),
   simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', denials: seen([]) }],
   clusters: [],
   roles: seen([]),
@@ -72,7 +80,7 @@ const linesOf = (checks: readonly Check[], results: readonly string[]): readonly
     .filter(({ result }) => results.includes(result))
     .map(({ result, name, message }) => `${result} ${name}: ${message}`);
 const told = (cluster: Partial<ClusterFacts>, { orphans = seen([]), ...aws }: Partial<Facts> = {}): readonly string[] =>
-  linesOf(checkAll({ ...healthy, ...cluster }, { ...quiet, ...aws }, orphans, NOW), [
+  linesOf(checkAll({ cluster: { ...healthy, ...cluster }, aws: { ...quiet, ...aws }, dns: undefined, orphans }, NOW), [
     'problem',
     'warning',
     'unchecked',
@@ -116,9 +124,20 @@ const CASES: readonly Case[] = [
   ],
   [
     'no Deployment in the namespace',
-    { manager: { ...manager, deployment: undefined } },
+    {
+      manager: {
+        ...manager,
+        deployment: undefined,
+        isElsewhere: true,
+        missing: [],
+        lease: { name: 'n/l', spec: seen(undefined) },
+      },
+    },
     {},
-    ['unchecked manager: no Deployment in namespace capaf-system'],
+    [
+      'unchecked manager: no Deployment in namespace capaf-system, so its pods and permissions are not known',
+      'unchecked Lease n/l: does not exist here',
+    ],
   ],
   [
     'no CRD',
@@ -140,9 +159,9 @@ const CASES: readonly Case[] = [
   ],
   [
     'a missing RBAC rule',
-    { manager: { ...manager, missing: [{ role: 'Role r', permissions: seen(['get secrets', 'get leases']) }] } },
+    { manager: { ...manager, missing: [{ role: 'Role r', permissions: seen(['get, list secrets', 'get leases']) }] } },
     {},
-    ['problem Role r: ServiceAccount capaf-system/capaf-manager may not get secrets, get leases'],
+    ['problem Role r: ServiceAccount capaf-system/capaf-manager may not get, list secrets; get leases'],
   ],
   ['no Lease', ofLease(seen(undefined)), {}, ['problem Lease n/l: does not exist: no manager has started']],
   [
@@ -179,6 +198,40 @@ const CASES: readonly Case[] = [
     ['unchecked the manager itself: forbidden'],
   ],
   [
+    'credentials that the manager does not get',
+    {
+      clusters: [
+        { ...named, condition: credentials('False', 'AccessDenied') },
+        { ...named, condition: credentials('True') },
+      ],
+    },
+    {},
+    ['problem the manager itself: AWSFargateProfile team-a/web: AccessDenied'],
+  ],
+  [
+    'credentials that nothing shows to work',
+    { clusters: [named, { ...named, isManager: false, identity: 'AWSClusterStaticIdentity keys' }] },
+    {},
+    [
+      'unchecked the manager itself: no AWSFargateProfile shows that it gives credentials',
+      'unchecked AWSClusterStaticIdentity keys: no AWSFargateProfile shows that it gives credentials',
+    ],
+  ],
+  [
+    'a role that capaf cannot assume either',
+    { clusters: [{ ...named, isManager: false, roleArn: 'arn:r' as NamedCluster['roleArn'] }] },
+    { assumed: new Map([['arn:r', E.left('AccessDenied')]]) },
+    [
+      'unchecked the manager itself: no AWSFargateProfile shows that it gives credentials; capaf cannot assume arn:r: AccessDenied',
+    ],
+  ],
+  [
+    'a role that capaf has assumed',
+    { clusters: [{ ...named, isManager: false, roleArn: 'arn:r' as NamedCluster['roleArn'] }] },
+    { assumed: new Map([['arn:r', seen({})]]) },
+    [],
+  ],
+  [
     'a denied action',
     {},
     {
@@ -204,7 +257,7 @@ const CASES: readonly Case[] = [
     {},
     {
       orphans: seen([{ name: 'FargateProfile p', message: 'AWSFargateProfile n/p does not exist (c)', commands: [] }]),
-      clusters: [{ cluster: named, profiles: unseen }],
+      clusters: [{ cluster: named, region: named.region, profiles: unseen, free: unseen }],
       roles: E.left('--scan-roles looks for them'),
     },
     [
@@ -239,6 +292,28 @@ describe('capaf doctor tells of', () => {
     const lines = told(nothing, { caller: unseen, simulations: [], orphans: unseen });
     expect(lines).to.have.length(9);
     for (const line of lines) expect(line).to.match(/^unchecked .*: forbidden$/);
+  });
+
+  it('a webhook of CAPA the configuration that has it', () => {
+    const configuration = {
+      ...crd,
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { ...crd.metadata, name: 'capa-mutating-webhook-configuration' },
+    };
+    const webhooks = seen({ entries: [{ ...entry, configuration }], answer: { kind: 'notServed' } as const });
+    const checks = checkAll({ cluster: { ...healthy, webhooks }, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
+    expect(checks.find(({ name }) => name === 'CAPA webhooks')?.cure).to.equal(
+      `Remove ${WEBHOOK} from MutatingWebhookConfiguration capa-mutating-webhook-configuration, or run the manager with --manage-crd`,
+    );
+  });
+
+  it('roles only where it has looked for them', () => {
+    const ofOrphans = (roles: AwsFacts['roles']): string | undefined =>
+      checkAll({ cluster: healthy, aws: { ...quiet, roles }, dns: undefined, orphans: seen([]) }, NOW).find(
+        ({ name }) => name === 'in AWS',
+      )?.message;
+    expect(ofOrphans(seen([]))).to.equal('none among 0 profiles and 0 roles');
+    expect(ofOrphans(E.left('--scan-roles looks for them'))).to.equal('none among 0 profiles');
   });
 
   it('a CRD of an older release the fields that it lacks', () => {

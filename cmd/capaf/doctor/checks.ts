@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { textAt } from '../../../api/record.ts';
 import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
-import { CAPA_WEBHOOKS, compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
+import { compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
@@ -12,15 +12,16 @@ import { OLDEST_MINOR, tooOld } from '../../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
+import { shellCommand } from '../shell.ts';
+import type { Result } from '../tree.ts';
+import { checkCapacity } from './capacity.ts';
+import { type DnsFacts, checkDns } from './dns.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
 import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
 
-/** `unchecked`: a right is missing or AWS does not answer, which is no problem of the installation. */
-export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
-
 export interface Check {
-  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'orphans';
+  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'capacity' | 'workload' | 'orphans';
   readonly name: string;
   readonly result: Result;
   readonly message: string;
@@ -32,7 +33,7 @@ const LEASE_TOLERANCE: Ms = 60_000;
 /** Statements of docs/aws-permissions.md without which the manager creates and deletes profiles too. */
 const OPTIONAL = ['AccessEntries'];
 
-type Verdict = readonly [result: Result, message: string, cure?: string];
+export type Verdict = readonly [result: Result, message: string, cure?: string | undefined];
 
 const line = (group: Check['group'], name: string, [result, message, cure]: Verdict): Check => {
   return { group, name, result, message, cure };
@@ -45,10 +46,20 @@ const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (
 const unseen = (group: Check['group'], name: string, seen: Answer<unknown>): readonly Check[] =>
   E.isLeft(seen) ? [line(group, name, ['unchecked', seen.left])] : [];
 
-export function checkAll(cluster: ClusterFacts, aws: AwsFacts, orphans: Answer<readonly Orphan[]>, now: Ms) {
+export interface Facts {
+  readonly cluster: ClusterFacts;
+  readonly aws: AwsFacts;
+  readonly dns: DnsFacts | undefined;
+  readonly orphans: Answer<readonly Orphan[]>;
+}
+
+export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readonly Check[] {
   const { manager, deployments, controlPlanes } = cluster;
   const { account, missing, lease } = manager;
-  const identities = new Map(cluster.clusters.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
+  // What an AWSFargateProfile says about the credentials comes last, so that it counts: a failure before a success.
+  const worth = ({ condition }: NamedCluster): number => ['True', 'False'].indexOf(condition?.status ?? '');
+  const inOrder = cluster.clusters.toSorted((a, b) => worth(a) - worth(b));
+  const identities = new Map(inOrder.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
   return [
     line('installation', 'capaf', ['ok', VERSION]),
     check('installation', 'Kubernetes', cluster.version, judgeServer),
@@ -60,17 +71,30 @@ export function checkAll(cluster: ClusterFacts, aws: AwsFacts, orphans: Answer<r
       check('RBAC', role, permissions, (each) => judgeRbac(role, account, each)),
     ),
     ...(lease
-      ? [check('leader', `Lease ${lease.name}`, lease.spec, (spec) => judgeLease(spec, account.namespace, now))]
+      ? [
+          check('leader', `Lease ${lease.name}`, lease.spec, (spec) =>
+            spec === undefined && manager.isElsewhere ? ELSEWHERE : judgeLease(spec, account.namespace, now),
+          ),
+        ]
       : []),
     check('AWS', 'credentials of capaf', aws.caller, ({ account: own }) => ['ok', `AWS account ${own}`]),
     ...unseen('AWS', 'control planes', controlPlanes),
-    ...[...identities.values()].map((each) => line('AWS', each.identity, judgeIdentity(each))),
+    ...[...identities.values()].map((each) => line('AWS', each.identity, judgeIdentity(each, aws.assumed))),
     ...aws.simulations.map(({ principal, denials }) =>
       check('AWS', 'IAM permissions', denials, (found) => judgePermissions(principal, found)),
     ),
+    ...checkCapacity(aws),
+    ...checkDns(dns, aws, now),
     ...checkOrphans(aws, orphans),
   ];
 }
+
+/** Nothing here shows whether such a manager runs. */
+const ELSEWHERE: Verdict = [
+  'unchecked',
+  'does not exist here',
+  'Name the namespace of the manager with --manager-namespace, unless it runs outside this cluster',
+];
 
 function judgeServer(version: unknown): Verdict {
   const problem = tooOld(version);
@@ -79,10 +103,9 @@ function judgeServer(version: unknown): Verdict {
 }
 
 function checkManager({ deployment, mistake }: Manager, { deployments, managerNamespace }: ClusterFacts): Check {
-  const elsewhere = 'Name its namespace with --manager-namespace, unless the manager runs outside this cluster';
-  const none = `no Deployment in namespace ${managerNamespace}`;
+  const none = `no Deployment in namespace ${managerNamespace}, so its pods and permissions are not known`;
   if (deployment === undefined)
-    return check('installation', 'manager', deployments, () => ['unchecked', none, elsewhere]);
+    return check('installation', 'manager', deployments, () => ['unchecked', none, ELSEWHERE[2]]);
   const name = `Deployment ${keyText(deployment.key)}`;
   const broken = `the manager does not start: ${mistake}`;
   return line('installation', name, mistake ? ['problem', broken, 'Correct its arguments'] : judgePods(deployment));
@@ -91,7 +114,11 @@ function checkManager({ deployment, mistake }: Manager, { deployments, managerNa
 function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
   const state = `${version}, ${ready} of ${replicas} pods ready`;
   if (ready === 0 || ready < replicas)
-    return [ready === 0 ? 'problem' : 'warning', state, `See kubectl describe pods -n ${key.namespace}`];
+    return [
+      ready === 0 ? 'problem' : 'warning',
+      state,
+      `See ${shellCommand(['kubectl', 'describe', 'pods', '-n', key.namespace])}`,
+    ];
   // Whoever mirrors the image may give it another tag.
   if (version === VERSION || !/^v\d/.test(version)) return ['ok', state];
   return ['warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`];
@@ -116,7 +143,8 @@ type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];
 function judgeWebhooks({ entries, answer }: Webhooks): Verdict {
   const names = entries.map(({ name }) => name).join(' and ');
   const turnOff = 'Turn off its feature gate EKSFargate, or remove this provider';
-  const remove = `Remove ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations, or run the manager with --manage-crd`;
+  const found = entries.map(({ name, configuration: { kind, metadata } }) => `${name} from ${kind} ${metadata.name}`);
+  const remove = `Remove ${found.join(' and ')}, or run the manager with --manage-crd`;
   switch (answer.kind) {
     case 'noWebhook':
       return ['ok', 'Cluster API Provider AWS has none for AWSFargateProfiles'];
@@ -139,12 +167,12 @@ function judgeRbac(role: string, account: ObjectKey, denied: readonly string[]):
   const user = `ServiceAccount ${keyText(account)}`;
   if (denied.length === 0) return ['ok', `${user} has its permissions`];
   const cure = `Apply the ${role} of the release that the manager runs, and its binding`;
-  return ['problem', `${user} may not ${denied.join(', ')}`, cure];
+  return ['problem', `${user} may not ${denied.join('; ')}`, cure];
 }
 
 function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Verdict {
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec ?? {};
-  const look = `See kubectl get pods -n ${namespace}`;
+  const look = `See ${shellCommand(['kubectl', 'get', 'pods', '-n', namespace])}`;
   if (spec === undefined) return ['problem', 'does not exist: no manager has started', look];
   if (holderIdentity === '') return ['problem', 'nobody holds it: no manager runs', look];
   return now - Date.parse(renewTime) <= leaseDurationSeconds * 1_000 + LEASE_TOLERANCE
@@ -152,13 +180,21 @@ function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Ve
     : ['problem', `${holderIdentity} has not renewed it since ${renewTime}`, look];
 }
 
-function judgeIdentity({ problem, roleArn, isManager, name }: NamedCluster): Verdict {
+/** The manager's own word counts most. That capaf may not assume a role proves nothing about the manager. */
+function judgeIdentity(
+  { problem, condition, roleArn, isManager }: NamedCluster,
+  assumed: AwsFacts['assumed'],
+): Verdict {
   if (problem?.reason === 'IdentityUnreadable') return ['unchecked', problem.message];
   if (problem !== undefined) return ['problem', problem.message, 'See docs/identities.md'];
-  if (roleArn !== undefined) return ['ok', `assumes ${roleArn}`];
-  return isManager
-    ? ['ok', `gives credentials, for example for EKS cluster ${name}`]
-    : ['unchecked', 'run capaf with the access keys of its Secret to check their permissions'];
+  if (condition?.status === 'False')
+    return ['problem', `AWSFargateProfile ${condition.object}: ${condition.message}`, 'See docs/identities.md'];
+  if (condition !== undefined) return ['ok', `AWSFargateProfile ${condition.object} has its credentials`];
+  const answer = assumed.get(roleArn ?? '');
+  if (answer !== undefined && E.isRight(answer)) return ['ok', `capaf has assumed ${roleArn}`];
+  const why = answer === undefined ? '' : `; capaf cannot assume ${roleArn}: ${answer.left}`;
+  const cure = roleArn === undefined && !isManager ? 'Run capaf with the access keys of its Secret' : undefined;
+  return ['unchecked', `no AWSFargateProfile shows that it gives credentials${why}`, cure];
 }
 
 function judgePermissions(principal: string, denials: readonly Denial[]): Verdict {
@@ -174,10 +210,10 @@ const UNLESS = 'Remove it, unless another management cluster has the object, or 
 
 function checkOrphans({ clusters, roles }: AwsFacts, orphans: Answer<readonly Orphan[]>): readonly Check[] {
   const profiles = clusters.flatMap(({ profiles: each }) => orNone(each)).length;
-  const none = `none among ${profiles} profiles and ${orNone(roles).length} roles`;
+  const none = `none among ${profiles} profiles${E.isRight(roles) ? ` and ${roles.right.length} roles` : ''}`;
   if (E.isLeft(orphans)) return unseen('orphans', 'in AWS', orphans);
-  const found = orphans.right.map(({ name, message, commands }) =>
-    line('orphans', name, ['warning', message, `${UNLESS}: ${commands.join(' && ')}`]),
+  const found = orphans.right.map(({ name, message, commands, cure = UNLESS }) =>
+    line('orphans', name, ['warning', message, `${cure}: ${commands.join(' && ')}`]),
   );
   return [
     ...(found.length > 0 ? found : [line('orphans', 'in AWS', ['ok', none])]),

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   CLUSTER_ARN,
   EKS_CLUSTER,
@@ -11,7 +12,9 @@ import {
   aProfile,
 } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { hostileText, recordCommands } from '../testing/recording-shell.ts';
 import { type Orphan, findOrphans } from './orphans.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 
@@ -35,7 +38,8 @@ const orphansAmong = (
   roles: readonly TaggedRole[],
   objects: readonly KubeObject[],
 ): readonly Orphan[] => {
-  const clusters: AwsFacts['clusters'] = [{ cluster: undefined as never, profiles: E.right(profiles) }];
+  const eks = { cluster: undefined as never, region: undefined, free: E.left('not asked') };
+  const clusters: AwsFacts['clusters'] = [{ ...eks, profiles: E.right(profiles) }];
   return findOrphans({ clusters, roles: E.right(roles) }, objects);
 };
 const namesOf = (orphans: readonly Orphan[]): readonly string[] => orphans.map(({ name }) => name.replace(/^.* /, ''));
@@ -59,13 +63,52 @@ describe('an orphan among the Fargate profiles', () => {
         isOrphan ? [PROFILE.name] : [],
       ));
 
+  it('is one beside the profile that its object uses, but is not to be removed', () => {
+    const status = { profileName: 'team-a_new', predecessors: [{ name: 'team-a_old' }] };
+    const names = ['team-a_new', 'team-a_old', 'team-a_web'].map((name) => ProfileName.of(name));
+    const profiles = names.map((name) => ({ ...PROFILE, name }));
+    const orphans = orphansAmong(profiles, [], [{ ...anObject(), status }]);
+    expect(orphans).to.deep.equal([
+      {
+        name: 'FargateProfile team-a_web',
+        message: 'has the tag of AWSFargateProfile team-a/web, which uses "team-a_new"',
+        cure: 'The conditions of the object say what the controller does with it',
+        commands: ['kubectl -n team-a describe awsfargateprofile/web'],
+      },
+    ]);
+  });
+
   it('has commands that delete it and wait, quoted for a shell', () => {
     const [orphan] = orphansAmong([{ ...PROFILE, name: ProfileName.of("d'été; rm") }], [], []);
-    const where = `--region eu-west-1 --cluster-name ${EKS_CLUSTER} --fargate-profile-name 'd'\\''été; rm'`;
+    const where = `--region=eu-west-1 --cluster-name=${EKS_CLUSTER} '--fargate-profile-name=d'\\''été; rm'`;
     expect(orphan?.commands).to.deep.equal([
       `aws eks delete-fargate-profile ${where}`,
       `aws eks wait fargate-profile-deleted ${where}`,
     ]);
+  });
+});
+
+describe('the commands that remove an orphan', () => {
+  it('run with the very names of AWS, whatever these are', () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const region = text.replaceAll(/[:/]/g, '');
+        const arn = `arn:aws:eks:${region}:1:fargateprofile/x/y/z`;
+        const profile = { ...PROFILE, arn, name: ProfileName.of(text), cluster: EksClusterName.of(text) };
+        const orphans = orphansAmong([profile], [roleOf({ name: RoleName.of(text) })], []);
+        const line = toPrintableLine(orphans.flatMap(({ commands }) => commands).join(' && '));
+        const of = [`--region=${region}`, `--cluster-name=${text}`, `--fargate-profile-name=${text}`].map(
+          toPrintableLine,
+        );
+        const recorded = recordCommands(line.replace('$(aws', '$(printf arn; : aws'));
+        expect(recorded).to.deep.equal([
+          ['aws', 'eks', 'delete-fargate-profile', ...of],
+          ['aws', 'eks', 'wait', 'fargate-profile-deleted', ...of],
+          ['aws', 'iam', 'detach-role-policy', toPrintableLine(`--role-name=${text}`), '--policy-arn=arn'],
+          ['aws', 'iam', 'delete-role', toPrintableLine(`--role-name=${text}`)],
+        ]);
+      }),
+    );
   });
 });
 

@@ -1,9 +1,11 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { noteOf } from '../../../controllers/shared/note.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { shellQuoted as quote } from '../io.ts';
+import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 
@@ -12,6 +14,8 @@ export interface Orphan {
   /** With the kind, such as `Role web`. */
   readonly name: string;
   readonly message: string;
+  /** Comes before the commands; undefined: they remove what is left over. */
+  readonly cure?: string;
   /** For a POSIX shell. capaf runs none of them. */
   readonly commands: readonly string[];
 }
@@ -32,29 +36,49 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
     used.has(arn) || namedIn.get(namespace)?.(name.toLowerCase()) === true;
   const orphans = [
     ...profiles.filter(isOrphan).map(toOrphan),
+    ...decoded(objects).flatMap((object) => findExtraProfiles(object, profiles)),
     ...orNone(roles)
       .filter((role) => !isRoleNeeded(role))
       .map(toOrphanRole),
   ];
   // Several objects may name one EKS cluster.
-  return [...new Map(orphans.map((orphan) => [orphan.commands.join(), orphan])).values()];
+  return [...new Map(orphans.map((orphan) => [[orphan.name, ...orphan.commands].join(), orphan])).values()];
+}
+
+/** Fargate profiles with the tag of an object that uses another one. */
+function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
+  const { namespace, name } = object.metadata;
+  const { profileName, predecessors = [] } = object.status ?? {};
+  const own = [profileName, ...[...predecessors, ...noteOf(object).profiles].map((each) => each.name)];
+  const commands = [shellCommand(['kubectl', '-n', namespace, 'describe', `awsfargateprofile/${name}`])];
+  const owner = ownerTagValue({ namespace, name });
+  return profiles
+    .filter(({ tags, status }) => profileName !== undefined && tags[OWNER_TAG] === owner && status !== 'DELETING')
+    .filter((profile) => !own.includes(profile.name))
+    .map((profile) => ({
+      name: `FargateProfile ${profile.name}`,
+      message: `has the tag of AWSFargateProfile ${keyText({ namespace, name })}, which uses "${profileName}"`,
+      cure: 'The conditions of the object say what the controller does with it',
+      commands,
+    }));
 }
 
 function toOrphan({ name, arn, cluster, tags }: FargateProfile): Orphan {
   const eksCluster = arn.replace(/:fargateprofile\/([^/]+)\/.*$/, ':cluster/$1');
-  const of = `--region ${quote(arn.split(':')[3] ?? '')} --cluster-name ${quote(cluster)}`;
-  const commands = ['delete-fargate-profile', 'wait fargate-profile-deleted'].map(
-    (command) => `aws eks ${command} ${of} --fargate-profile-name ${quote(name)}`,
+  const of = [`--region=${arn.split(':')[3]}`, `--cluster-name=${cluster}`, `--fargate-profile-name=${name}`];
+  const commands = [['delete-fargate-profile'], ['wait', 'fargate-profile-deleted']].map((command) =>
+    shellCommand(['aws', 'eks', ...command, ...of]),
   );
   const message = `AWSFargateProfile ${tags[OWNER_TAG]} does not exist (${eksCluster})`;
   return { name: `FargateProfile ${name}`, message, commands };
 }
 
 function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
-  const of = `--role-name ${quote(name)}`;
-  const policies = `aws iam list-attached-role-policies ${of} --query 'AttachedPolicies[].PolicyArn' --output text`;
-  const detach = `for arn in $(${policies}); do aws iam detach-role-policy ${of} --policy-arn "$arn"; done`;
-  const commands = [detach, `aws iam delete-role ${of}`];
+  const iam = (command: string, ...options: readonly string[]): string =>
+    shellCommand(['aws', 'iam', command, `--role-name=${name}`, ...options]);
+  const policies = iam('list-attached-role-policies', '--query=AttachedPolicies[].PolicyArn', '--output=text');
+  const detach = `for arn in $(${policies}); do ${iam('detach-role-policy')} --policy-arn="$arn"; done`;
+  const commands = [detach, iam('delete-role')];
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 

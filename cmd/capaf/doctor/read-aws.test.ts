@@ -16,6 +16,8 @@ const PROD: NamedCluster = {
   name: EksClusterName.of('prod'),
   region: REGION,
   identity: 'the manager itself',
+  condition: undefined,
+  externalId: undefined,
   problem: undefined,
   roleArn: undefined,
   isManager: true,
@@ -69,14 +71,36 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     expect(simulations).to.deep.equal([{ principal: 'the role of the manager', denials: E.left(why) }]);
   });
 
+  const assumedIn = async (roleArn: string, change: Partial<NamedCluster> = {}): Promise<unknown> => {
+    const role = { roleArn: roleArn as NamedCluster['roleArn'], isManager: false, externalId: 'capi', ...change };
+    return [...(await factsOf(role)).assumed].map(([arn, answer]) => [arn, E.isRight(answer) || answer.left]);
+  };
+
+  it('are the roles of identities that it can assume, as the identity says', async () => {
+    const trust = (account: string, condition = {}): string =>
+      JSON.stringify({
+        Statement: [{ Effect: 'Allow', Principal: { AWS: account }, Action: 'sts:AssumeRole', Condition: condition }],
+      });
+    const condition = { StringEquals: { 'sts:ExternalId': 'capi' } };
+    const mine = emulator.admin.putRole({ name: 'mine', trustPolicy: trust(ACCOUNT, condition) }).arn;
+    const other = emulator.admin.putRole({ name: 'other', trustPolicy: trust('999999999999') }).arn;
+    expect(await assumedIn(mine)).to.deep.equal([[mine, true]]);
+    expect(String(await assumedIn(other))).to.contain(`${other},the credentials may not do sts:AssumeRole`);
+  });
+
+  it('are no roles that an AWSFargateProfile shows to work', async () => {
+    const condition = { type: 'CredentialsReady', status: 'True', lastTransitionTime: '', object: 'a/b' } as const;
+    expect(await assumedIn('arn:r', { condition })).to.deep.equal([]);
+  });
+
   const another = 'Choose other credentials with --profile or --role-arn';
   const cases: readonly (readonly [string, Partial<NamedCluster>, string])[] = [
     [
       'whose objects record another account',
       { account: AccountId.of('999999999999') },
-      `it is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
+      `EKS cluster prod is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
     ],
-    ['whose region nothing tells', { region: undefined }, 'no object names its region. Name it with --region'],
+    ['whose region nothing tells', { region: undefined }, 'the AWS region is not known; name it with --region'],
     [
       'that does not exist',
       { name: EksClusterName.of('gone') },

@@ -1,4 +1,5 @@
 import { SimulatePrincipalPolicyCommand, paginateListRoles } from '@aws-sdk/client-iam';
+import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 import * as E from 'fp-ts/lib/Either.js';
 import { AccountId, EksClusterName, RoleName } from '../../../api/names.ts';
 import type { FargateProfile, Role } from '../../../pkg/cloud/index.ts';
@@ -7,13 +8,21 @@ import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
-import { type Answer, type AwsAccess, FALLBACK_REGION, Unseen, attempt, readProfiles, seen } from '../aws.ts';
+import {
+  type Answer,
+  type AwsAccess,
+  FALLBACK_REGION,
+  OTHER_CREDENTIALS,
+  attempt,
+  readEks,
+  readFreeAddresses,
+  seen,
+} from '../aws.ts';
 import { type Question, questionsFor } from './permissions.ts';
 import { type ClusterFacts, type NamedCluster, decoded, orNone } from './read-cluster.ts';
 
 const UNNAMED = 'the role of the manager';
 const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its permissions are not known';
-const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
 
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
@@ -25,10 +34,16 @@ export interface Denial {
 
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
+  /** By ARN, of the roles whose identity no AWSFargateProfile shows to work. */
+  readonly assumed: ReadonlyMap<string, Answer<unknown>>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
     readonly cluster: NamedCluster;
+    /** `undefined` if nothing names it; then no profiles are seen. */
+    readonly region: string | undefined;
     readonly profiles: Answer<readonly FargateProfile[]>;
+    /** The free addresses of each subnet that a profile has. */
+    readonly free: Answer<ReadonlyMap<string, number>>;
   }[];
   readonly roles: Answer<readonly TaggedRole[]>;
 }
@@ -37,16 +52,37 @@ export interface AwsFacts {
 export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean): Promise<AwsFacts> {
   const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
   const caller = await attempt(() => aws.open(region));
-  if (E.isLeft(caller)) return { caller, simulations: [], clusters: [], roles: caller };
+  if (E.isLeft(caller)) return { caller, assumed: new Map(), simulations: [], clusters: [], roles: caller };
   const { account } = caller.right;
+  const assumed = await assumeRoles(aws, region, facts);
   const simulations = await simulate(aws, region, facts, account);
   const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
-    return { cluster, profiles: await attempt(() => readProfilesOf(aws, cluster, account)) };
+    const own = cluster.region ?? aws.region;
+    const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
+    const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
+    return {
+      cluster,
+      region: own,
+      profiles,
+      free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
+    };
   });
   const roles = scanRoles
     ? await attempt(() => readTaggedRoles(aws, region, clusters))
     : E.left('--scan-roles looks for them');
-  return { caller, simulations, clusters, roles };
+  return { caller, assumed, simulations, clusters, roles };
+}
+
+/** With the credentials of capaf. The trust policy of a role may allow only those of the manager. */
+async function assumeRoles(aws: AwsAccess, region: string, { clusters }: ClusterFacts): Promise<AwsFacts['assumed']> {
+  const wanted = clusters.filter(({ condition }) => condition === undefined);
+  const byArn = new Map(wanted.flatMap(({ roleArn, externalId }) => (roleArn ? [[roleArn, externalId] as const] : [])));
+  const assumed = await Array.fromAsync(byArn, async ([RoleArn, ExternalId]) => {
+    const command = new AssumeRoleCommand({ RoleArn, ExternalId, RoleSessionName: 'capaf' });
+    const answer = await attempt(() => aws.ask('sts', 'AssumeRole', region, ({ sts }) => sts.send(command)));
+    return [RoleArn, answer] as const;
+  });
+  return new Map(assumed);
 }
 
 /** For each role whose credentials the manager uses. */
@@ -91,14 +127,6 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
     }),
   );
   return denials.flat();
-}
-
-async function readProfilesOf(aws: AwsAccess, { name, region = aws.region, ...of }: NamedCluster, account: string) {
-  if (region === undefined) throw new Unseen('no object names its region. Name it with --region');
-  if (of.account !== undefined && of.account !== account)
-    throw new Unseen(`it is in account ${of.account}, and the credentials are of ${account}. ${OTHER_CREDENTIALS}`);
-  const session = await aws.open(region);
-  return readProfiles(session, name);
 }
 
 /**

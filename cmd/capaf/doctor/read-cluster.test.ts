@@ -14,6 +14,8 @@ const kind = (group: string, plural: string, name: string, namespaced: boolean):
   namespaced,
 });
 const KINDS = [
+  { ...kind('apps', 'deployments', 'Deployment', true), versions: ['v1'] },
+  kind('infrastructure.cluster.x-k8s.io', 'awsfargateprofiles', 'AWSFargateProfile', true),
   kind('infrastructure.cluster.x-k8s.io', 'awsclusterroleidentities', 'AWSClusterRoleIdentity', false),
   kind('controlplane.cluster.x-k8s.io', 'awsmanagedcontrolplanes', 'AWSManagedControlPlane', true),
 ];
@@ -38,6 +40,29 @@ describe('the identities that capaf doctor finds', () => {
     ['team-e', undefined],
   ] as const)
     create('awsmanagedcontrolplanes', namespace, 'prod', { spec: { region: 'eu-west-1', identityRef: identity } });
+
+  it('are read where no manager runs, whose permissions nobody asks for', async () => {
+    const client = createKubeClient({ transport: server, clock });
+    const { manager } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    expect(manager).to.deep.include({ isElsewhere: true, missing: [] });
+  });
+
+  it('have the word of the manager, which an AWSFargateProfile has for the identity that it uses', async () => {
+    const profile = (namespace: string, identityRef: object | undefined, status: string): void => {
+      const condition = { type: 'CredentialsReady', status, lastTransitionTime: '2026-11-21T00:00:00Z' };
+      create('awsfargateprofiles', namespace, 'web', {
+        spec: { clusterName: 'prod', selectors: [{ namespace: 'a' }] },
+        status: { eksClusterName: `${namespace}_prod`, identityRef, conditions: [condition] },
+      });
+    };
+    profile('team-a', { kind: 'AWSClusterRoleIdentity', name: 'earlier' }, 'True');
+    profile('team-d', { kind: 'AWSClusterStaticIdentity', name: 'keys' }, 'False');
+    profile('team-e', undefined, 'True');
+    const client = createKubeClient({ transport: server, clock });
+    const { clusters } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    const told = clusters.map(({ condition }) => condition && [condition.object, condition.status]);
+    expect(told).to.deep.equal([undefined, undefined, undefined, ['team-d/web', 'False'], ['team-e/web', 'True']]);
+  });
 
   it('are those of the control planes, as the controllers resolve them', async () => {
     const client = createKubeClient({ transport: server, clock });

@@ -6,7 +6,7 @@ import { observe } from '../../../controllers/crdkeeper/parts.ts';
 import { askWebhooks } from '../../../controllers/crdkeeper/webhook-probe.ts';
 import { type IdentityCaches, resolveIdentity } from '../../../controllers/identities/identity-chain.ts';
 import { CRDS, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
-import { NAMESPACES, listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
+import { NAMESPACES } from '../../../controllers/shared/live-profiles.ts';
 import { credentialsName } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
@@ -21,6 +21,7 @@ import { leaseNameFor } from '../../manager/lease-name.ts';
 import { type Answer, SILENT, attempt } from '../aws.ts';
 import { type Deployment, DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { CONTROL_PLANES } from '../kube.ts';
+import { decodeObjects, listObjects } from '../objects.ts';
 import { type RbacRole, rbacRolesFor } from './permissions.ts';
 
 const SERVICE_ACCOUNTS: Resource = { group: '', version: 'v1', plural: 'serviceaccounts' };
@@ -46,8 +47,8 @@ export async function readCluster(client: KubeClient, managerNamespace: string, 
   const deployment = orNone(deployments).find(
     ({ provider, key }) => provider === api.PROVIDER && key.namespace === managerNamespace,
   );
-  const manager = await readManager(client, deployment, managerNamespace, signal);
-  const objects = await listObjects(client, signal);
+  const manager = await readManager(client, deployment, E.isRight(deployments), managerNamespace, signal);
+  const objects = await listAllObjects(client, signal);
   const webhooks = await attempt(async () => {
     const { entries } = await observe(client, signal);
     const probe = { profile: orNone(objects)[0], namespace: managerNamespace };
@@ -59,27 +60,31 @@ export async function readCluster(client: KubeClient, managerNamespace: string, 
   return { version, managerNamespace, deployments, manager, crd, webhooks, objects, controlPlanes, clusters };
 }
 
-export const listObjects = (client: KubeClient, signal: AbortSignal): Promise<Answer<Objects>> =>
-  attempt(() => Array.fromAsync(listLiveProfiles(client, {}, signal)));
+export const listAllObjects = (client: KubeClient, signal: AbortSignal): Promise<Answer<Objects>> =>
+  attempt(() => listObjects(client, { namespace: undefined, names: [] }, signal));
 
-export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] =>
-  objects.flatMap((object) => E.getOrElseW(() => [])(api.decodeAWSFargateProfile(object)));
+export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] => decodeObjects(objects).objects;
 
-/** Without a Deployment: a manager as config/default installs it, which may run outside the management cluster. */
+/**
+ * Without a Deployment, the manager runs elsewhere, with permissions and perhaps a Lease that nothing here names. `isSeen`:
+ * the Deployments could be listed.
+ */
 async function readManager(
   client: KubeClient,
   deployment: Deployment | undefined,
+  isSeen: boolean,
   namespace: string,
   signal: AbortSignal,
 ) {
   const command = parseFlags(deployment?.args ?? ['--leader-elect']);
+  const isElsewhere = deployment === undefined && isSeen;
   const flags = E.isRight(command) && command.right.kind === 'run' ? command.right.flags : undefined;
   const account: ObjectKey = { namespace, name: deployment?.serviceAccount ?? 'capaf-manager' };
   const roleArn = await attempt(async () => {
     const serviceAccount = await client.get(SERVICE_ACCOUNTS, account, { signal });
     return serviceAccount?.metadata.annotations?.[ROLE_ANNOTATION];
   });
-  const missing = await Array.fromAsync(rbacRolesFor(flags), async (role) => ({
+  const missing = await Array.fromAsync(isElsewhere ? [] : rbacRolesFor(flags), async (role) => ({
     role: `${role.kind} ${role.name}`,
     permissions: await attempt(() => missingOf(client, role, account, signal)),
   }));
@@ -87,6 +92,7 @@ async function readManager(
   const lease = flags?.election && { namespace: leaseNamespace, name: leaseNameFor(flags) };
   return {
     deployment,
+    isElsewhere,
     flags,
     /** Why the manager does not start. */
     mistake: E.isLeft(command) ? command.left : undefined,
@@ -103,7 +109,7 @@ async function readManager(
   };
 }
 
-/** E.g. `patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
+/** By resource, e.g. `get, patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
 async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }: ObjectKey, signal: AbortSignal) {
   const user = `system:serviceaccount:${namespace}:${name}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
@@ -114,9 +120,10 @@ async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }
     const isAllowed = fieldAt(fieldAt(await client.review(REVIEWS, review, { signal }), 'status'), 'allowed');
     const { verb, group, resource, subresource } = attributes;
     const plural = subresource === '' ? resource : `${resource}/${subresource}`;
-    return isAllowed === true ? [] : [`${verb} ${resourceName({ group, version: '', plural })}`];
+    return isAllowed === true ? [] : [{ verb, of: resourceName({ group, version: '', plural }) }];
   });
-  return (await Promise.all(denied)).flat();
+  const byResource = Map.groupBy((await Promise.all(denied)).flat(), ({ of }) => of);
+  return [...byResource].map(([of, all]) => `${[...new Set(all.map(({ verb }) => verb))].join(', ')} ${of}`);
 }
 
 /** Filled once, with what the controllers read from their caches. */
@@ -159,16 +166,31 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       status.account,
     ]),
   );
+  /** What the manager says about the credentials that it uses for an EKS cluster. */
+  const conditionOf = (namespace: string, name: string, identity: string) =>
+    profiles
+      .filter(({ metadata, status }) => metadata.namespace === namespace && status?.eksClusterName === name)
+      .filter(
+        ({ status: { identityRef: { kind = '', name: used = '' } = {} } = {} }) =>
+          credentialsName(used === '' ? undefined : { kind, name: used }) === identity,
+      )
+      .flatMap(({ metadata, status }) =>
+        (status?.conditions ?? []).map((condition) => ({ ...condition, object: keyText(metadata) })),
+      )
+      .find(({ type, status }) => type === 'CredentialsReady' && status !== 'Unknown');
   const distinct = new Map(named.map((each) => [JSON.stringify(each), each]));
   return [...distinct.values()].map(({ identityRef, field, ...cluster }) => {
     const { namespace, name, region } = cluster;
     const chain = resolveIdentity(identityRef, namespace, caches, field);
     const { roleIdentities = [], staticIdentity } = E.isRight(chain) ? chain.right : {};
     /** The role that is assumed last; undefined: the credentials are those of the manager or of a Secret. */
-    const roleArn = roleIdentities.at(-1)?.spec.roleARN;
+    const { roleARN: roleArn, externalID: externalId } = roleIdentities.at(-1)?.spec ?? {};
+    const identity = credentialsName(identityRef);
     return {
       ...cluster,
-      identity: credentialsName(identityRef),
+      identity,
+      condition: conditionOf(namespace, name, identity),
+      externalId,
       problem: E.isLeft(chain) ? chain.left : undefined,
       roleArn,
       isManager: E.isRight(chain) && roleArn === undefined && staticIdentity === undefined,

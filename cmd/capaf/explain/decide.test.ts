@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
-import { PROFILE_LABEL, type Profile, decide, findMismatch } from './decide.ts';
+import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
+import { type Profile, decide, findMismatch } from './decide.ts';
 import { type Pod, podOf } from './pod.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -17,7 +18,7 @@ const profile = (name: string, selectors: readonly FargateSelector[], more: Part
 });
 
 const newPod = (labels: Readonly<Record<string, string>> = {}, namespace = 'shop'): Pod => {
-  const pod = podOf({ kind: 'Pod', metadata: { name: 'p', namespace, labels }, spec: {} }, '');
+  const pod = podOf({ kind: 'Pod', metadata: { name: 'p', namespace, labels }, spec: { containers: [{}] } }, '');
   if (pod === undefined) throw new Error('no pod');
   return pod;
 };
@@ -45,7 +46,7 @@ const selectsNaively = ({ namespace, labels }: FargateSelector, pod: Pod): boole
 function takerNaively(pod: Pod, profiles: readonly Profile[]): string | null {
   const asked = pod.labels[PROFILE_LABEL];
   const able = profiles
-    .filter(({ status, selectors }) => status === 'ACTIVE' && selectors.some((one) => selectsNaively(one, pod)))
+    .filter(({ status, selectors }) => status === 'ACTIVE' && (selectors ?? []).some((one) => selectsNaively(one, pod)))
     .map(({ name }) => name);
   if (asked !== undefined) return able.includes(asked) ? asked : null;
   return able.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))[0] ?? null;
@@ -141,6 +142,26 @@ describe('The verdict about a new pod', () => {
     expect(trapsOf({ createdAt: undefined })).to.deep.equal([]);
   });
 
+  it('does not guess while only EKS knows the selectors of a profile that may come first', () => {
+    const unknown = (name: string) => ({ ...profile(name, []), selectors: undefined });
+    const verdict = decide(newPod(), [profile('b', SHOP), unknown('a')], false, NOW);
+    expect(verdict).to.deep.include({
+      taker: null,
+      summary:
+        'Which Fargate profile takes Pod shop/p is not known: only EKS knows the selectors of profile "a" now, and EKS did not answer.',
+    });
+    expect(verdict.profiles[0]).to.deep.include({ name: 'a', matches: null, selectors: [] });
+    expect(summaryOf(newPod(), [profile('b', SHOP), unknown('c')])).to.equal('Fargate profile "b" takes Pod shop/p.');
+    expect(summaryOf(newPod(), [unknown('c')])).to.match(/is not known/);
+    expect(summaryOf(newPod(), [profile('b', SHOP), { ...unknown('a'), status: 'DELETING' }])).to.equal(
+      'Fargate profile "b" takes Pod shop/p.',
+    );
+    expect(summaryOf(newPod({ [PROFILE_LABEL]: 'c' }), [profile('b', SHOP), unknown('c')])).to.match(/is not known/);
+    expect(summaryOf(newPod({ [PROFILE_LABEL]: 'b' }), [profile('b', SHOP), unknown('a')])).to.equal(
+      'Fargate profile "b" takes Pod shop/p.',
+    );
+  });
+
   it('lets the annotation of CoreDNS win over each profile', () => {
     const verdict = decide(
       { ...newPod(), annotations: { 'eks.amazonaws.com/compute-type': 'ec2' } },
@@ -158,7 +179,7 @@ describe('The verdict about a pod that exists', () => {
   const live = (minutesAgo: number, labels = {}, schedulerName = 'default-scheduler'): Pod => ({
     ...newPod(labels),
     spec: { schedulerName },
-    created: { at: NOW - minutesAgo * MINUTE },
+    created: { at: NOW - minutesAgo * MINUTE, uid: 'u', status: { phase: 'Pending' } },
   });
   const known = { createdAt: NOW - 60 * MINUTE, activeSince: NOW - 57 * MINUTE };
   const trapOf = (pod: Pod, more: Partial<Profile> = known): string => {
@@ -206,6 +227,13 @@ describe('The verdict about a pod that exists', () => {
     expect(decide(admitted({ [PROFILE_LABEL]: 'a' }), profiles, true, NOW).traps).to.deep.equal([
       'Fargate profile "a" is DELETING.',
     ]);
+  });
+
+  it('does not name a profile of a pod whose manifest has the scheduler of Fargate, but not the label of EKS', () => {
+    const { taker, summary, traps } = decide(admitted({}), [profile('a', SHOP)], true, NOW);
+    expect(taker).to.equal('a');
+    expect(summary).to.equal('No Fargate profile has taken Pod shop/p; "a" would take a new copy of it.');
+    expect(traps.join()).to.match(/^EKS chooses a profile only while a pod is created/);
   });
 
   it('does not take a manifest with the scheduler of Fargate for an admitted pod', () => {

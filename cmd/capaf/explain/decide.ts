@@ -1,6 +1,7 @@
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
+import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
 import type { Pod } from './pod.ts';
@@ -10,7 +11,8 @@ export interface Profile {
   readonly name: string;
   /** The word of EKS, such as `ACTIVE`; `absent` if only an object names the profile. */
   readonly status: string;
-  readonly selectors: readonly FargateSelector[];
+  /** `undefined` if only EKS knows them, and did not answer. */
+  readonly selectors: readonly FargateSelector[] | undefined;
   readonly createdAt?: Ms | undefined;
   /** When the controller first saw it ACTIVE. */
   readonly activeSince?: Ms | undefined;
@@ -18,7 +20,8 @@ export interface Profile {
 }
 
 export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
-  readonly matches: boolean;
+  /** `null` if the selectors of the profile are not known. */
+  readonly matches: boolean | null;
   /** `mismatch` is the first reason for which the pod does not match the selector, and `null` if it does. */
   readonly selectors: readonly (FargateSelector & { readonly matches: boolean; readonly mismatch: string | null })[];
 }
@@ -32,8 +35,6 @@ export interface Verdict {
   readonly traps: readonly string[];
 }
 
-/** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
-export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 /** EKS leaves pods with the value `ec2` alone. Older versions of CoreDNS have it. */
 const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
 /** So long after a profile has become ACTIVE, EKS may still miss its pods: eksctl-io/eksctl#3615. */
@@ -43,9 +44,10 @@ const SETTLING: Ms = 30_000;
 export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
   const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));
+  const admitted = pod.labels[PROFILE_LABEL];
   const decision =
-    pod.created !== undefined && pod.spec['schedulerName'] === 'fargate-scheduler'
-      ? decideAdmitted(pod, judged, isComplete)
+    pod.created !== undefined && pod.spec['schedulerName'] === 'fargate-scheduler' && admitted !== undefined
+      ? decideAdmitted(pod, admitted, judged, isComplete)
       : decideByRules(pod, judged, now);
   return { ...decision, profiles: judged.map(({ createdAt: _createdAt, activeSince: _activeSince, ...seen }) => seen) };
 }
@@ -57,12 +59,19 @@ const nameOf = ({ kind, namespace, name }: Pod): string => `${kind} ${namespace}
 
 function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
   const asked = pod.labels[PROFILE_LABEL];
-  const matching = judged.filter(({ matches }) => matches);
+  const matching = judged.filter(({ matches }) => matches === true);
   const usable = matching.filter(({ status }) => status === 'ACTIVE');
   const taker = asked === undefined ? usable[0] : usable.find(({ name }) => name === asked);
   const nobody = `No Fargate profile takes ${nameOf(pod)}: `;
   if (pod.annotations[COMPUTE_TYPE_ANNOTATION] === 'ec2')
     return { taker: null, summary: `${nobody}its annotation ${COMPUTE_TYPE_ANNOTATION} is ec2.`, traps: [EC2_TRAP] };
+  const unknown = judged
+    .filter(({ status, matches }) => status === 'ACTIVE' && matches === null)
+    .find(({ name }) => (asked ?? name) === name && (taker === undefined || isPreferred(name, taker.name)));
+  if (unknown !== undefined) {
+    const why = `only EKS knows the selectors of profile "${unknown.name}" now, and EKS did not answer.`;
+    return { taker: null, summary: `Which Fargate profile takes ${nameOf(pod)} is not known: ${why}`, traps: [] };
+  }
   if (taker === undefined) {
     const [first] = matching;
     const why =
@@ -86,6 +95,7 @@ const EC2_TRAP =
   `'[{"op":"remove","path":"/spec/template/metadata/annotations/eks.amazonaws.com~1compute-type"}]'`;
 
 function judge(pod: Pod, { selectors }: Profile) {
+  if (selectors === undefined) return { matches: null, selectors: [] };
   const judged = selectors.map((selector) => {
     const mismatch = findMismatch(selector, pod) ?? null;
     return { ...selector, matches: mismatch === null, mismatch };
@@ -114,8 +124,7 @@ function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
 }
 
 /** EKS has chosen the profile when the pod was created; what the selectors say now does not matter. */
-function decideAdmitted(pod: Pod, judged: readonly Judged[], isComplete: boolean): Decision {
-  const taker = pod.labels[PROFILE_LABEL] ?? null;
+function decideAdmitted(pod: Pod, taker: string, judged: readonly Judged[], isComplete: boolean): Decision {
   const status = judged.find(({ name }) => name === taker)?.status;
   const traps: string[] = [];
   if (status === undefined && isComplete)

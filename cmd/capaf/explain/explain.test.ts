@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import { EksClusterName } from '../../../api/names.ts';
+import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { systemClock } from '../../../pkg/env/system.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
@@ -13,7 +14,7 @@ import { expectGolden } from '../../../test/support/golden.ts';
 import { type AwsAccess, newAwsAccess } from '../aws.ts';
 import type { Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
-import { type ExplainOptions, explain, formatExplanation } from './run.ts';
+import { type ExplainOptions, explain, formatExplanation, isFine } from './run.ts';
 
 const ACCOUNT = '123456789012';
 const REGION = 'eu-west-1';
@@ -32,7 +33,11 @@ const kind = (group: string, plural: string, name: string, more: Partial<FakeKin
 });
 const KINDS = [
   kind('', 'pods', 'Pod'),
+  kind('', 'events', 'Event'),
+  kind('', 'serviceaccounts', 'ServiceAccount'),
+  kind('vpcresources.k8s.aws', 'securitygrouppolicies', 'SecurityGroupPolicy', { versions: ['v1beta1'] }),
   kind('', 'persistentvolumeclaims', 'PersistentVolumeClaim'),
+  kind('', 'persistentvolumes', 'PersistentVolume', { namespaced: false }),
   kind('storage.k8s.io', 'storageclasses', 'StorageClass', { namespaced: false }),
   kind('cluster.x-k8s.io', 'clusters', 'Cluster', { versions: ['v1beta2', 'v1beta1'] }),
   kind(CONTROL_PLANE, 'awsmanagedcontrolplanes', 'AWSManagedControlPlane', { versions: ['v1beta2'] }),
@@ -57,6 +62,7 @@ class Scene {
   private readonly workload = this.newServer();
   private stdin = '';
   isAwsReachable = true;
+  isWorkloadReachable = true;
 
   constructor() {
     this.aws.admin.createCluster({ name: EKS, region: REGION, authenticationMode: 'API' });
@@ -73,7 +79,8 @@ class Scene {
   }
 
   /** An AWSFargateProfile, with its profile in EKS unless the status says that there is none. */
-  managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true): void {
+  /** `requested` is a profile that the note names, and that does not serve yet. */
+  managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true, requested?: string): void {
     if (isInEks) this.inEks(`default_${name}`, selectors);
     const inEks = isInEks && {
       profileName: `default_${name}`,
@@ -83,8 +90,16 @@ class Scene {
       region: REGION,
       eksClusterName: EKS,
       podExecutionRoleARN: PODS_ROLE,
+      observedGeneration: 1,
     };
-    const fields = { spec: { clusterName: 'prod', selectors }, status: { ...inEks, ...status } };
+    const profiles = [{ name: `default_${name}`, id: '1', served: true }, ...(requested ? [{ name: requested }] : [])];
+    const place = `${ACCOUNT}/${REGION}/${EKS}`;
+    const note = JSON.stringify({ v: 1, for: `default/${name}`, in: place, profiles, roles: [] });
+    const fields = {
+      ...(requested !== undefined && { metadata: { annotations: { [RECORD_ANNOTATION]: note } } }),
+      spec: { clusterName: 'prod', selectors },
+      status: { ...inEks, ...status },
+    };
     this.create(this.management, 'awsfargateprofiles', name, fields);
   }
 
@@ -96,9 +111,14 @@ class Scene {
     this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE, type: 'FARGATE_LINUX' });
   }
 
-  pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}): void {
+  pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}, status: Fields = {}): void {
     const created = { schedulerName: 'default-scheduler', containers: [{ name: 'main' }], ...spec };
-    this.create(this.workload, 'pods', name, { metadata, spec: created }, namespace);
+    this.create(this.workload, 'pods', name, { metadata, spec: created, status }, namespace);
+  }
+
+  uidOf(namespace: string, name: string): string {
+    const { workload } = this;
+    return workload.storage.get(workload.kind('pods'), { namespace, name })?.metadata.uid ?? '';
   }
 
   inWorkload(plural: string, name: string, fields: Fields, namespace: string): void {
@@ -117,7 +137,8 @@ class Scene {
     const access = {
       aws: this.awsAccess(),
       management: options.eksCluster === undefined ? this.access(this.management, 'default') : undefined,
-      workload: options.filename === undefined ? this.access(this.workload, namespace) : undefined,
+      workload: this.isWorkloadReachable ? this.access(this.workload, namespace) : undefined,
+      noWorkload: 'there is no Secret default/prod-kubeconfig with a kubeconfig',
     };
     const cluster = options.eksCluster === undefined && { cluster: 'prod' };
     const all: ExplainOptions = { output: 'text', ...cluster, ...options };
@@ -240,13 +261,258 @@ describe('capaf explain pod', () => {
         ],
       },
     );
-    const claim = (storageClassName: string) => ({ spec: { storageClassName } });
+    const claim = (storageClassName: string) => ({ spec: { storageClassName }, status: { phase: 'Bound' } });
     scene.inWorkload('persistentvolumeclaims', 'data', claim('gp3'), 'shop');
     scene.inWorkload('persistentvolumeclaims', 'logs', claim('efs'), 'shop');
     scene.inWorkload('storageclasses', 'gp3', { provisioner: 'ebs.csi.aws.com' }, '');
     scene.inWorkload('storageclasses', 'efs', { provisioner: 'efs.csi.aws.com' }, '');
     await scene.clock.advance(60 * 60_000);
     await golden('refused', scene.explain('web-0', 'shop'));
+  });
+
+  /** The violations and traps of a workload in `shop` with this spec of pods, in a manifest. */
+  const found = async (spec: string, more = '', options: Partial<ExplainOptions> = {}): Promise<readonly string[]> => {
+    const template = `template: {metadata: {labels: {app: web}}, spec: ${spec}}`;
+    const file = `kind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec:\n  ${template}\n${more}`;
+    const { violations, traps, unseen } = await scene.explainFile(file, options);
+    return [
+      ...violations.map(({ field, message }) => `${field}: ${message}`),
+      ...traps,
+      ...unseen.map((each) => `not seen: ${each}`),
+    ];
+  };
+  const claiming = '{containers: [{}], volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]}';
+  const templates = (spec: string) => `  volumeClaimTemplates: [{metadata: {name: data}, spec: ${spec}}]\n`;
+  const EBS = 'EBS volumes cannot be mounted; use EFS';
+  const EARLY =
+    'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
+  const ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
+
+  const classes = async (): Promise<void> => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const isDefault = { annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } };
+    const byName = { efs: 'efs.csi.aws.com', longhorn: 'driver.longhorn.io', static: 'kubernetes.io/no-provisioner' };
+    for (const [name, provisioner] of Object.entries(byName))
+      scene.inWorkload('storageclasses', name, { provisioner }, '');
+    scene.inWorkload('storageclasses', 'gp2', { provisioner: 'kubernetes.io/aws-ebs', metadata: isDefault }, '');
+  };
+
+  it('follows the claims of templates and ephemeral ones to their class (field case N)', async () => {
+    await classes();
+    const field = 'spec.volumeClaimTemplates[0]';
+    for (const spec of ['{storageClassName: gp2}', '{}'])
+      expect(await found('{containers: [{}]}', templates(spec)), spec).to.deep.equal([`${field}: ${EBS}`]);
+    expect(await found('{containers: [{}]}', templates('{storageClassName: longhorn}'))).to.deep.equal([
+      `${field}: Fargate does not mount volumes of the kind driver.longhorn.io; use EFS`,
+    ]);
+    expect(await found('{containers: [{}]}', templates('{storageClassName: efs}'))).to.deep.equal([
+      `${field}: ${EARLY}`,
+    ]);
+    const ephemeral =
+      '{containers: [{}], volumes: [{ephemeral: {volumeClaimTemplate: {spec: {storageClassName: gp2}}}}]}';
+    expect(await found(ephemeral)).to.deep.equal([`spec.template.spec.volumes[0].ephemeral: ${EBS}`]);
+  });
+
+  it('follows a claim to its volume, also without a class (field case N)', async () => {
+    await classes();
+    const claim = { spec: { storageClassName: '', volumeName: 'pv' }, status: { phase: 'Bound' } };
+    scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
+    expect(await found(claiming)).to.deep.equal([]);
+    scene.inWorkload('persistentvolumes', 'pv', { spec: { csi: { driver: 'ebs.csi.aws.com' } } }, '');
+    expect(await found(claiming)).to.deep.equal([`spec.template.spec.volumes[0]: ${EBS}`]);
+  });
+
+  it('says that a claim is not there, or not Bound yet (field case O)', async () => {
+    await classes();
+    const field = 'spec.template.spec.volumes[0]';
+    expect(await found(claiming)).to.deep.equal([
+      `${field}: there is no PersistentVolumeClaim shop/data; create the claim first, and the pod when the claim is Bound`,
+    ]);
+    const claim = { spec: { storageClassName: 'static' }, status: { phase: 'Pending' } };
+    scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
+    const inFile = '---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: static}\n';
+    for (const file of ['', inFile])
+      expect(await found(claiming, file)).to.deep.equal([
+        `${field}: PersistentVolumeClaim shop/data is Pending; ${ONCE}`,
+      ]);
+  });
+
+  it('takes claims and classes of the file, and says what it does not see without the cluster', async () => {
+    await classes();
+    scene.isWorkloadReachable = false;
+    const inFile = (className: string) =>
+      `---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: ${className}}\n`;
+    const field = 'spec.template.spec.volumes[0]';
+    const efs = '---\nkind: StorageClass\nmetadata: {name: own}\nprovisioner: efs.csi.aws.com\n';
+    expect(await found(claiming, inFile('own') + efs)).to.deep.equal([`${field}: ${EARLY}`]);
+    expect(await found(claiming, inFile('own') + efs.replace('efs', 'ebs'))).to.deep.equal([`${field}: ${EBS}`]);
+    expect(await found(claiming, inFile('gp2'))).to.deep.equal([`${field}: ${EBS}`]);
+    const unseen = 'there is no Secret default/prod-kubeconfig with a kubeconfig';
+    for (const file of ['', inFile('other'), inFile('null')])
+      expect(await found(claiming, file), file).to.deep.equal([
+        `not seen: whether Fargate can mount ${field}: ${unseen}`,
+      ]);
+  });
+
+  // The field cases of issue reports: with each, the pod stayed Pending on Fargate, or did not work as expected.
+  const cases: readonly (readonly [spec: string, isFine: boolean])[] = [
+    ['{containers: [{}], nodeSelector: {nature: ci}}', false],
+    ['{containers: [{}], nodeSelector: {eks.amazonaws.com/compute-type: ec2}}', false],
+    ['{containers: [{}], nodeSelector: {eks.amazonaws.com/compute-type: fargate}}', true],
+    ['{containers: [{securityContext: {capabilities: {add: [CAP_CHOWN]}}}]}', false],
+    ['{containers: [{securityContext: {capabilities: {add: [NET_BIND_SERVICE]}}}]}', true],
+    ['{containers: [{}], volumes: [{name: ca, csi: {driver: csi.cert-manager.io}}]}', false],
+    ['{containers: [{}], hostPID: true}', false],
+    ['{containers: [{}], hostPID: yes}', false],
+    ['{containers: [{ports: [{containerPort: 10250}]}]}', true],
+    ['{containers: [{}], topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone}]}', true],
+    ['{containers: [{securityContext: {allowPrivilegeEscalation: true}}]}', false],
+  ];
+  for (const [spec, expected] of cases)
+    it(`${expected ? 'is content with' : 'objects to'} ${spec}`, async () => {
+      scene.managed('shop', [WEB]);
+      await scene.clock.advance(60 * 60_000);
+      const file = `kind: Pod\nmetadata: {name: web, namespace: shop, labels: {app: web}}\nspec: ${spec}\n`;
+      expect(isFine(await scene.explainFile(file))).to.equal(expected);
+    });
+
+  it('quotes what Kubernetes and Fargate say about a pod that is Pending, with the cure', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const label = { 'eks.amazonaws.com/fargate-profile': 'default_shop' };
+    scene.pod(
+      'shop',
+      'web-0',
+      { labels: { app: 'web', ...label } },
+      { schedulerName: 'fargate-scheduler' },
+      {
+        phase: 'Pending',
+        containerStatuses: [
+          {
+            name: 'main',
+            state: { waiting: { reason: 'ErrImagePull', message: 'dial tcp 10.0.0.1:443: i/o timeout' } },
+          },
+          { name: 'other', state: { running: {} } },
+        ],
+        conditions: [
+          {
+            type: 'PodScheduled',
+            status: 'False',
+            message: 'Pod provisioning timed out (will retry) for pod: shop/web-0',
+          },
+        ],
+      },
+    );
+    const event = (name: string, second: number, message: string, more: Fields = {}) =>
+      scene.inWorkload(
+        'events',
+        name,
+        {
+          type: 'Warning',
+          reason: 'FailedScheduling',
+          source: { component: 'fargate-scheduler' },
+          involvedObject: { uid: scene.uidOf('shop', 'web-0') },
+          lastTimestamp: `2026-11-21T04:30:${second}Z`,
+          message,
+          ...more,
+        },
+        'shop',
+      );
+    event(
+      'a',
+      10,
+      'Fargate capacity is unavailable at this time. Please try again later or in a different availability zone',
+    );
+    event('b', 20, 'Unable to mount: Failed\u001b[2J');
+    event('c', 30, 'Disabled logging because aws-logging configmap was not found.', { reason: 'LoggingDisabled' });
+    event('d', 40, 'Successfully assigned', { type: 'Normal' });
+    event('e', 50, 'of another pod', { involvedObject: { uid: 'other' } });
+    await golden('pending', scene.explain('web-0', 'shop'));
+    scene.isWorkloadReachable = false;
+    expect(
+      (
+        await scene.explainFile(
+          `{"kind":"Pod","metadata":{"uid":"u"},"spec":{"containers":[{}]},"status":{"phase":"Pending"}}`,
+        )
+      ).unseen,
+    ).to.deep.equal(['the events of the pod: its cluster was not asked']);
+  });
+
+  it('warns of a SecurityGroupPolicy that takes the security group of the cluster away', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    scene.pod('shop', 'web-0', { labels: { app: 'web' } }, { schedulerName: 'fargate-scheduler' });
+    const trapsOf = async () => (await scene.explain('web-0', 'shop')).traps.filter((each) => each.includes('Group'));
+    const policy = (name: string, spec: Fields, ...groupIds: readonly string[]) =>
+      scene.inWorkload('securitygrouppolicies', name, { spec: { ...spec, securityGroups: { groupIds } } }, 'shop');
+    policy('other', { podSelector: { matchLabels: { app: 'api' } } }, 'sg-1');
+    policy('accounts', { serviceAccountSelector: { matchLabels: { team: 'db' } } }, 'sg-2');
+    expect(await trapsOf()).to.deep.equal([]);
+
+    const account = { metadata: { labels: { team: 'db' } } };
+    scene.inWorkload('serviceaccounts', 'default', account, 'shop');
+    const trap = (ofCluster: string) =>
+      `SecurityGroupPolicy shop/accounts gives the pod the security groups sg-2 instead of that of the EKS cluster${ofCluster}. Unless they allow the traffic to the control plane and to CoreDNS, the pod does not start; the simplest is to name the group of the cluster too.`;
+    expect(await trapsOf()).to.deep.equal([trap(' (sg-0c15700000000000a)')]);
+    scene.isAwsReachable = false;
+    expect(await trapsOf()).to.deep.equal([trap('')]);
+
+    scene.isAwsReachable = true;
+    policy('all', { podSelector: {} }, 'sg-0c15700000000000a');
+    expect(await trapsOf()).to.deep.equal([]);
+  });
+
+  it('says nothing against a pod that runs on Fargate', async () => {
+    scene.managed('shop', [WEB]);
+    await scene.clock.advance(60 * 60_000);
+    const spec = { schedulerName: 'fargate-scheduler', containers: [{ securityContext: { privileged: true } }] };
+    const labels = { app: 'web', 'eks.amazonaws.com/fargate-profile': 'default_shop' };
+    const violationsOf = async (phase: string) => {
+      scene.pod('shop', phase, { labels }, spec, { phase });
+      return (await scene.explain(phase, 'shop')).violations.map(({ field }) => field);
+    };
+    expect(await violationsOf('Running')).to.deep.equal([]);
+    expect(await violationsOf('Pending')).to.deep.equal(['spec.containers[0].securityContext.privileged']);
+  });
+
+  it('believes the size that Fargate has written to a pod', async () => {
+    scene.managed('shop', [WEB]);
+    scene.pod('shop', 'web-0', { annotations: { CapacityProvisioned: '1vCPU 3GB' } });
+    expect((await scene.explain('web-0', 'shop')).size).to.deep.equal({ vCPU: 1, memoryGB: 3 });
+  });
+
+  it('does not join the new spec to the old profile, without AWS', async () => {
+    const conditions = [
+      { type: 'Ready', status: 'False', reason: 'SpecDiffers', lastTransitionTime: '2026-11-21T03:25:00Z' },
+    ];
+    scene.managed('shop', [WEB], { conditions });
+    scene.isAwsReachable = false;
+    await golden('spec-differs', scene.explainFile(manifest));
+  });
+
+  it('knows the selectors of the successor only while a profile is replaced, without AWS', async () => {
+    const next = '9999-default_shop';
+    const seen = async (status: Fields, requested?: string) => {
+      scene = new Scene();
+      scene.managed('shop', [WEB], status, true, requested);
+      scene.isAwsReachable = false;
+      const { taker, profiles } = await scene.explainFile(manifest);
+      return { taker, profiles: profiles.map((each) => `${each.name} ${each.status} ${each.matches}`) };
+    };
+    expect(await seen({}, next)).to.deep.equal({
+      taker: null,
+      profiles: [`${next} CREATING true`, 'default_shop ACTIVE null'],
+    });
+    const predecessors = [{ name: 'default_shop', status: 'ACTIVE' }];
+    expect(await seen({ profileName: next, predecessors })).to.deep.equal({
+      taker: null,
+      profiles: [`${next} ACTIVE true`, 'default_shop ACTIVE null'],
+    });
+    expect(await seen({ observedGeneration: 0 })).to.deep.equal({
+      taker: null,
+      profiles: ['default_shop ACTIVE null'],
+    });
   });
 
   it('explains with the profiles of EKS alone', async () => {
@@ -313,7 +579,7 @@ describe('capaf explain pod', () => {
     const { taker, unseen } = await scene.explainFile(manifest);
     expect(taker).to.equal('default_shop');
     expect(unseen[0]).to.equal(
-      `EKS: the credentials are of account ${ACCOUNT}, but the profiles are in 999999999999; --profile or --role-arn chooses others`,
+      `EKS: EKS cluster ${EKS} is in account 999999999999, and the credentials are of ${ACCOUNT}. Choose other credentials with --profile or --role-arn`,
     );
   });
 

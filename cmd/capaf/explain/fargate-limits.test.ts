@@ -1,28 +1,62 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { findViolations } from './fargate-limits.ts';
-import { podOf } from './pod.ts';
+import { findLimits } from './fargate-limits.ts';
+import { type Pod, podOf } from './pod.ts';
 
-const violationsOf = (object: unknown): readonly string[] => {
+const newPod = (object: unknown): Pod => {
   const pod = podOf(object, 'default');
   if (pod === undefined) throw new Error('no pod');
-  return [...findViolations(pod)].map(({ field, message }) => `${field}: ${message}`);
+  return pod;
 };
 
-const ofPod = (spec: string): readonly string[] =>
-  violationsOf({ kind: 'Pod', metadata: { name: 'p' }, spec: parse(spec) as unknown });
+const violationsOf = (object: unknown): readonly string[] =>
+  findLimits(newPod(object), 'eu-west-1').violations.map(({ field, message }) => `${field}: ${message}`);
+
+/** `spec` has at least one container, unless it says otherwise. */
+const toPod = (spec: string): object => {
+  const own = parse(spec) as object;
+  return { kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [{}], ...own } };
+};
+
+const ofPod = (spec: string): readonly string[] => violationsOf(toPod(spec));
 
 const affinity = (...terms: readonly string[]): string =>
   `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${terms.join()}]}}}`;
 const term = (operator: string, ...values: readonly string[]): string =>
   `{matchExpressions: [{key: kubernetes.io/arch, operator: ${operator}, values: [${values.join()}]}]}`;
 const AFFINITY = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution';
-const AMD64 = 'nodes of Fargate are amd64';
-const GPU = 'Fargate has no GPUs and no accelerators';
+const STAYS = 'the pod stays Pending, because this field does not keep it off Fargate';
+const AMD64 = `nodes of Fargate have kubernetes.io/arch=amd64; ${STAYS}`;
+const GPU = 'nodes of Fargate offer cpu, memory and ephemeral-storage only, and no GPUs';
+const HOST = 'the namespaces of the host cannot be used';
+const adding = (...names: readonly string[]): string =>
+  `containers: [{securityContext: {capabilities: {add: [${names.join()}]}}}]`;
+const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
 
 describe('What Fargate refuses of a pod', () => {
   const cases: readonly (readonly [spec: string, violation: string])[] = [
-    ['hostNetwork: true', 'spec.hostNetwork: the network of the host cannot be used'],
+    ['hostNetwork: true', `spec.hostNetwork: ${HOST}`],
+    ['hostPID: true', `spec.hostPID: ${HOST}`],
+    ['hostIPC: true', `spec.hostIPC: ${HOST}`],
+    ['os: {name: windows}', 'spec.os.name: nodes of Fargate run Linux'],
+    ['resourceClaims: [{name: gpu}]', 'spec.resourceClaims[0]: nodes of Fargate have no devices to claim'],
+    [
+      adding('CAP_CHOWN'),
+      'spec.containers[0].securityContext.capabilities.add[0]: Fargate does not add the capability CAP_CHOWN',
+    ],
+    [
+      adding('NET_BIND_SERVICE', 'SYS_PTRACE'),
+      'spec.containers[0].securityContext.capabilities.add[1]: Fargate does not add the capability SYS_PTRACE',
+    ],
+    [
+      `initC${adding('SYS_ADMIN').slice(1)}`,
+      'spec.initContainers[0].securityContext.capabilities.add[0]: Fargate does not add the capability SYS_ADMIN',
+    ],
+    [
+      'containers: [{resources: {limits: {hugepages-2Mi: 4Mi}}}]',
+      `spec.containers[0].resources.limits["hugepages-2Mi"]: ${GPU}`,
+    ],
+    ['resources: {limits: {nvidia.com/gpu: 1}}', `spec.resources.limits["nvidia.com/gpu"]: ${GPU}`],
     [
       'containers: [{}, {securityContext: {privileged: true}}]',
       'spec.containers[1].securityContext.privileged: privileged containers do not run on Fargate',
@@ -60,12 +94,40 @@ describe('What Fargate refuses of a pod', () => {
       'volumes: [{emptyDir: {}}, {awsElasticBlockStore: {volumeID: vol-1}}]',
       'spec.volumes[1].awsElasticBlockStore: EBS volumes cannot be mounted; use EFS',
     ],
+    ...['csi', 'nfs', 'flexVolume', 'gitRepo', 'image', 'fc', 'iscsi'].map((kind): readonly [string, string] => [
+      `volumes: [{name: a, ${kind}: {}}]`,
+      `spec.volumes[0].${kind}: ${notMounted(kind)}`,
+    ]),
+    ['nodeSelector: {nature: ci}', `spec.nodeSelector["nature"]: nodes of Fargate have no label nature; ${STAYS}`],
+    [
+      'nodeSelector: {kubernetes.io/os: windows}',
+      `spec.nodeSelector["kubernetes.io/os"]: nodes of Fargate have kubernetes.io/os=linux; ${STAYS}`,
+    ],
+    [
+      'nodeSelector: {eks.amazonaws.com/compute-type: ec2}',
+      `spec.nodeSelector["eks.amazonaws.com/compute-type"]: nodes of Fargate have eks.amazonaws.com/compute-type=fargate; ${STAYS}`,
+    ],
+    [
+      'nodeSelector: {node.kubernetes.io/instance-type: m5.large}',
+      `spec.nodeSelector["node.kubernetes.io/instance-type"]: nodes of Fargate have no label node.kubernetes.io/instance-type; ${STAYS}`,
+    ],
+    [
+      affinity('{matchExpressions: [{key: eks.amazonaws.com/compute-type, operator: NotIn, values: [fargate]}]}'),
+      `${AFFINITY}: nodes of Fargate have eks.amazonaws.com/compute-type=fargate; ${STAYS}`,
+    ],
+    [
+      affinity('{matchFields: [{key: metadata.name, operator: In, values: [ip-10-0-0-1]}]}', '{}'),
+      `${AFFINITY}: each pod gets a new node of Fargate, whose name nobody knows before, a term without expressions matches no node; ${STAYS}`,
+    ],
     ['nodeSelector: {kubernetes.io/arch: arm64}', `spec.nodeSelector["kubernetes.io/arch"]: ${AMD64}`],
-    ['nodeSelector: {beta.kubernetes.io/arch: arm64}', `spec.nodeSelector["beta.kubernetes.io/arch"]: ${AMD64}`],
+    [
+      'nodeSelector: {beta.kubernetes.io/arch: arm64}',
+      `spec.nodeSelector["beta.kubernetes.io/arch"]: ${AMD64.replace('k', 'beta.k')}`,
+    ],
     [affinity(term('In', 'arm64')), `${AFFINITY}: ${AMD64}`],
     [affinity(term('In', 's390x'), term('In', 'arm64')), `${AFFINITY}: ${AMD64}`],
     [affinity(term('NotIn', 'amd64')), `${AFFINITY}: ${AMD64}`],
-    [affinity(term('DoesNotExist')), `${AFFINITY}: ${AMD64}`],
+    [affinity(term('DoesNotExist')), `${AFFINITY}: nodes of Fargate have the label kubernetes.io/arch; ${STAYS}`],
   ];
   for (const [spec, violation] of cases) it(spec, () => expect(ofPod(spec)).to.deep.equal([violation]));
 
@@ -73,14 +135,18 @@ describe('What Fargate refuses of a pod', () => {
     'hostNetwork: false',
     'containers: [{securityContext: {privileged: false}, ports: [{containerPort: 80, hostPort: 0}]}]',
     'containers: [{resources: {limits: {nvidia.com/gpu: 0}, requests: {ephemeral-storage: 175Gi}}}]',
-    'volumes: [{emptyDir: {}}, {persistentVolumeClaim: {claimName: c}}]',
-    'nodeSelector: {kubernetes.io/arch: amd64, disk: ssd}',
+    'volumes: [{emptyDir: {}}, {persistentVolumeClaim: {claimName: c}}, {ephemeral: {}}]',
+    'volumes: [{configMap: {}}, {secret: {}}, {projected: {}}, {downwardAPI: {}}]',
+    'nodeSelector: {kubernetes.io/arch: amd64, topology.kubernetes.io/zone: eu-west-1b}',
+    'os: {name: linux}',
+    'hostPID: false',
+    adding('NET_BIND_SERVICE', 'CHOWN'),
+    'containers: [{securityContext: {capabilities: {drop: [ALL]}}}]',
     affinity(term('In', 'arm64', 'amd64')),
     affinity(term('In', 'arm64'), term('NotIn', 'arm64')),
     affinity(term('Exists')),
-    affinity('{matchExpressions: [{key: zone, operator: In, values: [a]}]}'),
-    'containers: 7',
-    'containers: [null, 7, {ports: {}, resources: [], securityContext: null}]',
+    affinity('{matchExpressions: [{key: zone, operator: NotIn, values: [a]}]}'),
+    'containers: [{}, null, 7, {ports: {}, resources: [], securityContext: null}]',
     'volumes: [null, {hostPath: null}]',
     'affinity: {nodeAffinity: [7]}',
   ])
@@ -88,13 +154,51 @@ describe('What Fargate refuses of a pod', () => {
 
   it('a DaemonSet, in its manifest and in its pods, with the path in the template', () => {
     const message = 'pods of a DaemonSet do not run on Fargate; use a sidecar container';
-    expect(violationsOf({ kind: 'DaemonSet', spec: { template: { spec: { hostNetwork: true } } } })).to.deep.equal([
+    const spec = { containers: [{}], hostNetwork: true };
+    expect(violationsOf({ kind: 'DaemonSet', spec: { template: { spec } } })).to.deep.equal([
       `kind: ${message}`,
-      'spec.template.spec.hostNetwork: the network of the host cannot be used',
+      `spec.template.spec.hostNetwork: ${HOST}`,
     ]);
     const ownerReferences = [{ kind: 'DaemonSet', name: 'd', controller: true }];
-    expect(violationsOf({ kind: 'Pod', metadata: { ownerReferences }, spec: {} })).to.deep.equal([
+    expect(violationsOf({ kind: 'Pod', metadata: { ownerReferences }, spec: { containers: [{}] } })).to.deep.equal([
       `metadata.ownerReferences: ${message}`,
     ]);
+  });
+});
+
+describe('What Fargate may refuse, ignores, or needs for itself', () => {
+  const cases: readonly (readonly [spec: string, advice: RegExp])[] = [
+    [
+      'containers: [{ports: [{containerPort: 80}, {containerPort: 10250}]}]',
+      /^spec\.containers\[0\]\.ports\[1\]\.containerPort: the kubelet has this port/,
+    ],
+    [
+      'topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone}]',
+      /^spec\.topologySpreadConstraints\[0\]: Fargate ignores it: each pod has a node of its own/,
+    ],
+    [
+      'affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}',
+      /^spec\.affinity\.podAffinity\..*: Fargate ignores it/,
+    ],
+    [
+      'containers: [{env: [{name: AWS_CONTAINER_CREDENTIALS_FULL_URI, value: x}]}]',
+      /^spec\.containers\[0\]\.env\[0\]\.name: EKS Pod Identity does not work on Fargate/,
+    ],
+  ];
+  for (const [spec, advice] of cases)
+    it(spec, () => {
+      const limits = findLimits(newPod(toPod(spec)), 'eu-west-1');
+      expect(limits.advice).to.have.length(1);
+      expect(limits.advice[0]).to.match(advice);
+      expect([...limits.risks, ...limits.violations]).to.deep.equal([]);
+    });
+
+  it('privilege escalation', () => {
+    const risksOf = (isAllowed: boolean) =>
+      findLimits(newPod(toPod(`containers: [{securityContext: {allowPrivilegeEscalation: ${isAllowed}}}]`)), 'x').risks;
+    expect(risksOf(true)).to.deep.equal([
+      'spec.containers[0].securityContext.allowPrivilegeEscalation: Fargate may refuse it; set it to false unless the container needs it',
+    ]);
+    expect(risksOf(false)).to.deep.equal([]);
   });
 });

@@ -1,7 +1,8 @@
 import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
+import * as s from '../../../api/schema/field.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import { listAt, readDocuments, valueAt } from '../documents.ts';
+import { type Path, type SourceDocument, decodeAt, listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
 /** A pod, or the pods that a workload makes from its template. */
@@ -17,25 +18,34 @@ export interface Pod {
   readonly path: string;
   /** The kind of its controller; for a template that of the manifest. */
   readonly owner: string | undefined;
+  /** Of a StatefulSet: each of its pods gets a claim of each template. */
+  readonly claimTemplates: readonly unknown[];
   /** Set if the API server has admitted the pod already, so that EKS does not choose a profile any more. */
-  readonly created?: { readonly at: Ms | undefined };
+  readonly created?: { readonly at: Ms | undefined; readonly uid: string; readonly status: unknown };
 }
 
-/** Where kinds have their pods: Pod; Deployment, StatefulSet, DaemonSet, Job and others; CronJob. */
-const TEMPLATES = [[], ['spec', 'template'], ['spec', 'jobTemplate', 'spec', 'template']] as const;
+/** Where the known kinds have their pods. Other kinds may have a field `template` that is none of a pod. */
+const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
+  ['Pod', []],
+  ['PodTemplate', ['template']],
+  ['CronJob', ['spec', 'jobTemplate', 'spec', 'template']],
+  ...['DaemonSet', 'Deployment', 'Job', 'ReplicaSet', 'ReplicationController', 'Rollout', 'StatefulSet'].map(
+    (kind): [string, Path] => [kind, ['spec', 'template']],
+  ),
+]);
 
-/** `undefined` if the object has no pods. `namespace` is used if the object names none. */
+const hasPods = (object: unknown): boolean => TEMPLATES.has(textAt(object, 'kind') ?? '');
+
+/** `undefined` if the object has no pods, or no containers in them. `namespace` is used if the object names none. */
 export function podOf(object: unknown, namespace: string): Pod | undefined {
   const kind = textAt(object, 'kind') ?? '';
   const own = fieldAt(object, 'metadata');
-  const path = TEMPLATES.find(
-    (each) => (each.length === 0) === (kind === 'Pod') && isRecord(valueAt(object, [...each, 'spec'])),
-  );
+  const path = TEMPLATES.get(kind);
   const template = path && valueAt(object, path);
   const spec = fieldAt(template, 'spec');
-  if (path === undefined || !isRecord(spec)) return undefined;
+  if (path === undefined || !isRecord(spec) || !listAt(spec, 'containers').some(isRecord)) return undefined;
   const metadata = fieldAt(template, 'metadata');
-  const isCreated = kind === 'Pod' && textAt(own, 'uid') !== undefined;
+  const uid = kind === 'Pod' ? textAt(own, 'uid') : undefined;
   const controller = listAt(own, 'ownerReferences').find((owner) => fieldAt(owner, 'controller') === true);
   return {
     kind,
@@ -46,29 +56,74 @@ export function podOf(object: unknown, namespace: string): Pod | undefined {
     spec,
     path: [...path, 'spec'].join('.'),
     owner: kind === 'Pod' ? textAt(controller, 'kind') : kind,
-    ...(isCreated && { created: { at: parseTimestamp(textAt(own, 'creationTimestamp') ?? '') } }),
+    claimTemplates: listAt(fieldAt(object, 'spec'), 'volumeClaimTemplates'),
+    ...(uid !== undefined && {
+      created: {
+        at: parseTimestamp(textAt(own, 'creationTimestamp') ?? ''),
+        uid,
+        status: fieldAt(object, 'status'),
+      },
+    }),
   };
 }
 
-const textsOf = (value: unknown): Readonly<Record<string, string>> =>
+export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(isRecord(value) ? value : {}).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     ),
   );
 
-/** `name` chooses one of several. @throws Failure */
+/** Go takes `null` for an absent field. */
+const absentOr = <A>(field: s.Field<A>) => s.optional(s.nullable(field));
+const Texts = absentOr(s.map(s.nullable(s.string())));
+const Metadata = s.object({ namespace: absentOr(s.string()), labels: Texts, annotations: Texts });
+const Template = s.object({ metadata: absentOr(Metadata) });
+
+export interface PodFile {
+  readonly pod: Pod;
+  /** Of the whole file, which may have the claims of the pod too. */
+  readonly documents: readonly unknown[];
+}
+
+/** `name` chooses one of several, also as `deployment/web`. @throws Failure */
 export async function readPodFile(
   file: string,
   name: string | undefined,
-  namespace: string,
+  namespaces: { readonly asked: string | undefined; readonly default: string },
   io: Pick<Io, 'readStdin' | 'signal'>,
-): Promise<Pod> {
-  const documents = await readDocuments(file, io);
-  const found = documents.flatMap(({ value }) => podOf(value, namespace) ?? []);
-  const [pod, ...others] = found.filter((each) => name === undefined || each.name === name);
-  if (pod !== undefined && others.length === 0) return pod;
-  const choices = found.map((each) => `${each.kind} ${each.name}`).join(', ') || 'nothing';
-  const source = file === '-' ? 'standard input' : file;
-  throw new Failure(`${source}: name one of the objects that are pods or make pods; there is: ${choices}`);
+): Promise<PodFile> {
+  // A chart may have equal keys in a ConfigMap, which kubectl takes without a word.
+  const documents = await readDocuments(file, io, hasPods);
+  const found = documents.filter(({ value }) => hasPods(value));
+  const [document, ...others] = found.filter(({ value }) => name === undefined || namesOf(value).includes(name));
+  if (document === undefined || others.length > 0) {
+    const choices = found.map(({ value }) => namesOf(value).at(-1)).join(', ') || 'nothing';
+    const source = file === '-' ? 'standard input' : file;
+    const kinds = [...TEMPLATES.keys()].toSorted().join(', ');
+    throw new Failure(`${source}: name one of the objects that have pods (${kinds}); there is: ${choices}`);
+  }
+  const path = TEMPLATES.get(textAt(document.value, 'kind') ?? '') ?? [];
+  requireMetadata(document, path, namespaces.asked);
+  const pod = podOf(document.value, namespaces.asked ?? namespaces.default);
+  const containers = [...path, 'spec', 'containers'];
+  if (pod === undefined)
+    throw new Failure(
+      `${document.at(containers)}: there are no containers in ${containers.join('.')}, so there is no pod`,
+    );
+  return { pod, documents: documents.map(({ value }) => value) };
+}
+
+function namesOf(object: unknown): readonly string[] {
+  const metadata = fieldAt(object, 'metadata');
+  const name = textAt(metadata, 'name') ?? textAt(metadata, 'generateName') ?? '';
+  return [name, `${(textAt(object, 'kind') ?? '').toLowerCase()}/${name}`];
+}
+
+/** @throws Failure as kubectl does, also for a label that is no text, such as `yes` */
+function requireMetadata(document: SourceDocument, path: Path, asked: string | undefined): void {
+  const own = decodeAt(document, [], Template).metadata?.namespace ?? undefined;
+  decodeAt(document, path, Template);
+  if (own !== undefined && asked !== undefined && own !== asked)
+    throw new Failure(`${document.at(['metadata', 'namespace'])}: the namespace is ${own}, but -n names ${asked}`);
 }

@@ -1,15 +1,13 @@
-import * as E from 'fp-ts/lib/Either.js';
-import type { EksClusterName } from '../../../api/names.ts';
-import { type AWSFargateProfile, decodeAWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
-import { listLiveProfiles } from '../../../controllers/shared/live-profiles.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { noteOf } from '../../../controllers/shared/note.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { type AwsAccess, Unseen, readProfiles } from '../aws.ts';
 import { Failure, type Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { decodeObjects, listObjects } from '../objects.ts';
 import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
@@ -18,25 +16,12 @@ type Objects = readonly AWSFargateProfile[];
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
-  const objects: AWSFargateProfile[] = [];
-  const unreadable: string[] = [];
-  for await (const item of listLiveProfiles(client, { namespace }, signal)) {
-    const result = decodeAWSFargateProfile(item);
-    if (E.isLeft(result))
-      unreadable.push(`AWSFargateProfile ${keyText(keyOf(item))}: ${describeProblems(result.left)}`);
-    else if (result.right.spec.clusterName === cluster) objects.push(result.right);
-  }
-  return { target: { name, region }, objects, unreadable };
-}
-
-/** Another account than that of the objects may have an EKS cluster of the same name. @throws Unseen */
-export async function readEks(aws: AwsAccess, name: EksClusterName, region: string, objects: Objects) {
-  const session = await aws.open(region);
-  const { account } = session;
-  const recorded = objects.find(({ status }) => status?.account !== undefined)?.status?.account ?? account;
-  if (recorded === account) return { session, profiles: await readProfiles(session, name) };
-  const why = `the credentials are of account ${account}, but the profiles are in ${recorded}`;
-  throw new Unseen(`${why}; --profile or --role-arn chooses others`);
+  const { objects, unreadable } = decodeObjects(await listObjects(client, { namespace, names: [] }, signal));
+  return {
+    target: { name, region },
+    objects: objects.filter(({ spec }) => spec.clusterName === cluster),
+    unreadable: unreadable.map((each) => `AWSFargateProfile ${each.name}: ${each.why}`),
+  };
 }
 
 /**
@@ -44,24 +29,57 @@ export async function readEks(aws: AwsAccess, name: EksClusterName, region: stri
  * objects name. Without an answer of EKS, the objects alone tell.
  */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
+  if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
   const profiles = new Map<string, Profile>(
-    inEks?.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
+    inEks.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
   );
   const ofObjects = objects.map((object): Profile => {
-    const name = currentProfileNameOf(object);
-    const { status = {}, spec } = object;
     // An object without the ARN has no profile yet, and a profile of its name belongs to another owner.
-    const found = status.profileARN === undefined ? undefined : profiles.get(name);
-    if (found !== undefined) profiles.delete(name);
-    return {
-      name,
-      status: inEks === undefined ? (status.profileStatus ?? 'absent') : 'absent',
-      selectors: toSelectors(spec.selectors ?? []),
-      ...found,
-      ...(status.activeSince !== undefined &&
-        status.profileName === name && { activeSince: parseTimestamp(status.activeSince) }),
-      object: keyText(keyOf(object)),
-    };
+    const found = object.status?.profileARN === undefined ? undefined : profiles.get(currentProfileNameOf(object));
+    if (found !== undefined) profiles.delete(found.name);
+    return { ...toProfile(object, inEks), ...found };
   });
   return [...ofObjects, ...profiles.values()];
+}
+
+function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] | undefined): Profile {
+  const { status = {}, spec } = object;
+  const name = currentProfileNameOf(object);
+  return {
+    name,
+    status: inEks === undefined ? (status.profileStatus ?? 'absent') : 'absent',
+    selectors: inEks !== undefined || isSpecOfProfile(object) ? toSelectors(spec.selectors ?? []) : undefined,
+    ...(status.activeSince !== undefined &&
+      status.profileName === name && { activeSince: parseTimestamp(status.activeSince) }),
+    object: keyText(keyOf(object)),
+  };
+}
+
+/** Whether the profile that status names has the selectors of the spec, as far as the controller has seen. */
+function isSpecOfProfile(object: AWSFargateProfile): boolean {
+  const { metadata, status = {} } = object;
+  if (status.profileARN === undefined) return true;
+  const isDifferent = status.conditions?.some(({ reason }) => reason === 'SpecDiffers') === true;
+  return metadata.generation === status.observedGeneration && successorsOf(object).length === 0 && !isDifferent;
+}
+
+/** The profiles that the controller has asked EKS for, and that do not serve in the place of the one in status yet. */
+const successorsOf = (object: AWSFargateProfile): readonly string[] =>
+  noteOf(object).profiles.flatMap(({ name, served }) =>
+    served === true || name === object.status?.profileName ? [] : [name],
+  );
+
+/** While a replacement is under way, the object has more profiles. The spec is that of the successor. */
+function inReplacement(object: AWSFargateProfile): readonly Profile[] {
+  const { metadata, spec, status = {} } = object;
+  const key = keyText(keyOf({ metadata }));
+  const isObserved = metadata.generation === status.observedGeneration;
+  const ofSpec = isObserved ? toSelectors(spec.selectors ?? []) : undefined;
+  const { predecessors = [], profileName } = status;
+  return [
+    ...successorsOf(object).map((name) => ({ name, status: 'CREATING', selectors: ofSpec, object: key })),
+    ...predecessors.flatMap(({ name, status: word = 'absent' }) =>
+      name === undefined || name === profileName ? [] : [{ name, status: word, selectors: undefined, object: key }],
+    ),
+  ];
 }

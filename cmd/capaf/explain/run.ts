@@ -1,30 +1,46 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName } from '../../../api/names.ts';
+import { textAt } from '../../../api/record.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { type Size, provisionedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
-import { type AwsAccess, attempt, openAws, seenIn, unseenIn } from '../aws.ts';
+import {
+  type Asked,
+  type AwsAccess,
+  attempt,
+  openAws,
+  readEks,
+  requireRegion,
+  seenIn,
+  tolerate,
+  unseenIn,
+} from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
-import { type KubeAccess, openKube, openWorkloadCluster } from '../kube.ts';
+import { type KubeAccess, openKube } from '../kube.ts';
+import { recordedAccount } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
+import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
-import { type Violation, findEbsVolumes, findViolations, sizeOf } from './fargate-limits.ts';
-import { podOf, readPodFile } from './pod.ts';
-import { mergeProfiles, readEks, readManaged } from './profiles.ts';
-import type { Size } from './size.ts';
+import { type Violation, findLimits } from './fargate-limits.ts';
+import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
+import { mergeProfiles, readManaged } from './profiles.ts';
+import { type Said, readSaid } from './said.ts';
 import { findTraps } from './traps.ts';
+import { findGroupTrap, readClusterGroup } from './security-groups.ts';
+import { type VolumeFinding, findClaims } from './volumes.ts';
 
-export interface ExplainOptions extends CommonOptions {
-  readonly cluster?: string;
-  readonly clusterNamespace?: string;
-  readonly eksCluster?: string;
-  readonly workloadKubeconfig?: string;
+export interface ExplainOptions extends CommonOptions, ClusterOptions {
   readonly filename?: string;
 }
 
 /** What the command tells, in the shape of `-o json`. */
 export interface Explanation extends Verdict {
   readonly violations: readonly Violation[];
+  /** Of a pod that is Pending. */
+  readonly said: readonly Said[];
+  /** What Fargate ignores or needs for itself; the pod starts all the same. */
+  readonly advice: readonly string[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
   /** What could change the answer and was not seen, with the reason. */
@@ -34,39 +50,47 @@ export interface Explanation extends Verdict {
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The cluster of the pod; `undefined` if the pod is in a file and no option names its cluster. */
+  /** The cluster of the pod. With a manifest it is asked for claims only, and `noWorkload` may say why it cannot be. */
   readonly workload: KubeAccess | undefined;
+  readonly noWorkload: string;
 }
 
 export async function runExplainPod(name: string | undefined, options: ExplainOptions, io: Io): Promise<ExitCode> {
-  const { kubeconfig, context, clusterNamespace: namespace, cluster, eksCluster, filename } = options;
-  if ((cluster === undefined) === (eksCluster === undefined))
-    throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
+  const { filename } = options;
+  requireCluster(options);
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
   await using aws = openAws(options, io);
-  await using management = cluster === undefined ? undefined : openKube({ kubeconfig, context, namespace }, io);
-  await using workload = await openWorkload(options, management, io);
-  const explanation = await explain(name, options, { aws, management, workload }, io);
+  await using management = openManagement(options, io);
+  const open = () => openWorkload(options, management, io);
+  const opened = filename === undefined ? E.right(await open()) : await tolerate(io.signal, open);
+  await using workload = E.isRight(opened) ? opened.right : undefined;
+  const noWorkload = E.isLeft(opened) ? opened.left : NOT_ASKED;
+  const explanation = await explain(name, options, { aws, management, workload, noWorkload }, io);
   return tell(io, options, explanation, formatExplanation(explanation), isFine(explanation));
 }
 
-/** With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. */
+const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
+
+/**
+ * With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. The current context may be
+ * that of any cluster, so a manifest is not compared with it.
+ */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
-  const { workloadKubeconfig, filename, cluster = '', kubeconfig, context, namespace } = options;
-  if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
-  if (filename !== undefined) return undefined;
-  if (management === undefined) return openKube({ kubeconfig, context, namespace }, io);
-  return openWorkloadCluster(management, cluster, io, namespace);
+  const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context, namespace } = options;
+  if (management === undefined && (workloadKubeconfig ?? kubeconfig ?? context) === undefined)
+    return filename === undefined ? openKube({ namespace }, io) : undefined;
+  const cluster = management && { namespace: management.namespace, name };
+  return openPodCluster({ cluster, eksCluster }, options, management, io);
 }
 
 /** Exported for tests, which have fakes of what the command opens. */
 export async function explain(name: string | undefined, options: ExplainOptions, access: Access, io: Io) {
-  const { aws, management, workload } = access;
-  const pod = await readPod(name, options, workload, io);
+  const { aws, management } = access;
+  const { pod, documents } = await readPod(name, options, access.workload, io);
   const { target, objects, unreadable } = management
     ? await readManaged(management, options.cluster ?? '', io)
     : { target: eksTarget(options, aws), objects: [], unreadable: [] };
-  const eks = await attempt(() => readEks(aws, target.name, target.region, objects));
+  const eks = await attempt(() => readEks(aws, target.name, target.region, recordedAccount(objects)));
   if (management === undefined && E.isLeft(eks))
     throw new Failure(
       `the Fargate profiles of EKS cluster ${target.name} in ${target.region} cannot be read: ${eks.left}`,
@@ -75,12 +99,19 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   const verdict = decide(pod, mergeProfiles(objects, inEks), inEks !== undefined, io.clock.now());
   const taker = inEks?.find((profile) => profile.name === verdict.taker);
   const traps = E.isRight(eks) && taker !== undefined ? await findTraps(aws, eks.right.session, taker) : [];
-  const volumes = await findEbsVolumes(pod, workload?.client, io.signal);
+  const around = await readAround({ pod, documents }, access, target, io);
+  const mounts = seenIn(around.claims);
+  const limits = findLimits(pod, target.region);
+  const violations = [...limits.violations, ...mounts.filter((each) => typeof each !== 'string')];
+  const risks = [...limits.risks, ...mounts.filter((each) => typeof each === 'string'), ...seenIn(around.groups)];
+  const isRunning = isOnFargate(pod);
   return {
     ...verdict,
-    traps: [...verdict.traps, ...seenIn(traps)],
-    violations: [...findViolations(pod), ...seenIn(volumes)],
-    size: sizeOf(pod) ?? null,
+    traps: [...verdict.traps, ...seenIn(traps), ...(isRunning ? [] : risks)],
+    violations: isRunning ? [] : violations,
+    said: seenIn(around.said).flat(),
+    advice: limits.advice,
+    size: (pod.created && provisionedSize(pod.annotations['CapacityProvisioned'])) ?? sizeOfSpec(pod.spec) ?? null,
     unseen: [
       ...unseenIn([['EKS', eks]]),
       ...(inEks === undefined
@@ -88,19 +119,53 @@ export async function explain(name: string | undefined, options: ExplainOptions,
         : []),
       ...unseenIn(traps),
       ...unreadable,
-      ...unseenIn(volumes),
+      ...unseenIn([...around.claims, ...around.groups, ...around.said]),
     ],
   };
 }
 
-function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess) {
-  if (region === undefined) throw new Failure('the region of the EKS cluster is not known; name it with --region');
-  return { name: EksClusterName.of(name), region };
+/** What runs there, Fargate has not refused. */
+const isOnFargate = ({ spec, created }: Pod): boolean =>
+  spec['schedulerName'] === 'fargate-scheduler' &&
+  ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
+
+/** The EKS cluster. */
+interface Target {
+  readonly name: EksClusterName;
+  readonly region: string;
 }
 
-async function readPod(name: string | undefined, options: ExplainOptions, workload: Access['workload'], io: Io) {
-  const { filename, namespace } = options;
-  if (filename !== undefined) return readPodFile(filename, name, namespace ?? workload?.namespace ?? 'default', io);
+interface Around {
+  readonly claims: readonly Asked<VolumeFinding>[];
+  readonly groups: readonly Asked<string>[];
+  readonly said: readonly Asked<readonly Said[]>[];
+}
+
+/** What the cluster of the pod tells about the pod's volumes, its network, and its start. */
+async function readAround({ pod, documents }: PodFile, access: Access, target: Target, io: Io): Promise<Around> {
+  const client = access.workload?.client;
+  const { signal } = io;
+  const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
+  const said = await tolerate(signal, () => readSaid(pod, client, signal));
+  const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
+  // A manifest is explained also where its cluster cannot be reached.
+  const asked = pod.created === undefined ? undefined : client;
+  const groups = await tolerate(signal, async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
+  return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };
+}
+
+function eksTarget({ eksCluster: name = '' }: ExplainOptions, { region }: AwsAccess): Target {
+  return { name: EksClusterName.of(name), region: requireRegion(region) };
+}
+
+async function readPod(
+  name: string | undefined,
+  { filename, namespace }: ExplainOptions,
+  workload: Access['workload'],
+  io: Io,
+): Promise<PodFile> {
+  const namespaces = { asked: namespace, default: workload?.namespace ?? 'default' };
+  if (filename !== undefined) return readPodFile(filename, name, namespaces, io);
   if (workload === undefined || name === undefined) throw new TypeError('a pod without a name or a cluster');
   const { client, namespace: own, server } = workload;
   const pods = { group: '', version: 'v1', plural: 'pods' };
@@ -108,21 +173,26 @@ async function readPod(name: string | undefined, options: ExplainOptions, worklo
   const pod = object && podOf({ ...object, kind: 'Pod' }, own);
   if (pod === undefined)
     throw new Failure(`there is no pod ${own}/${name} in the cluster at ${server}; -n names its namespace`);
-  return pod;
+  return { pod, documents: [] };
 }
 
-const isFine = ({ taker, violations, traps }: Explanation): boolean =>
-  taker !== null && violations.length === 0 && traps.length === 0;
+/** Whether the exit code is 0. Advice keeps no pod from starting. */
+export const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
+  taker !== null && violations.length === 0 && traps.length === 0 && said.length === 0;
 
 export function formatExplanation(explanation: Explanation): string {
-  const { summary, taker, profiles, violations, traps, size, unseen } = explanation;
+  const { summary, taker, profiles, violations, said, traps, advice, size, unseen } = explanation;
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
-  const columns = (rows: readonly (readonly string[])[]) => alignColumns(rows.map((row) => row.map(toPrintableLine)));
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
-  const refusals = columns(violations.map(({ field, message }) => [field, message]));
+  const refusals = alignColumns(violations.map(({ field, message }) => [field, message]));
+  const quotes = said.flatMap(({ source, message, fix }) => [
+    toPrintableLine(`${source}: "${message}"`),
+    ...(fix === null ? [] : [`  → ${fix}`]),
+  ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],
-    [styleText('yellow', 'Beware:'), traps.map(toPrintableLine)],
+    [styleText('red', 'Said about the pod:'), quotes],
+    [styleText('yellow', 'Beware:'), [...traps, ...advice].map(toPrintableLine)],
     [styleText('dim', 'Not seen:'), unseen.map(toPrintableLine)],
   ] as const;
   const color = isFine(explanation) ? 'green' : taker === null ? 'red' : 'yellow';
@@ -132,13 +202,15 @@ export function formatExplanation(explanation: Explanation): string {
     '',
     ...(rows.length === 0
       ? ['The EKS cluster has no Fargate profile.']
-      : columns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
+      : alignColumns([['PROFILE', 'STATUS', 'SELECTOR', 'POD'], ...rows])),
     ...sections.flatMap(([title, each]) => (each.length === 0 ? [] : ['', title, ...each.map((line) => `  ${line}`)])),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function rowsOf({ name, status, selectors }: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+function rowsOf(profile: ProfileVerdict, taker: string | null): readonly (readonly string[])[] {
+  const { name, status, matches: doesMatch, selectors } = profile;
+  if (doesMatch === null) return [[name, status, 'not known', 'not known']];
   if (selectors.length === 0) return [[name, status, 'none', 'does not match']];
   return selectors.map(({ matches, mismatch, ...selector }, index) => {
     const but =

@@ -13,6 +13,8 @@ import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.
 export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts, 'tags'> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
+  /** Of CloudFormation, which sets it as a tag of what it creates. */
+  readonly logicalId?: string;
   /** How the present owner gives the profile up without deleting it. */
   readonly release: readonly string[];
 }
@@ -88,6 +90,9 @@ export const profileField = valid(
 const roleField = valid('the ARN of an IAM role, such as arn:aws:iam::123456789012:role/pods', (arn) =>
   parseRoleArn(arn) === undefined ? undefined : RoleArn.of(arn),
 );
+/** So that no name of a file is an option of a command. */
+export const objectNameField = matching('the name of an object', /^[a-z0-9][-a-z0-9.]{0,252}$/);
+export const namespaceNameField = matching('the name of a namespace', /^[a-z0-9][-a-z0-9]{0,62}$/);
 const regionField = matching('an AWS region, such as eu-west-1', /^[a-z]+(?:-[a-z0-9]+)+$/);
 const arnField = matching('the ARN of a Fargate profile', /^arn:[a-z-]+:eks:[a-z]+(?:-[a-z0-9]+)+:/);
 const subnetsField = s.list(matching('the id of a subnet, such as subnet-0123456789abcdef0', /^subnet-[0-9a-z-]+$/));

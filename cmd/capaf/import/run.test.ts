@@ -1,4 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { left } from 'fp-ts/lib/Either.js';
 import { isRight } from 'fp-ts/lib/Either.js';
@@ -63,7 +65,7 @@ describe('capaf import', () => {
   /** What a user sees: standard output, or the error message with exit code 1. */
   async function run(
     files: readonly string[],
-    options: Partial<ImportOptions> & Pick<ImportOptions, 'from'>,
+    { from, ...options }: Partial<Omit<ImportOptions, 'from'>> & { readonly from: ImportSource | undefined },
     stdin = '',
   ): Promise<Outcome> {
     let out = '';
@@ -76,7 +78,14 @@ describe('capaf import', () => {
       readStdin: () => Promise.resolve(stdin),
     };
     try {
-      const all = { eksCluster: 'prod', region: REGION, namespace: 'team-a', output: 'text' as const, ...options };
+      const all = {
+        eksCluster: 'prod',
+        region: REGION,
+        namespace: 'team-a',
+        output: 'text' as const,
+        ...options,
+        ...(from && { from }),
+      };
       const code = await runImport(files, all, io);
       return { out, code };
     } catch (error) {
@@ -206,6 +215,46 @@ describe('capaf import', () => {
       });
     });
 
+    it('finds the profile of a template without names by the tag of CloudFormation, or by its selectors', async () => {
+      const resource = (namespace: string): object => ({
+        Type: 'AWS::EKS::FargateProfile',
+        Properties: {
+          ClusterName: { Ref: 'Cluster' },
+          FargateProfileName: { 'Fn::Sub': '${AWS::StackName}-x' },
+          PodExecutionRoleArn: { 'Fn::GetAtt': ['Role', 'Arn'] },
+          Selectors: [{ Namespace: namespace }],
+        },
+      });
+      const template = JSON.stringify({ Resources: { Tagged: resource('shop'), Plain: resource('batch') } });
+      put({ name: 'stack-x', tags: { 'aws:cloudformation:logical-id': 'Tagged' } });
+      put({ name: 'other-x', tags: { 'aws:cloudformation:logical-id': 'Other' } });
+      put({ name: 'a1b2c3', selectors: [{ namespace: 'batch', labels: {} }] });
+      const found = await run(['-'], { from: 'cloudformation' }, template);
+      const names = manifestsIn(found.out).map((each) => fieldAt(fieldAt(each, 'spec'), 'profileName'));
+      expect(names, found.out).to.deep.equal(['stack-x', 'a1b2c3']);
+
+      put({ name: 'twin', selectors: [{ namespace: 'batch', labels: {} }] });
+      const { out, code } = await run(['-'], { from: 'cloudformation' }, template);
+      expect(code).to.equal(2);
+      expect(manifestsIn(out)).to.have.length(1);
+      expect(out).to.contain('# - Not known: the name of the profile');
+      expect(out).to.contain('# 2. Set "DeletionPolicy: Retain" on the resource Plain');
+      expect(out).to.contain('capaf import --from=live --eks-cluster=prod --region=eu-west-1 -n team-a\n');
+    });
+
+    it('names first the owner of an object, which would undo the steps', async () => {
+      const text = readFileSync(`${TESTDATA}/crossplane.yaml`, 'utf8').replace(
+        'metadata:\n',
+        'metadata:\n  ownerReferences: [{kind: XCluster, name: prod, controller: true}, {kind: Usage, name: u}]\n',
+      );
+      aws.emulator.admin.deny({ principal: '*', action: 'eks:*' });
+      const { out } = await run(['-'], { from: 'crossplane' }, text);
+      expect(out).to.contain(
+        '# 1. Take the object out of XCluster prod, which owns it: its controller would create the object again and undo the next steps\n# 2. Let Crossplane keep',
+      );
+      expect(out).not.to.contain('Usage');
+    });
+
     it('takes from AWS what a template does not tell', async () => {
       put({ name: 'batch', selectors: [{ namespace: 'batch', labels: {} }] });
       const { out } = await run([`${TESTDATA}/cloudformation.yaml`], { from: 'cloudformation' });
@@ -273,6 +322,44 @@ describe('capaf import', () => {
       expect(out).to.contain('/nonexistent/kubeconfig');
     });
 
+    it('reads files and folders with -f, as kubectl does', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'capaf-import-'));
+      writeFileSync(join(folder, 'show.json'), readFileSync(file[0] ?? ''));
+      const { out } = await run([], { from: 'terraform', filename: [folder] });
+      rmSync(folder, { recursive: true });
+      expect(out).to.contain(`# Source: Terraform aws_eks_fargate_profile.web, ${folder}/show.json\n`);
+    });
+
+    it('refuses names that no object can have, before they stand in a command', async () => {
+      const hostile = [
+        await run(file, { from: 'terraform', namespace: '--all' }),
+        await run(file, { from: 'terraform', cluster: '$(id)' }),
+      ];
+      expect(hostile).to.deep.equal([
+        { out: '-n: no namespace and no Cluster can have the name "--all"', code: 1 },
+        { out: '--cluster: no namespace and no Cluster can have the name "$(id)"', code: 1 },
+      ]);
+      const ack = readFileSync(`${TESTDATA}/ack.yaml`, 'utf8').replace('name: web,', 'name: --all,');
+      const { out, code } = await run(['-'], { from: 'ack' }, ack);
+      expect(code).to.equal(1);
+      expect(out).to.match(/^standard input:\d+:\d+: metadata\.name: expected the name of an object, got "--all"/);
+    });
+
+    it('says that capaf itself has no credentials', async () => {
+      const none = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_SHARED_CREDENTIALS_FILE: '/nonexistent' };
+      const before = Object.keys(none).map((name) => [name, process.env[name] ?? ''] as const);
+      Object.assign(process.env, none);
+      const { out } = await run([], { from: 'live' });
+      Object.assign(process.env, Object.fromEntries(before));
+      expect(out).to.match(/^capaf has no AWS credentials: /);
+    });
+
+    it('needs to know what has the profiles now', async () => {
+      const { out, code } = await run(file, { from: undefined });
+      expect(code).to.equal(1);
+      expect(out).to.match(/^give --from, what has the profiles now: live, eksctl/);
+    });
+
     it('reads standard input', async () => {
       put({ name: 'web', tags: { stage: 'production' } });
       const { out, code } = await run(['-'], { from: 'terraform' }, readFileSync(file[0] ?? '', 'utf8'));
@@ -300,7 +387,7 @@ describe('capaf import', () => {
       aws.emulator.admin.deny({ principal: '*', action: 'eks:*' });
       const { out } = await run(['-'], { from: 'terraform' }, JSON.stringify(state));
       expect(hasHidden(out)).to.equal(false);
-      expect(out).to.contain(String.raw`terraform state rm 'aws.x --- kind: Secret # \u001b[31m\u202e'\''; rm -r'`);
+      expect(out).to.contain(String.raw`terraform state rm -- 'aws.x --- kind: Secret # \u001b[31m\u202e'\''; rm -r'`);
       const spec = fieldAt(manifestsIn(out)[0], 'spec');
       expect(fieldAt(spec, 'selectors')).to.deep.equal([
         { namespace: 'shop', labels: { app: evil, bidi: 'a\u202eb' } },

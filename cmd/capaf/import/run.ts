@@ -1,8 +1,11 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName, EksClusterName } from '../../../api/names.ts';
-import { type AwsAccess, Unseen, attempt, listProfiles, openAws, seen } from '../aws.ts';
+import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+import { type AwsAccess, Unseen, attempt, listProfiles, openAws, readProfiles, requireRegion, seen } from '../aws.ts';
 import { readDocuments } from '../documents.ts';
 import { type ExitCode, type Io, Failure, tell } from '../io.ts';
 import { findEksCluster, openKube } from '../kube.ts';
+import { listFiles } from '../plan/manifests.ts';
 import type { CommonOptions } from '../program.ts';
 import type { SourceProfile } from './facts.ts';
 import { RELEASE, SOURCES } from './sources.ts';
@@ -11,25 +14,31 @@ import { type Lookup, type Target, needsAttention, takeOver, toText } from './ta
 export type ImportSource = keyof typeof SOURCES;
 
 export interface ImportOptions extends CommonOptions {
-  readonly from: ImportSource;
+  readonly from?: ImportSource;
+  readonly filename?: readonly string[];
   readonly cluster?: string;
   readonly eksCluster?: string;
 }
 
-export async function runImport(files: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
+export async function runImport(names: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
+  const { from, filename = [] } = options;
+  if (from === undefined)
+    throw new Failure(`give --from, what has the profiles now: ${Object.keys(SOURCES).join(', ')}`);
+  const files = [...names, ...filename];
   await using aws = openAws(options, io);
   const target = await findTarget(options, io);
-  const isListed = options.from === 'live' && files.length === 0;
-  const sources = isListed ? await listLive(target, aws) : await readSources(files, options.from, io);
+  const isListed = from === 'live' && files.length === 0;
+  const sources = isListed ? await listLive(target, aws) : await readSources(files, from, io);
   const completed = sources.map((source): SourceProfile => ({
     ...source,
     cluster: source.cluster ?? target.eksCluster,
     region: source.region ?? target.region ?? aws.region,
   }));
   const { here, notes } = divide(completed, target);
-  const names = objectNames(here);
-  const profiles = await Array.fromAsync(here, async (each, index) =>
-    takeOver(each, await lookUp(each, aws), target, names[index] ?? ''),
+  const named = await findNames(here, aws);
+  const ofObjects = objectNames(named);
+  const profiles = await Array.fromAsync(named, async (each, index) =>
+    takeOver(each, await lookUp(each, aws), target, ofObjects[index] ?? ''),
   );
   const isNothingHere = profiles.length === 0 && notes.length > 0;
   const isFine = !isNothingHere && !profiles.some(needsAttention);
@@ -39,6 +48,9 @@ export async function runImport(files: readonly string[], options: ImportOptions
 async function findTarget(options: ImportOptions, io: Io): Promise<Target> {
   const { cluster, eksCluster, region, namespace } = options;
   if (namespace === undefined) throw new Failure('give -n, the namespace of the objects');
+  for (const [option, value] of Object.entries({ '-n': namespace, '--cluster': cluster }))
+    if (value !== undefined && !/^[a-z0-9][-a-z0-9.]{0,252}$/.test(value))
+      throw new Failure(`${option}: no namespace and no Cluster can have the name ${JSON.stringify(value)}`);
   const clusterName = cluster === undefined ? undefined : ClusterName.of(cluster);
   if (eksCluster !== undefined) return { namespace, clusterName, eksCluster: EksClusterName.of(eksCluster), region };
   if (cluster === undefined)
@@ -53,7 +65,8 @@ async function findTarget(options: ImportOptions, io: Io): Promise<Target> {
 async function readSources(files: readonly string[], from: ImportSource, io: Io) {
   const { read, wanted } = SOURCES[from];
   if (files.length === 0) throw new Failure(`give a FILE with ${wanted}, or - for standard input`);
-  const documents = await Array.fromAsync(files, (file) => readDocuments(file, io));
+  const paths = (await Array.fromAsync(files, listFiles)).flat();
+  const documents = await Array.fromAsync(paths, (file) => readDocuments(file, io));
   const sources = documents.flat().flatMap(read);
   if (sources.length === 0)
     throw new Failure(`${files.join(', ')}: no Fargate profile; --from ${from} reads ${wanted}`);
@@ -62,11 +75,35 @@ async function readSources(files: readonly string[], from: ImportSource, io: Io)
 
 /** Only the names, because all else comes from AWS later. */
 async function listLive(target: Target, aws: AwsAccess): Promise<readonly SourceProfile[]> {
-  const { eksCluster: cluster, region = aws.region } = target;
-  if (region === undefined) throw new Failure('the AWS region is not known; give --region');
+  const cluster = target.eksCluster;
+  const region = requireRegion(target.region ?? aws.region);
   const names = await listProfiles(await aws.open(region), cluster);
   const facts = { source: 'AWS', cluster, region, tags: {}, release: [RELEASE] };
   return names.map((name) => ({ ...facts, name }));
+}
+
+/** The tag that CloudFormation sets. */
+const LOGICAL_ID_TAG = 'aws:cloudformation:logical-id';
+
+/**
+ * A template may leave the name of a profile to CloudFormation. Then the name in AWS is that of the only profile with the
+ * tag of CloudFormation, or else of the only one with the selectors, that no other source names.
+ */
+async function findNames(sources: readonly SourceProfile[], aws: AwsAccess): Promise<readonly SourceProfile[]> {
+  const used = new Set(sources.map(({ name }) => name));
+  return Array.fromAsync(sources, async (source) => {
+    const { cluster, region, name, logicalId, selectors } = source;
+    if (name !== undefined || cluster === undefined || region === undefined) return source;
+    const listed = await attempt(async () => readProfiles(await aws.open(region), cluster));
+    const free = E.isRight(listed) ? listed.right.filter((each) => !used.has(each.name)) : [];
+    const tagged = free.filter(({ tags }) => logicalId !== undefined && tags[LOGICAL_ID_TAG] === logicalId);
+    const equal = free.filter((each) => selectors !== undefined && areSelectorsEqual(each.selectors, selectors));
+    const [candidates = []] = [tagged, equal].filter(({ length }) => length > 0);
+    const [found] = candidates.length === 1 ? candidates : [];
+    if (found === undefined) return source;
+    used.add(found.name);
+    return { ...source, name: found.name };
+  });
 }
 
 const lookUp = ({ cluster, region, name }: SourceProfile, aws: AwsAccess): Promise<Lookup> =>

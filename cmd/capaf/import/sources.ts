@@ -1,10 +1,17 @@
 import * as external from '../../../api/external/index.ts';
 import { isRecord, textAt } from '../../../api/record.ts';
-import * as s from '../../../api/schema/field.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
 import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
-import { Failure, shellQuoted } from '../io.ts';
-import { type SourceProfile, clusterField, profileField, readFacts } from './facts.ts';
+import { Failure } from '../io.ts';
+import { shellCommand } from '../shell.ts';
+import {
+  type SourceProfile,
+  clusterField,
+  namespaceNameField,
+  objectNameField,
+  profileField,
+  readFacts,
+} from './facts.ts';
 
 type Reader = (document: SourceDocument) => readonly SourceProfile[];
 
@@ -40,6 +47,7 @@ const readCloudFormation: Reader = (template) => {
     const path = ['Resources', id, 'Properties', ...(isCdk ? ['Config'] : [])];
     return {
       source: `CloudFormation resource ${id}, ${template.at(['Resources', id])}`,
+      logicalId: id,
       ...readFacts({ ...template, value }, [path], ['cluster', 'role', 'selectors']),
       release: [
         `Set "DeletionPolicy: Retain" on the resource ${id} (in the CDK, applyRemovalPolicy), and update the stack`,
@@ -57,7 +65,7 @@ const readTerraform: Reader = (document) =>
     source: `Terraform ${address}, ${document.file}`,
     ...readFacts(document, [path], ['cluster', 'name', 'role', 'selectors']),
     release: [
-      `Run: terraform state rm ${shellQuoted(address)}`,
+      `Run: ${shellCommand(['terraform', 'state', 'rm', '--', address])}`,
       'Delete the resource from the configuration before the next apply (both steps can be a "removed" block with "lifecycle { destroy = false }")',
     ],
   }));
@@ -120,11 +128,12 @@ const readEksctl: Reader = (document) =>
 
 const readAck: Reader = (document) =>
   kubernetesObjects(document, 'FargateProfile', 'eks.services.k8s.aws').map((object) => {
-    const { name, kubectl } = object;
+    const { name, kubectl, owners } = object;
     return {
       source: `ACK FargateProfile ${name}, ${object.at([])}`,
       ...readFacts(object, [['spec'], ['status', 'ackResourceMetadata']], ['name', 'selectors']),
       release: [
+        ...owners,
         `Let ACK keep the profile in AWS: ${kubectl('annotate', 'services.k8s.aws/deletion-policy=retain')}`,
         `Delete the object of ACK, also in Git: ${kubectl('delete')}`,
       ],
@@ -137,7 +146,7 @@ const EXTERNAL_NAME = 'crossplane.io/external-name';
 const readCrossplane: Reader = (document) =>
   ['eks.aws.crossplane.io', 'eks.aws.upbound.io', 'eks.aws.m.upbound.io'].flatMap((group) =>
     kubernetesObjects(document, 'FargateProfile', group).map((object) => {
-      const { name, kubectl } = object;
+      const { name, kubectl, owners } = object;
       const paths = ['spec.forProvider', 'status.atProvider'].map((path) => path.split('.'));
       const facts = readFacts(object, paths, []);
       // The name in AWS; that of Upbound's provider is `<cluster>:<profile>`.
@@ -155,6 +164,7 @@ const readCrossplane: Reader = (document) =>
         name: decodeAt(inAws, [EXTERNAL_NAME], profileField),
         cluster: facts.cluster ?? (cluster === undefined ? undefined : decodeAt(inAws, ['cluster'], clusterField)),
         release: [
+          ...owners,
           `Let Crossplane keep the profile in AWS: ${kubectl('patch', '--type=merge', patch)}`,
           `Delete the object of Crossplane, also in Git: ${kubectl('delete')}`,
         ],
@@ -165,8 +175,8 @@ const readCrossplane: Reader = (document) =>
 const readKeiko: Reader = (document) =>
   kubernetesObjects(document, external.INSTANCE_GROUP_KIND, external.INSTANCE_GROUP_GROUP).flatMap((object) => {
     if (!isRecord(object.value) || !external.isFargateGroup(object.value)) return [];
-    const { name, kubectl } = object;
-    const namespace = decodeAt(object, ['metadata', 'namespace'], s.string({ wanted: "the group's namespace" }));
+    const { name, kubectl, owners } = object;
+    const namespace = decodeAt(object, ['metadata', 'namespace'], namespaceNameField);
     const group = { ...object, value: external.withNamedSelectors(object.value) };
     const path = ['spec', external.FARGATE_PROVISIONER];
     const decoded = { ...group, value: decodeAt(group, [], external.FargateInstanceGroup) };
@@ -177,6 +187,7 @@ const readKeiko: Reader = (document) =>
       ...readFacts(decoded, [path], ['selectors']),
       name: keikoNames(cluster, { namespace, name }).profile,
       release: [
+        ...owners,
         'Stop keiko, and wait until its pods are gone: kubectl -n instance-manager scale deployment instance-manager --replicas=0',
         `Take keiko's finalizer off the group, so that the profile stays: ${kubectl('patch', '--type=merge', finalizers)}`,
         `Delete the group, also in Git, and start keiko again after the last one: ${kubectl('delete')}`,
@@ -187,12 +198,18 @@ const readKeiko: Reader = (document) =>
 function kubernetesObjects(object: SourceDocument, kind: string, group: string) {
   const { value } = object;
   if (textAt(value, 'kind') !== kind || textAt(value, 'apiVersion')?.startsWith(`${group}/`) !== true) return [];
-  const metadata = valueAt(value, ['metadata']);
-  const [name = '', namespace] = [textAt(metadata, 'name'), textAt(metadata, 'namespace')];
-  const inNamespace = namespace === undefined ? [] : ['-n', namespace];
+  const name = decodeAt(object, ['metadata', 'name'], objectNameField);
+  const place = ['metadata', 'namespace'];
+  const inNamespace = valueAt(value, place) === undefined ? [] : ['-n', decodeAt(object, place, namespaceNameField)];
   const kubectl = (verb: string, ...args: readonly string[]): string =>
-    ['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}`, name, ...args].map(shellQuoted).join(' ');
-  return [{ ...object, name, kubectl }];
+    shellCommand(['kubectl', ...inNamespace, verb, `${kind.toLowerCase()}s.${group}/${name}`, ...args]);
+  const owners = itemsAt(value, ['metadata', 'ownerReferences'])
+    .filter(({ item }) => valueAt(item, ['controller']) === true)
+    .map(({ item }) => {
+      const owner = `${textAt(item, 'kind')} ${textAt(item, 'name')}`;
+      return `Take the object out of ${owner}, which owns it: its controller would create the object again and undo the next steps`;
+    });
+  return [{ ...object, name, kubectl, owners }];
 }
 
 export const SOURCES = {

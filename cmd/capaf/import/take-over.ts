@@ -9,7 +9,7 @@ import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import * as tagKeys from '../../../pkg/fargate/tags/tag-keys.ts';
 import { MAX_TAGS, validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import type { Answer } from '../aws.ts';
-import { shellQuoted } from '../io.ts';
+import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
 
 /** What the options say about the new objects, and about the EKS cluster of the profiles. */
@@ -71,9 +71,11 @@ export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, 
     'the role': found.roleARN,
   };
   const missing = Object.entries(needed).flatMap(([what, value]) => (value === undefined ? [what] : []));
-  const cure = 'Cure: AWS credentials and --region; or --from live, which reads all profiles of an EKS cluster';
-  if (missing.length > 0 || profile === undefined)
-    return result('incomplete', `Not known: ${missing.join(', ')}`, ...unseen, cure);
+  const isUnknown = `Not known: ${missing.join(', ')}`;
+  if (profile === undefined)
+    return { ...result('incomplete', isUnknown, ...unseen), steps: stepsByHand(source, target) };
+  if (missing.length > 0)
+    return result('incomplete', isUnknown, ...unseen, 'Run capaf again with AWS credentials, and with --region');
 
   const made = { steps: stepsOf(found, target, name), manifest: toManifest(found, target, name) };
   if (inAws === undefined) {
@@ -140,17 +142,34 @@ const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
       .slice(0, MAX_ADDITIONAL_TAGS),
   );
 
+/** For a profile whose name only AWS knows. */
+function stepsByHand(
+  { cluster, region, release }: SourceProfile,
+  { namespace, clusterName }: Target,
+): readonly string[] {
+  const of = { cluster: clusterName, 'eks-cluster': cluster, region };
+  const options = Object.entries(of).flatMap(([key, value]) => (value === undefined ? [] : [`--${key}=${value}`]));
+  const command = shellCommand(['capaf', 'import', '--from=live', ...options, '-n', namespace]);
+  return [
+    `Find the profile in AWS, and print its manifest: ${command}`,
+    ...release,
+    'Go on with the steps of the manifest',
+  ];
+}
+
 function stepsOf(found: SourceProfile, target: Target, name: string): readonly string[] {
   const { cluster = 'CLUSTER', region = 'REGION', roleARN = '' } = found;
   const { namespace, clusterName } = target;
+  const words = ['annotate', 'awsfargateprofile', name, `${PAUSED_ANNOTATION}-`];
+  const adopt = shellCommand(['kubectl', '-n', namespace, ...words]);
   const place = `${parseRoleArn(roleARN)?.account ?? 'ACCOUNT'}/${region}/${cluster}`;
   return [
     ...found.release,
     ...(clusterName === undefined
-      ? [`Give the manager the flag ${shellQuoted(`--allow-eks-cluster=${namespace}=${place}`)}`]
+      ? [`Give the manager the flag ${shellCommand([`--allow-eks-cluster=${namespace}=${place}`])}`]
       : []),
     'Apply this manifest. It is paused, so the controller does nothing yet',
-    `Let the controller adopt the profile. It adds its tags, and changes nothing else: kubectl -n ${namespace} annotate awsfargateprofile ${name} ${PAUSED_ANNOTATION}-`,
+    `Let the controller adopt the profile. It adds its tags, and changes nothing else: ${adopt}`,
   ];
 }
 

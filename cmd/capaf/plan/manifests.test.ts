@@ -45,9 +45,9 @@ describe('readManifests', () => {
       writeFileSync(join(folder, 'b.yml'), profile('b'));
       writeFileSync(join(folder, 'a.yaml'), profile('a'));
       writeFileSync(join(folder, 'empty.yaml'), '');
-      writeFileSync(join(folder, 'notes.txt'), profile('no'));
+      writeFileSync(join(folder, 'notes.txt'), profile('c'));
       expect(await read([folder])).to.deep.equal([`${folder}/a.yaml:1 a`, `${folder}/b.yml:1 b`]);
-      expect(await read([join(folder, 'notes.txt')])).to.deep.equal([`${folder}/notes.txt:1 no`]);
+      expect(await read([join(folder, 'notes.txt')])).to.deep.equal([`${folder}/notes.txt:1 c`]);
     } finally {
       rmSync(folder, { recursive: true });
     }

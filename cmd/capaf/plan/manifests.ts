@@ -19,7 +19,8 @@ export async function readManifests(paths: readonly string[], io: Io): Promise<r
   return documents.flat().flatMap(toManifest);
 }
 
-async function listFiles(path: string): Promise<readonly string[]> {
+/** Those of a folder that `kubectl apply -f` reads. @throws Failure */
+export async function listFiles(path: string): Promise<readonly string[]> {
   if (path === '-') return [path];
   try {
     if (!(await stat(path)).isDirectory()) return [path];

@@ -4,12 +4,17 @@ import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts'
 import type * as cloud from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import { clusterArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
+import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
+import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 /** A change in AWS, in the words of AWS's API. */
 export interface PlannedChange {
   readonly operation: string;
   readonly resource: string;
   readonly fields: readonly ChangedField[];
+  /** The name of the Fargate profile that EKS deletes. */
+  readonly deletedProfile?: string;
 }
 
 export interface ChangedField {
@@ -18,6 +23,8 @@ export interface ChangedField {
   readonly before?: unknown;
   /** `undefined`: the field is removed. */
   readonly after?: unknown;
+  /** The Fargate profile that is replaced, because EKS cannot change this field of it. */
+  readonly replaces?: string;
 }
 
 /** The answers of AWS to the first reads of one kind, and then what the planned changes have made of them. */
@@ -52,10 +59,16 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
 
   /** `apply` returns what the call answers. */
   const change =
-    <A>(operation: string, resource: string, fields: readonly ChangedField[], apply: () => A): cloud.Call<A> =>
+    <A>(
+      operation: string,
+      resource: string,
+      fields: readonly ChangedField[],
+      apply: () => A,
+      deletedProfile?: string,
+    ): cloud.Call<A> =>
     async () => {
       const answer = apply();
-      onChange({ operation, resource, fields });
+      onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
       return E.right(answer);
     };
   /** Changes something that a pass has read before. */
@@ -73,12 +86,13 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
 
   function profilesOf({ account, region, profiles: real }: cloud.Session): cloud.Session['profiles'] {
     const keyOf = (cluster: string, name: string): string => `${account} ${region} ${cluster} ${name}`;
+    const textOf = (name: string): string => `Fargate profile "${name}"`;
     type Changed = (profile: cloud.FargateProfile) => cloud.FargateProfile;
     const updateProfile = (operation: string, cluster: string, name: string, changed: Changed) => {
       const lookup = profiles.get(keyOf(cluster, name))?.answer;
       const before = lookup?.kind === 'found' ? lookup.profile : undefined;
       const put = (profile: cloud.FargateProfile) => profiles.put(keyOf(cluster, name), { kind: 'found', profile });
-      return update(operation, `Fargate profile "${name}"`, before, put, changed);
+      return update(operation, textOf(name), before, put, changed);
     };
     const retag = (operation: string, arn: string, tagsOf: (tags: Tags) => Tags) => {
       const [, cluster = '', name = ''] = arn.split('/');
@@ -99,7 +113,12 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
           return { kind: 'listed', names: [...names].map((name) => ProfileName.of(name)) };
         })(real.list(cluster)),
       create: (wanted) => {
-        const { cluster, name, ...fields } = wanted;
+        const { cluster, name } = wanted;
+        const replaced = [...profiles]
+          .flatMap(([key, { answer }]) =>
+            key.startsWith(keyOf(cluster, '')) && answer.kind === 'found' ? answer.profile : [],
+          )
+          .find(({ status, tags }) => status === 'ACTIVE' && tags[OWNER_TAG] === wanted.tags[OWNER_TAG]);
         const ofCluster = clusterArn({ partition: partitionOf(region), region, account }, cluster);
         const arn = `${ofCluster.replace(':cluster/', ':fargateprofile/')}/${name}/planned`;
         const profile: cloud.FargateProfile = {
@@ -109,15 +128,25 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
           createdAt: clock.now(),
           health: [],
         };
-        return change('CreateFargateProfile', `Fargate profile "${name}"`, newFields(fields), () => {
+        return change('CreateFargateProfile', textOf(name), profileFields(wanted, replaced), () => {
           profiles.put(keyOf(cluster, name), { kind: 'found', profile });
           return profile;
         });
       },
       delete: (cluster, name) =>
-        updateProfile('DeleteFargateProfile', cluster, name, (profile) => ({ ...profile, status: 'DELETING' })),
-      tag: (arn, added) => retag('eks:TagResource', arn, (tags) => ({ ...tags, ...added })),
-      untag: (arn, keys) => retag('eks:UntagResource', arn, (tags) => without(tags, keys)),
+        change(
+          'DeleteFargateProfile',
+          textOf(name),
+          [],
+          () => {
+            const lookup = profiles.get(keyOf(cluster, name))?.answer;
+            if (lookup?.kind !== 'found') throw new Error(`the plan deletes ${textOf(name)}, which it has not read`);
+            profiles.put(keyOf(cluster, name), { ...lookup, profile: { ...lookup.profile, status: 'DELETING' } });
+          },
+          name,
+        ),
+      tag: (arn, added) => retag('TagResource', arn, (tags) => ({ ...tags, ...added })),
+      untag: (arn, keys) => retag('UntagResource', arn, (tags) => without(tags, keys)),
     };
   }
 
@@ -209,6 +238,24 @@ const without = (tags: Tags, keys: readonly string[]): Tags =>
 
 const newFields = (fields: Readonly<Record<string, unknown>>): readonly ChangedField[] =>
   Object.entries(fields).flatMap(([name, after]) => (after === undefined ? [] : [{ name, after }]));
+
+type NewProfile = Parameters<cloud.Session['profiles']['create']>[0];
+
+/** `old`: the profile whose place the new one takes. Without subnets EKS chooses them. */
+export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
+  const { cluster: _cluster, name: after, ...fields } = wanted;
+  const all = newFields(fields);
+  if (old === undefined) return all;
+  const { name: replaces, podExecutionRoleArn, selectors, subnets } = old;
+  const changed = {
+    ...(wanted.podExecutionRoleArn !== podExecutionRoleArn && { podExecutionRoleArn }),
+    ...(!areSelectorsEqual(wanted.selectors, selectors) && { selectors }),
+    ...(wanted.subnets.length > 0 && !areSubnetsEqual(wanted.subnets, subnets) && { subnets }),
+  };
+  const before = new Map<string, unknown>(Object.entries(changed));
+  if (before.size === 0) return [{ name: 'fargateProfileName', before: replaces, after, replaces }, ...all];
+  return all.map((each) => (before.has(each.name) ? { ...each, before: before.get(each.name), replaces } : each));
+}
 
 /** Of a role or profile. Other fields do not change. */
 function changedFields(before: Shown, after: Shown): readonly ChangedField[] {

@@ -15,12 +15,18 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Reconcile } from '../../../pkg/runtime/reconcile.ts';
 import { SILENT } from '../aws.ts';
+import { endPauses } from './pause.ts';
 import { type PlannedChange, plannedAws } from './planned-aws.ts';
 import { plannedCluster } from './planned-cluster.ts';
 
 export interface PlannedObject {
   readonly namespace: string;
   readonly name: string;
+  /** Of the Cluster, or else of the EKS cluster, that the spec names. */
+  readonly clusterName: string | undefined;
+  readonly eksCluster: string | undefined;
+  /** What pauses the object now. The plan begins when the pause is over. */
+  readonly pausedBy: readonly string[];
   readonly changes: readonly TimedChange[];
   /** The condition Ready once the controller has to wait for the first time, or has nothing more to do. */
   readonly then: Outcome;
@@ -52,8 +58,9 @@ export interface PlannerOptions {
 
 /** An object may need as many passes until it waits: an adoption reads AWS again after each tag. */
 const MOST_PASSES = 10;
-/** The changes of ten profiles, one after the other, with those of their predecessors. */
-const MOST_ROUNDS = 60;
+/** EKS changes one profile after the other, and an object may have predecessors. Siblings of the objects count too. */
+const ROUNDS_PER_OBJECT = 6;
+const LEAST_ROUNDS = 60;
 const RESYNC: Ms = 10 * 60_000;
 
 /**
@@ -98,19 +105,25 @@ export async function startPlanner(options: PlannerOptions) {
     return location?.kind === 'known' ? location.account : undefined;
   }
 
+  /** Ready objects that wait for nothing. Passes leave them out while others change. */
+  const resting = new Set<string>();
+
   /** Returns the shortest time after which an object goes on without anything that happens in AWS. */
   async function passOver(keys: ReadonlyMap<string, ObjectKey>): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
     for (const [text, key] of keys) {
+      if (resting.has(text)) continue;
       current = text;
+      let isKeeping = false;
       for (let pass = 0; pass < MOST_PASSES; pass++) {
         const before = changes.length;
         const next = await reconcile(key, { logger: SILENT, signal });
         const isChanged = changes.length > before;
-        if (next.kind === 'after' && next.reason === 'PredecessorKept')
-          shortest = Math.min(shortest ?? next.delay, next.delay);
+        isKeeping = next.kind === 'after' && next.reason === 'PredecessorKept';
+        if (next.kind === 'after' && isKeeping) shortest = Math.min(shortest ?? next.delay, next.delay);
         if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
       }
+      if (!isKeeping && outcomeOf(find(key)).ready === 'True') resting.add(text);
     }
     return shortest;
   }
@@ -118,14 +131,22 @@ export async function startPlanner(options: PlannerOptions) {
   return {
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
+    /** Plans the deletion of the object, if there is one. */
+    async remove(key: ObjectKey): Promise<void> {
+      const object = await cluster.delete(PROFILES, key, { uid: '', signal });
+      if (object !== undefined) caches.profiles.upsert(object);
+    },
+
     /** `account` is that of the credentials. Of an object of another account nothing is known. */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
+      const pausedBy = endPauses(keys, caches, cluster);
       const all = new Map(keys.map((key) => [keyText(key), key]));
       let delay = await passOver(all);
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
-      for (let round = 0; round < MOST_ROUNDS; round++) {
+      let isOfAll = true;
+      for (let round = 0; round < Math.max(LEAST_ROUNDS, ROUNDS_PER_OBJECT * all.size); round++) {
         const known = all.size;
         // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
         for (const object of keys.flatMap((key) => find(key) ?? []))
@@ -137,14 +158,28 @@ export async function startPlanner(options: PlannerOptions) {
         else if (delay !== undefined) {
           skipped += delay;
           stage = 'keepPredecessorFor is over';
-        } else if (all.size === known) break;
+        } else if (all.size === known) {
+          if (isOfAll) break;
+          // What the others have changed may concern the objects at rest.
+          resting.clear();
+        }
+        isOfAll = resting.size === 0;
         delay = await passOver(all);
       }
       return asked.map((key) => {
-        const end = isKnown(key) ? outcomeOf(find(key)) : ofAccount(accountOf(key), account);
+        const object = find(key);
+        const end = isKnown(key) ? outcomeOf(object) : ofAccount(accountOf(key), account);
         const text = keyText(key);
-        const own = changes.flatMap(([of, change]) => (of === text ? [change] : []));
-        return { ...key, changes: own, then: then.get(text) ?? end, end, overlaps: overlapsOf(find(key)) };
+        return {
+          ...key,
+          clusterName: object?.spec.clusterName,
+          eksCluster: object?.spec.eksCluster?.name,
+          pausedBy: pausedBy.get(text) ?? [],
+          changes: changes.flatMap(([of, change]) => (of === text ? [change] : [])),
+          then: then.get(text) ?? end,
+          end,
+          overlaps: overlapsOf(object),
+        };
       });
     },
   };
@@ -179,7 +214,11 @@ function outcomeOf(object: AWSFargateProfile | undefined): Outcome {
   if (object === undefined) return { ready: 'Unknown', reason: 'NotFound', message: 'the object does not exist' };
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   if (deletionTimestamp !== undefined && finalizers.length === 0)
-    return { ready: 'False', reason: 'Deleted', message: 'the object, its Fargate profile and its role are gone' };
+    return {
+      ready: 'False',
+      reason: 'Deleted',
+      message: 'the object is deleted, and in AWS only what these changes delete',
+    };
   const { conditions = [] } = object.status ?? {};
   const paused = conditions.find(({ type, status }) => type === 'Paused' && status === 'True');
   const shown = paused ?? conditions.find(({ type }) => type === 'Ready');

@@ -6,9 +6,18 @@ describe('describePlan', () => {
   it('lets no text of an object or of AWS control the terminal or imitate a line', () => {
     const hostile = 'a\u001b]0;\u202e\u009b2J\n  2. DeleteRole';
     const outcome = { ready: 'False', reason: hostile, message: hostile } as const;
-    const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile } }];
-    const changes = [{ operation: 'TagRole', resource: hostile, fields, after: hostile }];
-    const object = { namespace: 'a', name: hostile, changes, then: outcome, end: outcome, overlaps: hostile };
+    const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile }, replaces: hostile }];
+    const changes = [
+      {
+        operation: 'TagRole',
+        resource: hostile,
+        fields,
+        after: hostile,
+        pods: { running: 2, withoutOwner: [hostile] },
+      },
+    ];
+    const of = { namespace: 'a', name: hostile, clusterName: hostile, eksCluster: undefined, pausedBy: [hostile] };
+    const object = { ...of, changes, then: outcome, end: outcome, overlaps: hostile };
     const text = stripVTControlCharacters(describePlan([object], hostile, [hostile]));
     expect(text).not.to.match(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     expect(text).not.to.match(/^ {2}2\. /m);

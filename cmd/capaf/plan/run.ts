@@ -1,24 +1,33 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { keyOf } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
-import { openKube } from '../kube.ts';
+import { type KubeAccess, openKube } from '../kube.ts';
+import { CHOOSE_OBJECTS, listObjects, requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { dryRun, readManifests } from './manifests.ts';
 import type { ChangedField } from './planned-aws.ts';
-import { type Outcome, type PlannedObject, startPlanner } from './planner.ts';
+import { type Outcome, startPlanner } from './planner.ts';
+import { type ObjectWithPods, type RunningPods, addPods } from './pods.ts';
 
 export interface PlanOptions extends CommonOptions {
-  readonly filename: readonly string[];
+  readonly filename?: readonly string[];
+  readonly allNamespaces?: boolean;
+  readonly delete?: boolean;
+  readonly workloadKubeconfig?: string;
   readonly managerNamespace: string;
 }
 
-export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
-  const manifests = await readManifests(options.filename, io);
-  if (manifests.length === 0) throw new Failure(`there is no AWSFargateProfile in ${options.filename.join(', ')}`);
+export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
+  const { filename = [], workloadKubeconfig } = options;
+  requireObjects(names, options);
+  const manifests = await readManifests(filename, io);
+  if (manifests.length === 0 && filename.length > 0)
+    throw new Failure(`there is no AWSFargateProfile in ${filename.join(', ')}`);
   await using kube = openKube(options, io);
   await using aws = openAws(options, io);
   const stop = new AbortController();
@@ -38,15 +47,18 @@ export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
     const keys: ObjectKey[] = [];
     for (const manifest of manifests) {
       const key = { namespace: manifest.namespace ?? kube.namespace, name: manifest.name };
-      planner.apply(await dryRun(client, manifest, key, signal));
+      if (options.delete !== true) planner.apply(await dryRun(client, manifest, key, signal));
       keys.push(key);
     }
+    if (filename.length === 0) keys.push(...(await findObjects(names, options, kube, signal)));
+    if (options.delete === true) for (const key of keys) await planner.remove(key);
     const session = await attempt(() => aws.open(managerRegion ?? FALLBACK_REGION));
     if (E.isLeft(session))
       throw new Failure(`AWS does not accept the credentials, and without AWS there is no plan. ${session.left}`);
     const { account } = session.right;
-    const objects = await planner.plan(keys, account);
     const notes = unseen === undefined ? [] : [unseen];
+    const planned = await planner.plan(keys, account);
+    const objects = await addPods(planned, notes, { kube, workloadKubeconfig }, io);
     const text = describePlan(objects, account, notes);
     return tell(io, options, { account, objects, notes }, text, objects.every(isAtRest));
   } finally {
@@ -54,10 +66,29 @@ export async function runPlan(options: PlanOptions, io: Io): Promise<ExitCode> {
   }
 }
 
-const isAtRest = ({ changes, end }: PlannedObject): boolean => changes.length === 0 && end.ready === 'True';
+function requireObjects(
+  names: readonly string[],
+  { filename = [], allNamespaces, delete: deletes }: PlanOptions,
+): void {
+  if (names.length > 0 && filename.length > 0) throw new Failure('name objects, or files with -f, but not both');
+  requireOneNamespace(names, allNamespaces);
+  if (deletes === true && names.length + filename.length === 0)
+    throw new Failure('--delete needs the names of the objects, or files with -f');
+}
+
+/** The objects as they are. */
+async function findObjects(names: readonly string[], options: PlanOptions, kube: KubeAccess, signal: AbortSignal) {
+  const namespace = options.allNamespaces === true ? undefined : kube.namespace;
+  const keys = (await listObjects(kube.client, { namespace, names }, signal)).map(keyOf);
+  if (keys.length > 0) return keys.filter(({ name }) => names.length === 0 || names.includes(name));
+  const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+  throw new Failure(`there is no AWSFargateProfile in ${where}; ${CHOOSE_OBJECTS}, or manifests with -f`);
+}
+
+const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';
 
 /** Names, values and messages are texts of users and of AWS. */
-export function describePlan(objects: readonly PlannedObject[], account: string, notes: readonly string[]): string {
+export function describePlan(objects: readonly ObjectWithPods[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =
     changes === 0 ? 'no changes' : `${count(changes, 'change')} in AWS account ${toPrintableLine(account)}`;
@@ -69,15 +100,21 @@ export function describePlan(objects: readonly PlannedObject[], account: string,
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-function describeObject({ namespace, name, changes, then, end, overlaps }: PlannedObject): readonly string[] {
-  const described = changes.map(({ operation, resource, fields, after }, index) => [
+function describeObject(object: ObjectWithPods): readonly string[] {
+  const { namespace, name, changes, then, end, overlaps, pausedBy } = object;
+  const described = changes.map(({ operation, resource, fields, after, pods }, index) => [
     ...(after === changes[index - 1]?.after ? [] : [`  ${toPrintableLine(`when ${after}:`)}`]),
     `  ${toPrintableLine(`${index + 1}. ${operation} ${resource}`)}`,
     ...fields.flatMap(describeField),
+    ...(pods === undefined ? [] : describePods(pods)).map((line) =>
+      styleText('red', `       ${toPrintableLine(line)}`),
+    ),
   ]);
+  const paused = `Paused by ${pausedBy.join(' and ')}. This is the plan for the end of the pause`;
   const atOnce = changes.filter(({ after }) => after === undefined).length;
   return [
     styleText('bold', toPrintableLine(`${namespace}/${name}`)),
+    ...(pausedBy.length === 0 ? [] : [`  ${styleText('yellow', toPrintableLine(paused))}`]),
     ...described.slice(0, atOnce).flat(),
     describeOutcome('then', then),
     ...described.slice(atOnce).flat(),
@@ -92,8 +129,21 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
   return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-function describeField({ name: field, before, after }: ChangedField): readonly string[] {
-  const name = toPrintableLine(field);
+/** With a drain, or before an object is deleted, pods may still leave. */
+function describePods(pods: RunningPods | null): readonly string[] {
+  if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
+  const { running, withoutOwner } = pods;
+  if (running === 0) return ['No pod runs on it now'];
+  const alone = `Pods without an owner, which nothing creates again: ${withoutOwner.join(', ')}`;
+  return [
+    `EKS stops the pods that still run on it. Pods now: ${running}`,
+    ...(withoutOwner.length === 0 ? [] : [alone]),
+  ];
+}
+
+function describeField({ name: field, before, after, replaces }: ChangedField): readonly string[] {
+  const cause = replaces === undefined ? '' : ` (forces the replacement of "${replaces}")`;
+  const name = toPrintableLine(`${field}${cause}`);
   if (before === undefined) return [`       ${name}: ${textOf(after)}`];
   return [
     `       ${name}:`,

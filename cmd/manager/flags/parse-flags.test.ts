@@ -57,7 +57,7 @@ const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], messag
   [['--logging-format', 'xml'], '--logging-format: "xml" is not a format; use text or json'],
   [
     ['--service-endpoints', 'us-east-1:eks=ftp://x'],
-    '--service-endpoints: "ftp://x", the endpoint of eks in us-east-1, is not an http or https URL',
+    '--service-endpoints: the endpoint of eks in us-east-1 is not an http or https URL',
   ],
   [
     ['--leader-elect', '--leader-elect-lease-duration', '5s'],

@@ -21,7 +21,7 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
     if (end !== undefined) return end;
   }
   if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
-  if (canCreateStillAppear(desired, observed)) return waitForCreate('continues with the deletion');
+  if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues with the deletion');
   for (const found of foundRoles(observed.roles)) {
     const end = yield* removeUnwantedRole(desired, observed, found);
     if (end !== undefined) return end;
@@ -46,9 +46,11 @@ function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   );
 }
 
-const waitForCreate = (next: string): Reason =>
+const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
   newReason('Propagating', {
-    detail: 'AWS has not answered the request to create the Fargate profile or its role, so it may still appear',
+    detail: isLost
+      ? 'This object has no record of what it has in AWS, so a Fargate profile or a role that it requested may still appear'
+      : 'AWS has not answered the request to create the Fargate profile or its role, so it may still appear',
     remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
   });
 
@@ -57,7 +59,7 @@ const waitForCreate = (next: string): Reason =>
  * profile.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  if (canCreateStillAppear(desired, observed)) return waitForCreate('continues');
+  if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues');
   const found = observed.profiles.find(
     (each) => ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined,
   );

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { errorMessage, errorStack } from '../../env/error-text.ts';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { newManagerCredentialSource, describeProviderChain } from './manager-credentials.ts';
 import { FakeTransport, queryResponse } from '../testing/fake-transport.ts';
@@ -88,6 +89,16 @@ describe("The manager's credentials", () => {
     expect(failure).to.have.property('cause');
   });
 
+  it('report a credential_process that fails, without its arguments and its output', async () => {
+    await writeFile(
+      join(folder, 'config'),
+      '[default]\ncredential_process = sh -c "echo hush >&2; exit 7" --client-secret=hush\n',
+    );
+    const failure = await fetch().catch((error: unknown) => error);
+    expect(errorMessage(failure)).to.contain('Could not load credentials from any providers');
+    expect(`${errorMessage(failure)} ${errorStack(failure)}`).not.to.contain('hush');
+  });
+
   it('are described by the settings that exist, without secret values', () => {
     const places = describeProviderChain({
       AWS_ACCESS_KEY_ID: 'AKIASECRET',
@@ -95,12 +106,12 @@ describe("The manager's credentials", () => {
       AWS_PROFILE: 'dev',
       AWS_WEB_IDENTITY_TOKEN_FILE: '/token',
       AWS_ROLE_ARN: 'arn:aws:iam::111122223333:role/manager',
-      AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials',
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://localhost/credentials?token=hush',
     }).join(', ');
     expect(places).to.equal(
       'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (set), the shared configuration files (profile dev), the web ' +
-        'identity token of arn:aws:iam::111122223333:role/manager, the container credentials at ' +
-        'http://169.254.170.23/v1/credentials',
+        'identity token of arn:aws:iam::111122223333:role/manager, the container credentials of ' +
+        'AWS_CONTAINER_CREDENTIALS_FULL_URI',
     );
   });
 

@@ -51,10 +51,14 @@ export function newManagerCredentialSource(
   };
 }
 
-/** Where the chain looks for credentials, each place with the related settings of this process. */
+/**
+ * Where the chain looks for credentials, each place with the related settings of this process. Without the addresses of
+ * container credentials, which may contain secrets.
+ */
 export function describeProviderChain(environment: Environment): readonly string[] {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';
   const profile = environment['AWS_PROFILE'] ?? '';
+  const container = ['AWS_CONTAINER_CREDENTIALS_FULL_URI', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'].find(has);
   return [
     has('AWS_ACCESS_KEY_ID') && has('AWS_SECRET_ACCESS_KEY')
       ? 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (set)'
@@ -63,8 +67,8 @@ export function describeProviderChain(environment: Environment): readonly string
     has('AWS_WEB_IDENTITY_TOKEN_FILE')
       ? `the web identity token of ${environment['AWS_ROLE_ARN'] ?? 'no role: AWS_ROLE_ARN is not set'}`
       : 'AWS_WEB_IDENTITY_TOKEN_FILE (not set)',
-    has('AWS_CONTAINER_CREDENTIALS_FULL_URI') || has('AWS_CONTAINER_CREDENTIALS_RELATIVE_URI')
-      ? `the container credentials at ${environment['AWS_CONTAINER_CREDENTIALS_FULL_URI'] ?? environment['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']}`
+    container !== undefined
+      ? `the container credentials of ${container}`
       : (environment['AWS_EC2_METADATA_DISABLED'] ?? 'false') === 'false'
         ? 'the instance metadata service'
         : 'the instance metadata service (not asked, because AWS_EC2_METADATA_DISABLED is set)',

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { MAX_FACT, cut } from '../../../api/text.ts';
+import { MAX_FACT, MAX_MESSAGE, cut } from '../../../api/text.ts';
 import { errorMessage } from '../../env/error-text.ts';
+import { redactCredentials } from '../../env/redact.ts';
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
 
@@ -75,7 +76,7 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
   return {
     ...facts,
     code: cut(error.Code ?? error.name, MAX_CODE),
-    message: redactCredentials(cut(message, MAX_FACT)),
+    message: redactCredentials(withoutQuotedRequest(cut(message, MAX_MESSAGE)), MAX_FACT),
   };
 }
 
@@ -83,7 +84,7 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
  * When AWS rejects a signature, the message may quote the canonical request, which includes the session token, or the
  * Authorization header, which includes the access key ID.
  */
-const redactCredentials = (message: string): string =>
+const withoutQuotedRequest = (message: string): string =>
   message
     .replace(/The Canonical String for this request should have been[\s\S]*/i, '')
     .replace(/(Authorization header)\b[\s\S]*/i, '$1')

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { Ms } from '../../env/clock.ts';
+import { codeOf } from '../../env/error-text.ts';
 import { joinHeaderValues, newDispatcher, withCheck } from '../../network/dispatcher.ts';
 import type { ProxyChoice } from '../../network/environment-proxy.ts';
 import type { AwsRequest, AwsTransport } from './transport.ts';
@@ -12,20 +13,28 @@ const CONNECT_TIMEOUT: Ms = 5_000;
 /** To one AWS endpoint. Further requests wait for one of them. */
 const MAX_CONNECTIONS = 64;
 
-/** Honours NODE_EXTRA_CA_CERTS. `proxyFor` chooses the proxy for each AWS endpoint; default: none. */
+/**
+ * `proxyFor` chooses the proxy for each AWS endpoint; default: none. `ca` has the certificate authorities of the
+ * endpoints; default: those of Node.js and of NODE_EXTRA_CA_CERTS.
+ */
 export function undiciTransport({
   proxyFor = () => undefined,
-}: { readonly proxyFor?: ProxyChoice } = {}): AwsTransport & {
+  ca,
+}: { readonly proxyFor?: ProxyChoice; readonly ca?: readonly string[] | undefined } = {}): AwsTransport & {
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
   /** By proxy; `''` for the endpoints without one. */
   const dispatchers = new Map<string, Dispatcher>();
+  const options = {
+    connections: MAX_CONNECTIONS,
+    connectTimeout: CONNECT_TIMEOUT,
+    ...(ca !== undefined && { socket: { ca: [...ca] } }),
+  };
   const dispatcherFor = (origin: string): Dispatcher => {
     const proxy = proxyFor(new URL(origin));
     const key = proxy?.href ?? '';
-    const dispatcher =
-      dispatchers.get(key) ?? newDispatcher({ proxy, connections: MAX_CONNECTIONS, connectTimeout: CONNECT_TIMEOUT });
+    const dispatcher = dispatchers.get(key) ?? newDispatcher({ proxy, ...options });
     dispatchers.set(key, dispatcher);
     return dispatcher;
   };
@@ -35,7 +44,9 @@ export function undiciTransport({
       const dispatcher = beforeSend ? withCheck(dispatcherFor(origin), beforeSend) : dispatcherFor(origin);
       const { method, headers } = request;
       const message = { origin, path, method, headers, body: toBody(request), signal: abortSignal };
-      const response = await dispatcher.request(message);
+      const response = await dispatcher.request(message).catch((error: unknown) => {
+        throw isUntrusted(error) ? new Error(describeUntrusted(origin)) : error;
+      });
       return {
         response: {
           statusCode: response.statusCode,
@@ -49,6 +60,20 @@ export function undiciTransport({
     },
   };
 }
+
+/** OpenSSL's reasons for a certificate that no known authority has signed, as Node.js names them. */
+const UNTRUSTED: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+const isUntrusted = (error: unknown): boolean => UNTRUSTED.includes(codeOf(error));
+
+const describeUntrusted = (origin: string): string =>
+  `no known authority has signed the certificate of ${origin}. If your network has an authority of its own, name its ` +
+  'certificates in AWS_CA_BUNDLE or NODE_EXTRA_CA_CERTS';
 
 export function toOriginAndPath({ protocol, hostname, port, path, query = {} }: AwsRequest): {
   readonly origin: string;

@@ -16,6 +16,7 @@ const notServed = failure(404, 'NotServed');
 const unreadable = failure(0, 'Undecodable');
 const due: ReflectorInput = { kind: 'due' };
 const ended: ReflectorInput = { kind: 'ended' };
+const silence: ReflectorInput = { kind: 'silent' };
 
 const resource = widgets;
 const unserved: ReflectorState = { kind: 'unserved', failures: 4 };
@@ -28,9 +29,11 @@ const watching: Watching = {
   healthySince: 0,
   openedAt: 0,
   isWithoutEvents: false,
+  isAfterSilence: false,
   failures: 3,
 };
 const silent: Watching = { ...watching, isWithoutEvents: true };
+const afterSilence: Watching = { ...silent, isAfterSilence: true };
 
 /**
  * Describes a state of the reflector as text. For example, `backingOff#4 → resolving` is the backoff after four
@@ -75,6 +78,9 @@ describe('step', () => {
       999,
     ],
     ['the watch ended after a second without an event', silent, ended, 'watching(10)', undefined, 1_000],
+    ['the watch was silent', watching, silence, 'watching(10)', undefined, 90_000],
+    ['the watch was silent from the beginning', silent, silence, 'watching(10)', undefined, 90_000],
+    ['the new watch was silent too', afterSilence, silence, 'listing(from the start, 0)', undefined, 90_000],
     ['no answer', watching, unreachable, 'backingOff#4 → listing(from the start, 0)'],
     ['no answer later', watching, unreachable, 'backingOff#1 → listing(from the start, 0)', undefined, 120_000],
     ['a refusal', watching, overloaded, 'backingOff#4 → listing(from the start, 0)'],
@@ -101,6 +107,13 @@ describe('step', () => {
     expect(watchingAgain).to.deep.equal({ ...silent, failures: 1, healthySince: 201_000, openedAt: 201_000 });
     const { state: again } = step(watchingAgain, unreachable, 202_000);
     expect(again.failures).to.equal(2);
+  });
+
+  it('opens a silent watch again as often as the watch has sent something before', () => {
+    const { state: reopened } = step(watching, silence, 90_000);
+    expect(reopened).to.deep.equal({ ...afterSilence, openedAt: 90_000 });
+    const { state: fed } = step(reopened, bookmark('11'), 100_000);
+    expect(textOf(step(fed, silence, 190_000).state)).to.equal('watching(11)');
   });
 
   it('throws for an input that does not belong to the state', () => {

@@ -10,9 +10,10 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../types.ts';
 //    │  ▼          ▼  │          ▼
 //    unserved     backingOff ◀───┘
 //
-// An interrupted watch is opened again at once, from the newest resourceVersion that the store has seen. After any other
-// failure of a watch the reflector lists again: an administrator may have restored etcd from a backup while the API server
-// did not answer. A watch from a resourceVersion that the restored etcd does not have yet would miss changes.
+// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen. After
+// any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup while the
+// API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would miss changes.
+// Such a watch is silent, so the reflector also lists again when the new watch is silent too.
 
 /** A watch that has run for this long without a failure resets the backoff. Both values are those of client-go. */
 const HEALTHY_AFTER: Ms = 120_000;
@@ -52,6 +53,8 @@ export interface Watching extends Failures {
   readonly openedAt: Ms;
   /** Whether the current watch has sent neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;
+  /** Whether the current watch replaces a silent one, and is without events itself. */
+  readonly isAfterSilence: boolean;
 }
 
 export interface BackingOff extends Failures {
@@ -68,6 +71,8 @@ export type ReflectorInput =
   | { readonly kind: 'event'; readonly event: WatchEvent }
   /** The API server closed the watch without an error. */
   | { readonly kind: 'ended' }
+  /** The watch has sent neither an event nor a bookmark for too long. */
+  | { readonly kind: 'silent' }
   | { readonly kind: 'failed'; readonly error: unknown }
   /** The delay of the state `backingOff` or `unserved` is over. */
   | { readonly kind: 'due' };
@@ -111,6 +116,7 @@ export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Tra
     case 'watching':
       if (input.kind === 'event') return handleEvent(state, input.event, now);
       if (input.kind === 'ended') return endWatch(state, now);
+      if (input.kind === 'silent') return replaceSilentWatch(state, now);
       if (input.kind === 'failed') return failWatch(state, input.error, now);
       break;
   }
@@ -134,6 +140,8 @@ function failListing(state: ListingState, error: unknown): Transition {
   return { state: toBackingOff(state, error, next) };
 }
 
+const FED = { isWithoutEvents: false, isAfterSilence: false };
+
 function handleEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
   switch (event.type) {
     case 'ADDED':
@@ -142,14 +150,14 @@ function handleEvent(state: Watching, event: WatchEvent, now: Ms): Transition {
       const { object } = event;
       const { resourceVersion } = object.metadata;
       return {
-        state: { ...state, resourceVersion, isWithoutEvents: false },
+        state: { ...state, resourceVersion, ...FED },
         effect: { kind: event.type === 'DELETED' ? 'remove' : 'upsert', object },
       };
     }
     case 'BOOKMARK': {
       const { resourceVersion } = event;
       return {
-        state: { ...state, resourceVersion, isWithoutEvents: false },
+        state: { ...state, resourceVersion, ...FED },
         effect: { kind: 'advance', resourceVersion },
       };
     }
@@ -167,6 +175,15 @@ function endWatch(state: Watching, now: Ms): Transition {
     return { state: relistAfterBackoff(state, error, now) };
   }
   return { state: { ...state, openedAt: now, isWithoutEvents: true } };
+}
+
+/**
+ * The connection may be dead although neither side has closed it. But an API server without changes also sends no
+ * bookmark for two minutes at times, so silence is no failure.
+ */
+function replaceSilentWatch(state: Watching, now: Ms): Transition {
+  if (state.isAfterSilence) return { state: toListing(state, state.resource) };
+  return { state: { ...state, openedAt: now, isWithoutEvents: true, isAfterSilence: true } };
 }
 
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
@@ -199,6 +216,7 @@ const toWatching = ({ failures, resource }: ListingState, resourceVersion: strin
   healthySince: now,
   openedAt: now,
   isWithoutEvents: true,
+  isAfterSilence: false,
 });
 
 const toListing = ({ failures }: Failures, resource: Resource): ListingState => ({

@@ -26,21 +26,48 @@ describe('Reflector', () => {
     expect(watchesOf(running)).to.be.within(22, 28);
   });
 
-  it('closes a watch that the server neither feeds nor ends in time', async () => {
-    const running = await startSyncedReflector(newFakeApiEnvironment());
-    running.server.endWatches();
-    // The fake API server accepts a new watch, but sends nothing on the connection of this watch.
-    running.server.intercept = ({ path, signal }) =>
-      path.includes('watch=true') ? { status: 200, headers: {}, body: new ByteStream(signal, () => {}) } : undefined;
-    await running.clock.advance(1_000);
-    const before = watchesOf(running);
-    running.server.intercept = () => undefined;
-    running.make('a');
-    await running.clock.advance(270_000);
-    expect(running.changes).to.deep.equal([]);
-    await running.clock.advance(60_000);
-    expect(running.changes).to.deep.equal(['+a']);
-    expect(watchesOf(running)).to.equal(before + 1);
+  describe('whose watch is silent on a connection that is open', () => {
+    /** The API server accepts each new watch, but sends nothing on its connection. */
+    const silenceWatches = async ({ clock, server }: FakeApiEnvironment): Promise<void> => {
+      await clock.advance(70_000);
+      server.intercept = ({ path, signal }) =>
+        path.includes('watch=true') ? { status: 200, headers: {}, body: new ByteStream(signal, () => {}) } : undefined;
+      server.endWatches();
+      await clock.settle();
+    };
+
+    it('opens the watch again after 90 s, without a list and without a warning', async () => {
+      const running = await startSyncedReflector(newFakeApiEnvironment());
+      await silenceWatches(running);
+      const before = watchesOf(running);
+      running.server.intercept = () => undefined;
+      running.make('a');
+      await running.clock.advance(89_000);
+      expect(running.changes).to.deep.equal([]);
+      await running.clock.advance(2_000);
+      expect(running.changes).to.deep.equal(['+a']);
+      expect(watchesOf(running)).to.equal(before + 1);
+      expect(listsOf(running)).to.equal(1);
+      expect(running.logger.lines.filter(({ level }) => level === 'warn' || level === 'error')).to.deep.equal([]);
+    });
+
+    it('lists again after another 90 s, because etcd may have been restored meanwhile', async () => {
+      const running = await startSyncedReflector(newFakeApiEnvironment());
+      await silenceWatches(running);
+      running.make('a');
+      await running.clock.advance(179_000);
+      expect(running.changes).to.deep.equal([]);
+      await running.clock.advance(2_000);
+      expect(running.changes).to.deep.equal(['+a']);
+      expect(listsOf(running)).to.equal(2);
+    });
+
+    it('keeps a watch open that brings only bookmarks', async () => {
+      const running = await startSyncedReflector(newFakeApiEnvironment());
+      const before = watchesOf(running);
+      await running.clock.advance(270_000);
+      expect(watchesOf(running)).to.equal(before);
+    });
   });
 
   it('backs off from 0.8 s to 30 s while the server does not answer, and resets the backoff after two healthy minutes', async () => {

@@ -1,10 +1,10 @@
 import type { Clock, Ms } from '../../env/clock.ts';
-import { deadline, isAborted, pause, untilAborted, nextTurn } from '../../async/deadline.ts';
+import { isAborted, pause, untilAborted, nextTurn } from '../../async/deadline.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import type { Logger } from '../../env/logger.ts';
 import type { Random } from '../../env/random.ts';
 import { PAGE_SIZE } from '../client.ts';
-import { isExpired, KubeError } from '../errors.ts';
+import { isExpired } from '../errors.ts';
 import { remedyOf } from '../permission-remedies.ts';
 import { REQUEST_DEADLINE } from '../requests/api-requests.ts';
 import { initialState, step } from './reflector-state.ts';
@@ -40,8 +40,11 @@ function backoffDelay(attempts: number, random: Random): Ms {
 const WATCH_TIMEOUT_SECONDS = 290;
 /** The fraction by which timeouts vary, so that watches that were opened together do not end together. */
 const WATCH_TIMEOUT_JITTER = 0.05;
-/** A watch that the API server has not closed by this time after its timeout counts as dead. */
-const IDLE_MARGIN: Ms = 15_000;
+/**
+ * A watch that sends neither an event nor a bookmark for this long is opened again: a proxy or firewall may have dropped
+ * its connection without a word. kube-apiserver sends a bookmark about every minute.
+ */
+const LONGEST_SILENCE: Ms = 90_000;
 
 /** The timeoutSeconds of a new watch. */
 const watchTimeoutSeconds = (random: Random): number =>
@@ -55,8 +58,8 @@ const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
   readonly events: AsyncIterator<WatchEvent>;
-  /** Whether the API server has not closed the watch in time. */
-  hasTimedOut(): boolean;
+  /** Whether this side has closed the watch. */
+  isClosed(): boolean;
   close(): void;
 }
 
@@ -162,26 +165,31 @@ export class Reflector {
 
   private async nextEvent(state: Watching, signal: AbortSignal): Promise<ReflectorInput> {
     const watch = (this.openWatch ??= this.watch(state, signal));
-    const next = await watch.events.next();
-    if (next.done !== true) return { kind: 'event', event: next.value };
-    if (!watch.hasTimedOut()) return { kind: 'ended' };
-    const message = 'watching: the server neither sent anything nor ended the watch in time';
-    return { kind: 'failed', error: new KubeError(message, { status: 0, reason: 'NoAnswer' }) };
+    const silence = this.options.clock.after(LONGEST_SILENCE, () => watch.close());
+    try {
+      const next = await watch.events.next();
+      if (next.done !== true) return { kind: 'event', event: next.value };
+      return { kind: watch.isClosed() ? 'silent' : 'ended' };
+    } finally {
+      silence.cancel();
+    }
   }
 
   private watch({ resource, resourceVersion }: Watching, signal: AbortSignal): OpenWatch {
-    const { client, clock, random, namespace, labelSelector, fieldSelector } = this.options;
+    const { client, random, namespace, labelSelector, fieldSelector } = this.options;
     const timeoutSeconds = watchTimeoutSeconds(random);
-    const limit = deadline(clock, timeoutSeconds * 1000 + IDLE_MARGIN, signal, 'the watch');
+    const closing = new AbortController();
     const selection = { namespace, labelSelector, fieldSelector };
-    const options = { ...selection, resourceVersion, timeoutSeconds, signal: limit.signal };
+    const stop = AbortSignal.any([signal, closing.signal]);
+    const options = { ...selection, resourceVersion, timeoutSeconds, signal: stop };
     const events = client.watch(resource, options)[Symbol.asyncIterator]();
     return {
       events,
-      hasTimedOut: () => limit.signal.aborted && !signal.aborted,
+      isClosed: () => closing.signal.aborted,
       close: () => {
-        limit.dispose();
-        // This runs the `finally` block of the generator, which closes the connection.
+        // Ends a pending read.
+        closing.abort();
+        // Runs the `finally` block of the generator, which closes the connection.
         void Promise.resolve(events.return?.()).catch(() => {});
       },
     };
@@ -249,6 +257,7 @@ export class Reflector {
     }
     if (after.kind === 'watching' && input.kind === 'failed')
       logger.debug('The watch was interrupted and goes on', { ...keys, error: errorMessage(input.error) });
+    if (input.kind === 'silent') logger.debug('The watch was silent and is opened again', keys);
     if (before.kind === 'listing' && after.kind === 'watching')
       logger.debug('Listed and watching', { ...keys, version: after.resource.version });
   }

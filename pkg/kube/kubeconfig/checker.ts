@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { textAt, type UnknownRecord } from '../../../api/record.ts';
-import { environmentProxies, parseHttpUrl, withoutPassword } from '../../network/environment-proxy.ts';
-
-/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error);
+import { codeOf } from '../../env/error-text.ts';
+import { environmentProxies, parseHttpUrl } from '../../network/environment-proxy.ts';
 
 /** A kubeconfig, or a proxy of the environment, cannot be used. */
 export class KubeconfigError extends Error {
@@ -18,7 +15,10 @@ export function environmentProxyOf(env: Readonly<Record<string, string | undefin
   return proxies.right(server);
 }
 
-/** Checks fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError. */
+/**
+ * Checks fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError, which never has a URL of
+ * the kubeconfig: it may have a password.
+ */
 export class Checker {
   private readonly source: string;
   private readonly names: Readonly<Record<'cluster' | 'user', string>>;
@@ -33,12 +33,9 @@ export class Checker {
     if (text === undefined) return this.fail('cluster', 'server is missing');
     const server = parseHttpUrl(text);
     if (server === undefined)
-      return this.fail('cluster', `server "${withoutPassword(text)}" is not a URL of http or https`);
+      return this.fail('cluster', `server is not a URL of http or https, such as https://10.0.0.1:6443`);
     if (server.protocol === 'http:' && cluster['insecure-skip-tls-verify'] !== true)
-      return this.fail(
-        'cluster',
-        `server "${withoutPassword(text)}" is not encrypted; insecure-skip-tls-verify: true would allow that`,
-      );
+      return this.fail('cluster', `server is not encrypted; insecure-skip-tls-verify: true would allow that`);
     return server;
   }
 
@@ -46,7 +43,7 @@ export class Checker {
     if (text === undefined) return undefined;
     const proxy = parseHttpUrl(text);
     if (proxy === undefined)
-      return this.fail('cluster', `proxy-url "${withoutPassword(text)}" is not a URL of http or https`);
+      return this.fail('cluster', 'proxy-url is not a URL of http or https, such as http://proxy.example.com:3128');
     return proxy;
   }
 
@@ -67,8 +64,14 @@ export class Checker {
     }
   }
 
-  /** client-node ignores some impersonation fields: the manager would act with the permissions of the user itself. */
+  /**
+   * client-node ignores some impersonation fields: the manager would act with the permissions of the user itself. Its
+   * auth providers of clouds run a command that blocks this process and writes to its standard error.
+   */
   supported(user: UnknownRecord): void {
+    const provider = textAt(user['auth-provider'], 'name');
+    if (provider !== undefined && provider !== 'oidc')
+      this.fail('user', `the auth-provider "${provider}" is not supported, as in kubectl; use an exec plugin instead`);
     if (textAt(user['exec'], 'interactiveMode') === 'Always')
       this.fail('user', 'the exec plugin has interactiveMode Always, but the manager has no terminal');
     for (const field of ['as-uid', 'as-groups', 'as-user-extra'])

@@ -176,7 +176,7 @@ describe('loadKubeconfig', () => {
   it('reports a proxy of the environment that it does not support, without its password', () => {
     const path = write('config', withCluster({ server: 'https://prod' }));
     expect(problemOf(() => load({ path, env: { HTTPS_PROXY: 'socks5://ann:secret@proxy' } }))).to.equal(
-      'HTTPS_PROXY: "socks5://***@proxy" is not a URL of http or https',
+      'the environment variable HTTPS_PROXY is not a URL of http or https, such as http://proxy.example.com:3128',
     );
   });
 
@@ -194,12 +194,19 @@ describe('loadKubeconfig', () => {
     `cluster "prod": ${problem}`,
   ];
   const ofServer = (problem: string, server: string): [unknown, string] => ofCluster(`server ${problem}`, { server });
-  const ofProxy = (shown: string, url: string): [unknown, string] =>
-    ofCluster(`proxy-url "${shown}" is not a URL of http or https`, { server: 'https://prod', 'proxy-url': url });
+  const ofProxy = (url: string): [unknown, string] =>
+    ofCluster('proxy-url is not a URL of http or https, such as http://proxy.example.com:3128', {
+      server: 'https://prod',
+      'proxy-url': url,
+    });
   const ofUser = (problem: string, user: object): [unknown, string] => [withUser(user), `user "ann": ${problem}`];
   const plain = 'is not encrypted; insecure-skip-tls-verify: true would allow that';
   const wrong: Readonly<Record<string, readonly [unknown, string | RegExp]>> = {
     YAML: ['a: [1', /^not YAML: .* at line 1, column \d+$/],
+    'YAML, without the text at the mistake': [
+      'users:\n  - user:\n      token: |hunter2',
+      'not YAML: Block scalar header includes extra characters at line 3, column 15',
+    ],
     'no map': ['- a', 'not a kubeconfig: expected a map at the top'],
     'an empty file': ['', 'not a kubeconfig: expected a map at the top'],
     'lists that are none': [{ ...twoContexts, contexts: {} }, 'contexts is not a list'],
@@ -221,9 +228,8 @@ describe('loadKubeconfig', () => {
       'context "prod" names the user "ann", which is not there; users are: bob',
     ],
     'no server': ofCluster('server is missing', {}),
-    'a server that is no URL': ofServer('"prod:6443" is not a URL of http or https', 'prod:6443'),
-    'plain HTTP': ofServer(`"http://prod" ${plain}`, 'http://prod'),
-    'plain HTTP, without a password': ofServer(`"http://***@prod" ${plain}`, 'http://ann:secret@prod'),
+    'a server that is no URL': ofServer('is not a URL of http or https, such as https://10.0.0.1:6443', 'prod:6443'),
+    'plain HTTP, without a password': ofServer(plain, 'http://ann:secret@prod'),
     'an unreadable CA': ofCluster('certificate-authority /nowhere/ca.crt cannot be read: ENOENT', {
       server: 'https://prod',
       'certificate-authority': '/nowhere/ca.crt',
@@ -232,15 +238,18 @@ describe('loadKubeconfig', () => {
       server: 'https://prod',
       'certificate-authority-data': 'AAAA',
     }),
-    'a proxy of another kind': ofProxy('socks5://x', 'socks5://x'),
-    'a SOCKS proxy, without its password': ofProxy('socks5://***@proxy:1080', 'socks5://ann:p@ss/word@proxy:1080'),
-    'a proxy without a scheme, without its password': ofProxy('***@proxy:1080', 'ann:secret@proxy:1080'),
+    'a SOCKS proxy, without its password': ofProxy('socks5://ann:p@ss/word@proxy:1080'),
+    'a proxy without a scheme, without its password': ofProxy('ann:secret@proxy:1080'),
     'an unreadable client key': ofUser('client-key /nowhere/key cannot be read: ENOENT', {
       'client-key': '/nowhere/key',
     }),
     'an exec plugin that needs a terminal': ofUser(
       'the exec plugin has interactiveMode Always, but the manager has no terminal',
       { exec: { command: 'login', interactiveMode: 'Always' } },
+    ),
+    'an auth provider of a cloud': ofUser(
+      'the auth-provider "azure" is not supported, as in kubectl; use an exec plugin instead',
+      { 'auth-provider': { name: 'azure', config: { 'cmd-path': 'az', 'cmd-args': '--secret=hunter2' } } },
     ),
     'impersonation that would be lost': ofUser('as-groups is not supported', { 'as-groups': ['x'] }),
   };

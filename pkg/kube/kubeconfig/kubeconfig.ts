@@ -3,7 +3,9 @@ import { dirname, delimiter, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
 import { parseDocument } from 'yaml';
 import { isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
-import { Checker, codeOf, environmentProxyOf, KubeconfigError } from './checker.ts';
+import { codeOf } from '../../env/error-text.ts';
+import { yamlProblem } from '../../env/redact.ts';
+import { Checker, environmentProxyOf, KubeconfigError } from './checker.ts';
 import { execPlugin, forClientNode } from './user.ts';
 
 export { KubeconfigError } from './checker.ts';
@@ -125,8 +127,11 @@ function merge(files: readonly KubeconfigFile[]) {
 function parse({ path, text }: KubeconfigFile): UnknownRecord {
   const document = parseDocument(text);
   const [error] = document.errors;
-  if (error !== undefined)
-    throw new KubeconfigError(`kubeconfig ${path}: not YAML: ${error.message.split('\n')[0]?.replace(/:$/, '')}`);
+  if (error !== undefined) {
+    const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 };
+    const problem = `${yamlProblem(error.message)} at line ${line}, column ${col}`;
+    throw new KubeconfigError(`kubeconfig ${path}: not YAML: ${problem}`);
+  }
   const value: unknown = document.toJS();
   if (!isRecord(value)) throw new KubeconfigError(`kubeconfig ${path}: not a kubeconfig: expected a map at the top`);
   return value;

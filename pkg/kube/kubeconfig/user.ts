@@ -71,7 +71,24 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
     killSignal: 'SIGKILL',
   });
   running.child.stdin?.end();
-  return (await running).stdout;
+  return running.then(
+    ({ stdout }) => stdout,
+    (error: unknown) => {
+      throw new Error(describePluginFailure(name, error));
+    },
+  );
+}
+
+/**
+ * Without the error of Node.js, which has the arguments and the output of the plugin: either may contain a secret. Of a
+ * command, only the first word counts, because a user may have written the arguments there.
+ */
+function describePluginFailure(command: string, error: unknown): string {
+  const plugin = `the exec plugin "${command.split(/\s/, 1)[0]}"`;
+  const [code, signal] = [fieldAt(error, 'code'), fieldAt(error, 'signal')];
+  if (typeof code === 'string') return `${plugin} cannot be run: ${code}`;
+  const end = typeof code === 'number' ? `failed with exit code ${code}` : `was ended by ${String(signal)}`;
+  return `${plugin} ${end}. Run it in a shell to see what it prints, which is not shown here because it may contain secrets`;
 }
 
 /** The extension of a kubeconfig cluster that contains settings for exec plugins. */

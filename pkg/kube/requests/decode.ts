@@ -1,5 +1,5 @@
 import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
-import { cut } from '../../../api/text.ts';
+import { redactCredentials } from '../../env/redact.ts';
 import { decodeStatus } from './error-response.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeList, KubeObject, WatchEvent } from '../types.ts';
@@ -18,7 +18,9 @@ export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw undecodable(doing, `not JSON: ${JSON.stringify(cut(text, 80))}`, cause);
+    // Damaged JSON may be that of a Secret. Anything else is usually the page of a proxy.
+    const shown = text.startsWith('{') ? '' : `: ${JSON.stringify(redactCredentials(text, 80))}`;
+    throw undecodable(doing, `not JSON${shown}`, cause);
   }
 }
 

@@ -1,6 +1,7 @@
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import { MAX_FACT, cut } from '../../../api/text.ts';
+import { MAX_FACT } from '../../../api/text.ts';
 import type { Ms } from '../../env/clock.ts';
+import { redactCredentials } from '../../env/redact.ts';
 import { KubeError } from '../errors.ts';
 
 interface Status {
@@ -11,7 +12,10 @@ interface Status {
   readonly causes: readonly string[];
 }
 
-/** `undefined` when the value is no Status. A long message, for example of an admission webhook, is cut. */
+/**
+ * `undefined` when the value is no Status. A long message, for example of an admission webhook, is cut. Credentials in it
+ * are masked.
+ */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
@@ -20,7 +24,7 @@ export function decodeStatus(value: unknown): Status | undefined {
   return {
     code,
     reason: textAt(value, 'reason') ?? reasonOf(code),
-    message: cut(textAt(value, 'message') ?? '', MAX_FACT),
+    message: redactCredentials(textAt(value, 'message') ?? '', MAX_FACT),
     causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
   };
 }
@@ -55,7 +59,8 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   const status = decodeStatus(tryJson(answer.text));
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;
-  const said = status?.message ?? cut(answer.text.trim(), 200);
+  // A proxy or gateway in front of the API server may quote the request with its headers.
+  const said = status?.message ?? redactCredentials(answer.text.trim(), 200);
   return new KubeError(`${doing}: ${said === '' ? `status ${answer.status}` : said}`, {
     status: answer.status,
     reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,

@@ -1,3 +1,4 @@
+import { textAt } from '../../../api/record.ts';
 import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import type { KubeObject, ObjectKey } from '../types.ts';
 import { ByteStream } from './byte-stream.ts';
@@ -162,12 +163,14 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
 
 /**
  * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector`
- * (only metadata.name and metadata.namespace) of a request.
+ * (only metadata.name, metadata.namespace and involvedObject.uid) of a request.
  */
-export function matchesSelector(parameters: URLSearchParams, { metadata }: KubeObject): boolean {
+export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
+  const { metadata } = object;
   const fields: Readonly<Record<string, string | undefined>> = {
     'metadata.name': metadata.name,
     'metadata.namespace': metadata.namespace,
+    'involvedObject.uid': textAt(object['involvedObject'], 'uid'),
   };
   return fits(parameters.get('labelSelector'), metadata.labels ?? {}) && fits(parameters.get('fieldSelector'), fields);
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../env/logger.ts';
+import { redactCredentials } from '../../env/redact.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -55,7 +56,7 @@ export function observeRequests(transport: Transport, { userAgent, count, logger
   const logWarning = (warning: string | undefined): void => {
     if (warning === undefined || loggedWarnings.has(warning) || loggedWarnings.size >= MAX_WARNINGS) return;
     loggedWarnings.add(warning);
-    logger?.info('The API server warns', { warning });
+    logger?.info('The API server warns', { warning: redactCredentials(warning) });
   };
   return {
     host,

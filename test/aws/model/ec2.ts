@@ -1,10 +1,19 @@
 import type { Context, Operations, Output } from './context.ts';
 import { AwsError } from './errors.ts';
-import { type Input, stringMap } from './input.ts';
+import { type Input, isRecord, stringMap } from './input.ts';
 
-/** Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSubnets.html. Without filters and pages. */
+/**
+ * Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSubnets.html. Without pages, and with the
+ * filter `subnet-id` only, which leaves out subnets that do not exist.
+ */
 function describeSubnets(input: Input, { region }: Context): Output {
-  const subnetSet = Object.values(stringMap(input, 'SubnetId')).map((subnetId) => {
+  const filters = isRecord(input['Filter']) ? Object.values(input['Filter']) : [];
+  const filtered = filters.flatMap((filter) => {
+    if (!isRecord(filter) || filter['Name'] !== 'subnet-id')
+      throw new AwsError('InvalidParameterValue', 400, 'The emulator knows the filter subnet-id only');
+    return Object.values(stringMap(filter, 'Value')).filter((id) => region.subnets.has(id));
+  });
+  const subnetSet = [...Object.values(stringMap(input, 'SubnetId')), ...filtered].map((subnetId) => {
     const subnet = region.subnets.get(subnetId);
     if (subnet === undefined)
       throw new AwsError('InvalidSubnetID.NotFound', 400, `The subnet ID '${subnetId}' does not exist`);

@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { listenOnLoopback } from '../../support/proxies/listen.ts';
 import { type EmulatorOptions, Emulator } from '../emulator.ts';
@@ -7,35 +8,41 @@ import type { WireRequest } from '../wire/http.ts';
 
 export interface EmulatorServer {
   readonly emulator: Emulator;
-  /** The URL `http://127.0.0.1:<port>`, for the endpoint settings of the AWS SDK. */
+  /** The URL `http://127.0.0.1:<port>`, or `https://localhost:<port>`, for the endpoint settings of the AWS SDK. */
   readonly url: string;
   readonly close: () => Promise<void>;
 }
 
 const adminPrefix = '/_emulator/';
 
+export interface EmulatorServerOptions extends EmulatorOptions {
+  /** An emulated AWS that other servers serve too; default: a new one. */
+  readonly emulator?: Emulator;
+  /** The certificate of `localhost`, with its key; default: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
 /**
  * Starts an HTTP server on the loopback interface, which answers requests to the emulated AWS. A test in another
  * process can call each admin function as `POST /_emulator/<function>` with a JSON body.
  */
-export async function startServer(
-  options: EmulatorOptions & { readonly emulator?: Emulator } = {},
-): Promise<EmulatorServer> {
+export async function startServer({ tls, ...options }: EmulatorServerOptions = {}): Promise<EmulatorServer> {
   const emulator = options.emulator ?? new Emulator(options);
-  const server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     serve(emulator, request, response).catch((error: unknown) => {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' });
       response.end(`emulator failed: ${message}`);
     });
-  });
+  };
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   // Node.js closes an idle connection after 5 s by default. The manager and the tests keep connections open between
   // requests that can be many seconds apart.
   server.keepAliveTimeout = 120_000;
   const port = await listenOnLoopback(server);
   return {
     emulator,
-    url: `http://127.0.0.1:${port}`,
+    url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     close: () =>
       new Promise((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));

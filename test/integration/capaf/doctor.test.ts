@@ -12,6 +12,7 @@ import type { ProgramResult } from '../../support/run-program.ts';
 import { startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { type World, ACCOUNT, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
+import { applyKubeconfigSecret } from './workload.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const RBAC = '/apis/rbac.authorization.k8s.io/v1/clusterroles/capaf-system-manager';
@@ -94,6 +95,26 @@ describe('capaf doctor, in a healthy installation', () => {
     world.aws.admin.allow();
     expect(normalized(result.stdout)).to.equal(normalized(page.next('problems: 1')));
     expect(result.code).to.equal(2);
+  });
+
+  it('finds with --cluster why CoreDNS does not run on Fargate', async () => {
+    await applyKubeconfigSecret(world, 'prod');
+    const labels = { 'k8s-app': 'kube-dns' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'coredns', image: 'coredns' }] } };
+    await world.apply({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'coredns', namespace: 'kube-system' },
+      spec: { replicas: 2, selector: { matchLabels: labels }, template },
+    });
+    const result = await doctor(world, ['--cluster', 'prod', '-o', 'json']);
+    expect(messagesOf(result, 'problem')).to.equal(
+      '0 of 2 pods ready. No Fargate profile takes Deployment kube-system/coredns: none has a selector that matches it.\n',
+    );
+    expect(result.code).to.equal(2);
+    const wrong = await doctor(world, ['--cluster', 'nope']);
+    expect(wrong).to.deep.include({ code: 1, stdout: '' });
+    expect(wrong.stderr).to.contain('there is no Cluster default/nope');
   });
 
   it('says what it may not see, which is no problem', async () => {

@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import type { ProgramResult } from '../../support/run-program.ts';
 import { REGION, type World, fargateProfile, startWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
+import { applyKubeconfigSecret } from './workload.ts';
 
 interface PodOptions {
   readonly labels?: Readonly<Record<string, string>>;
@@ -48,25 +48,6 @@ describe('capaf explain pod', () => {
   const capaf = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> =>
     runCapaf(world, ['explain', 'pod', ...args], { stdin, env });
 
-  /** The Secret as Cluster API Provider AWS writes it, with a token. */
-  const putKubeconfigSecret = async (user: object = { token: world.controlPlane.token }): Promise<void> => {
-    const { url, caPath } = world.controlPlane;
-    const kubeconfig = stringify({
-      'current-context': 'prod',
-      contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'prod' } }],
-      clusters: [
-        {
-          name: 'prod',
-          cluster: { server: url, 'certificate-authority-data': readFileSync(caPath).toString('base64') },
-        },
-      ],
-      users: [{ name: 'prod', user }],
-    });
-    const metadata = { name: 'prod-kubeconfig', namespace: 'default' };
-    const data = { value: Buffer.from(kubeconfig).toString('base64') };
-    await world.apply({ apiVersion: 'v1', kind: 'Secret', metadata, data });
-  };
-
   before(async () => {
     world = await startWorld();
     await world.startManager();
@@ -77,7 +58,7 @@ describe('capaf explain pod', () => {
     const selectors = [{ namespace: 'shop', labels: { app: 'web' } }];
     await world.apply(fargateProfile('web', { selectors }), fargateProfile('other'));
     await Promise.all([world.ready('web'), world.ready('other')]);
-    await putKubeconfigSecret();
+    await applyKubeconfigSecret(world, 'prod');
   });
   after(() => world.finish());
 
@@ -98,7 +79,9 @@ describe('capaf explain pod', () => {
     expect(JSON.parse(stdout)).to.deep.include({
       taker: 'default_web',
       violations: [],
+      said: [],
       traps: [],
+      advice: [],
       size: { vCPU: 0.5, memoryGB: 1 },
       unseen: [],
     });
@@ -129,11 +112,58 @@ describe('capaf explain pod', () => {
     expect(code).to.be.oneOf([0, 2]);
   });
 
+  it('follows the claims of a manifest in the workload cluster, and quotes the events of a pod', async () => {
+    const metadata = { name: 'gp3', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } };
+    const gp3 = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata, provisioner: 'ebs.csi.aws.com' };
+    const labels = { app: 'web', 'eks.amazonaws.com/fargate-profile': 'default_web' };
+    await world.kubectl(['apply', '-f', '-'], JSON.stringify(gp3));
+    await world.apply(pod('waiting', { labels, schedulerName: 'fargate-scheduler' }));
+    const manifest = `
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a}]}}
+  volumeClaimTemplates: [{metadata: {name: data}, spec: {}}]
+`;
+    const ofFile = await capaf(['-f', '-', '--cluster', 'prod', '-o', 'json'], manifest);
+    expect(JSON.parse(ofFile.stdout)).to.deep.include({
+      violations: [{ field: 'spec.volumeClaimTemplates[0]', message: 'EBS volumes cannot be mounted; use EFS' }],
+      unseen: [],
+    });
+    const { stdout: uid } = await world.kubectl([
+      'get',
+      'pod',
+      'waiting',
+      '-n',
+      'shop',
+      '-o',
+      'jsonpath={.metadata.uid}',
+    ]);
+    await world.apply({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'waiting.1', namespace: 'shop' },
+      involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'waiting', uid },
+      type: 'Warning',
+      reason: 'FailedScheduling',
+      message: 'Pod not supported on Fargate: invalid SecurityContext fields: Privileged',
+      source: { component: 'fargate-scheduler' },
+      lastTimestamp: '2026-11-28T10:00:00Z',
+    });
+    const { stdout: text, code } = await capaf(['waiting', '-n', 'shop', '--cluster', 'prod']);
+    expect(text).to.contain(
+      'fargate-scheduler: "Pod not supported on Fargate: invalid SecurityContext fields: Privileged"\n    → Remove the fields',
+    );
+    expect(code).to.equal(2);
+  });
+
   it('runs no program that a kubeconfig in a Secret names', async () => {
     const marker = join(world.controlPlane.dir, 'was-run');
     const script = join(world.controlPlane.dir, 'plugin.sh');
     writeFileSync(script, `#!/bin/sh\ntouch ${marker}\n`, { mode: 0o755 });
-    await putKubeconfigSecret({ exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script } });
+    await applyKubeconfigSecret(world, 'prod', {
+      exec: { apiVersion: 'client.authentication.k8s.io/v1', command: script },
+    });
     const { stderr, code } = await capaf(['web-7d9c', '-n', 'shop', '--cluster', 'prod']);
     expect(stderr).to.equal(
       'capaf: kubeconfig in Secret default/prod-kubeconfig: exec of "prod" is not used, because it is about the local machine\n',
@@ -148,8 +178,12 @@ describe('capaf explain pod', () => {
         ['web-7d9c'],
         /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/,
       ],
-      [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Secret default\/no-kubeconfig with a kubeconfig; name a /],
+      [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
       [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
+      [
+        ['-f', '-', '--cluster', 'prod', '-n', 'x'],
+        /^capaf: standard input:2:32: the namespace is shop, but -n names x/,
+      ],
       [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: reading \/no\.yaml: ENOENT/],
       [
         ['web-7d9c', '--eks-cluster', 'x'],
@@ -157,7 +191,10 @@ describe('capaf explain pod', () => {
       ],
     ];
     for (const [args, problem] of cases) {
-      const { stdout, stderr, code } = await capaf(args, 'kind: Pod\nmetadata: {name: a}\nspec: {}\n');
+      const { stdout, stderr, code } = await capaf(
+        args,
+        'kind: Pod\nmetadata: {name: a, namespace: shop}\nspec: {containers: [{}]}\n',
+      );
       expect({ stdout, code }, stderr).to.deep.equal({ stdout: '', code: 1 });
       expect(stderr).to.match(problem);
     }

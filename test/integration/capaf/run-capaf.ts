@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import { type ProgramResult, runProgram } from '../../support/run-program.ts';
 import { AWS_KEY, REGION, type World } from '../../world/world.ts';
 
@@ -12,6 +14,22 @@ export interface CapafOptions {
 /** What a command that takes longer than a second tells on standard error, which depends on the machine. */
 const PROGRESS = /^.* …\n/gm;
 
+/** The environment of an administrator of the world. */
+const environmentOf = (world: World, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  HOME: '/nonexistent',
+  KUBECONFIG: world.controlPlane.kubeconfigPath,
+  AWS_ENDPOINT_URL: world.awsUrl,
+  AWS_ACCESS_KEY_ID: AWS_KEY,
+  AWS_SECRET_ACCESS_KEY: 'secret',
+  AWS_REGION: REGION,
+  AWS_EC2_METADATA_DISABLED: 'true',
+  ...env,
+});
+
+/** Starts the built capaf, for a test that acts while it runs. */
+export const spawnCapaf = (world: World, args: readonly string[]) =>
+  spawn(process.execPath, [PROGRAM, ...args], { env: environmentOf(world, {}), timeout: HANG_LIMIT_MS });
+
 /** Runs the built capaf as an administrator of the world would. */
 export const runCapaf = async (
   world: World,
@@ -20,16 +38,7 @@ export const runCapaf = async (
 ): Promise<ProgramResult> => {
   const result = await runProgram(process.execPath, [PROGRAM, ...args], {
     name: 'capaf',
-    env: {
-      HOME: '/nonexistent',
-      KUBECONFIG: world.controlPlane.kubeconfigPath,
-      AWS_ENDPOINT_URL: world.awsUrl,
-      AWS_ACCESS_KEY_ID: AWS_KEY,
-      AWS_SECRET_ACCESS_KEY: 'secret',
-      AWS_REGION: REGION,
-      AWS_EC2_METADATA_DISABLED: 'true',
-      ...env,
-    },
+    env: environmentOf(world, env),
     ...(stdin !== undefined && { stdin }),
   });
   return { ...result, stderr: result.stderr.replaceAll(PROGRESS, '') };

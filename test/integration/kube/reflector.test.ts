@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import type { Clock } from '../../../pkg/env/clock.ts';
 import { systemClock, systemRandom } from '../../../pkg/env/system.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
+import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { findServed } from '../../../pkg/kube/discovery.ts';
 import { keyText, keyOf } from '../../../pkg/kube/object-key.ts';
 import { Reflector } from '../../../pkg/kube/cache/reflector.ts';
@@ -39,14 +41,15 @@ describe('a Reflector with a real API server', () => {
     await connected.close();
   });
 
-  function startReflector(plural: string, client = connected.client) {
+  function startReflector(plural: string, clock: Clock = systemClock) {
+    const { client } = connected;
     const logger = new MemoryLogger();
     const store = new Store({ name: `${plural}.${GROUP}`, logger });
     const changes: string[] = [];
     store.onChange(({ type, object }) => changes.push(`${type} ${object.metadata.name}`));
     const resolve = (signal: AbortSignal) =>
       findServed(client, { group: GROUP, plural, versions: ['v2', 'v1'] }, signal);
-    const reflector = new Reflector({ client, store, resolve, clock: systemClock, random: systemRandom, logger });
+    const reflector = new Reflector({ client, store, resolve, clock, random: systemRandom, logger });
     const controller = new AbortController();
     const ended = reflector.run(controller.signal);
     stop = async () => {
@@ -105,6 +108,26 @@ describe('a Reflector with a real API server', () => {
     expect(changes).to.have.members(['deleted lost', 'added new']);
     expect(store.synced).to.equal(true);
     expect(connected.requests.filter(isList)).to.have.length(2);
+  });
+
+  it('opens the watch again without a list when a proxy has swallowed it for 90 s', async () => {
+    await clear('widgets');
+    const clock = new VirtualClock();
+    const { reflector, shows } = startReflector('widgets', clock);
+    await eventually(() => reflector.state.kind === 'watching');
+    await create('widgets', 'before');
+    await shows('before');
+    connected.proxy.swallow();
+    // The client closes a connection that is idle for 60 s. In a test whose time stands still, a lost request does that.
+    for (let idle = connected.proxy.accepted - 1; idle > 0; idle--)
+      await connected.client.discover('/api', { signal: AbortSignal.timeout(500) }).catch(() => {});
+    await create('widgets', 'during');
+    await clock.advance(89_999);
+    expect(connected.requests.filter(isWatch)).to.have.length(1);
+    await clock.advance(1);
+    await shows('before', 'during');
+    expect(connected.requests.filter(isWatch)).to.have.length(2);
+    expect(connected.requests.filter(isList)).to.have.length(1);
   });
 
   it('restarts a list of several pages when a page token has expired', async () => {

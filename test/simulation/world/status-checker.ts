@@ -12,14 +12,14 @@ export interface AwsSnapshot {
 
 /**
  * Collects the contradictions in each version of an AWSFargateProfile, and between each version and AWS. A version may
- * describe any state that AWS has had since the previous version, because AWS can change between the manager's read
- * from AWS and its write of the status.
+ * describe any state that AWS has had since the previous status, because AWS can change between the manager's read from
+ * AWS and its write of the status.
  */
 export class StatusChecker {
   private readonly found = new Set<string>();
   private readonly versions: KubeObject[] = [];
   private readonly roleIds = new Set<string>();
-  /** The states of AWS since the previous version of the object, the one at that moment included. */
+  /** The states of AWS since the previous status of the object, the one at that moment included. */
   private snapshots: AwsSnapshot[] = [];
   private isGone = false;
 
@@ -54,16 +54,20 @@ export class StatusChecker {
     const before = this.versions.at(-1);
     this.isGone = type === 'DELETED';
     if (this.isGone) {
+      this.snapshots = [now];
       for (const { status } of now.profiles) this.found.add(`the object was deleted while its profile was ${status}`);
       if (now.roles.length > 0) this.found.add('the object was deleted while its role existed');
     } else {
       const previous = before?.metadata.uid === object.metadata.uid ? before : undefined;
       for (const wrong of contradictionsIn(object, previous)) this.found.add(wrong);
-      // If the status is unchanged, the version comes from a write to other fields, and says nothing new about AWS.
-      if (JSON.stringify(object['status']) !== JSON.stringify(before?.['status'])) this.compareWithAws(object, before);
+      // A version with an unchanged status comes from a write to other fields, for example to the note. It says nothing
+      // new about AWS, and the status that follows may come from an earlier read.
+      if (JSON.stringify(object['status']) !== JSON.stringify(before?.['status'])) {
+        this.compareWithAws(object, before);
+        this.snapshots = [now];
+      }
     }
     this.versions.push(object);
-    this.snapshots = [now];
   }
 
   private compareWithAws(object: KubeObject, before: KubeObject | undefined): void {
@@ -71,7 +75,7 @@ export class StatusChecker {
       profiles.length === 0 ? ['absent'] : profiles.map(({ status }) => status),
     );
     const report = (isWrong: boolean, words: string): void => {
-      if (isWrong) this.found.add(`${words} (in AWS since the previous version: ${[...new Set(statuses)].join(', ')})`);
+      if (isWrong) this.found.add(`${words} (in AWS since the previous status: ${[...new Set(statuses)].join(', ')})`);
     };
     const isActive = statuses.includes('ACTIVE');
     for (const type of ['Ready', 'EKSFargateProfileReady'])

@@ -11,6 +11,11 @@ export interface TcpProxy {
   /** Resets all open connections, and each new connection until `restore` is called. */
   refuse(): void;
   restore(): void;
+  /**
+   * Drops all further bytes of the connections that are open now, in both directions, and leaves these connections open,
+   * like a firewall that has forgotten them. The proxy still relays new connections.
+   */
+  swallow(): void;
   close(): Promise<void>;
 }
 
@@ -65,6 +70,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     },
     restore() {
       isRefusing = false;
+    },
+    swallow() {
+      for (const socket of open) socket.unpipe().resume();
     },
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -32,6 +32,7 @@ function clusterView(cluster: EmulatedCluster): Output {
     resourcesVpcConfig: {
       subnetIds: cluster.subnetIds,
       securityGroupIds: [],
+      clusterSecurityGroupId: 'sg-0c15700000000000a',
       vpcId: cluster.vpcId,
       endpointPublicAccess: true,
       endpointPrivateAccess: false,

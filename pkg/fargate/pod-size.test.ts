@@ -1,10 +1,13 @@
 import { expect } from 'chai';
-import { billedSize, parseQuantity } from './size.ts';
+import { parseQuantity, provisionedSize, requestedSize, sizeOfSpec } from './pod-size.ts';
 
 const container = (cpu?: unknown, memory?: unknown, more: object = {}): unknown => ({
   resources: { requests: { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory }) } },
   ...more,
 });
+
+const billedSize = (containers: readonly unknown[], initContainers: readonly unknown[], resources: object = {}) =>
+  sizeOfSpec({ containers, initContainers, resources });
 
 /** The memory that a pod may request for so many GB: 256 MiB of them are for Kubernetes. */
 const mib = (gigabytes: number): number => gigabytes * 1024 - 256;
@@ -61,6 +64,38 @@ describe('The billed size of a pod', () => {
   ];
   for (const [name, containers, initContainers, size] of cases)
     it(`is ${name}`, () => expect(billedSize(containers, initContainers)).to.deep.equal(size));
+});
+
+describe('The billed size of a pod, with sidecars and resources of its own,', () => {
+  const sidecar = (cpu: number) => container(cpu, 0, { restartPolicy: 'Always' });
+
+  it('is that of an init container together with the sidecars before it', () => {
+    expect(billedSize([container(1)], [sidecar(1), container(3)])).to.deep.equal({ vCPU: 4, memoryGB: 8 });
+    expect(billedSize([container(1)], [container(3), sidecar(1)])).to.deep.equal({ vCPU: 4, memoryGB: 8 });
+    expect(billedSize([container(1)], [container('1900m'), sidecar(1)])).to.deep.equal({ vCPU: 2, memoryGB: 4 });
+  });
+
+  it('is that of the resources of the pod, where it has them', () => {
+    const containers = [container(1, '1Gi')];
+    expect(billedSize(containers, [], { requests: { cpu: 4 } })).to.deep.equal({ vCPU: 4, memoryGB: 8 });
+    expect(billedSize(containers, [], { limits: { cpu: 4 } })).to.deep.equal({ vCPU: 1, memoryGB: 2 });
+    expect(billedSize([{}], [], { limits: { cpu: 4, memory: '9Gi' } })).to.deep.equal({ vCPU: 4, memoryGB: 10 });
+  });
+
+  it('is more than the pod requests, because Fargate adds memory and has certain sizes only', () => {
+    const initContainers = [container(1, '1Gi')];
+    const spec = { containers: [container('300m', '512Mi')], initContainers };
+    expect(requestedSize(spec)).to.deep.equal({ vCPU: 1, memoryGB: 1 });
+    expect(sizeOfSpec(spec)).to.deep.equal({ vCPU: 1, memoryGB: 2 });
+  });
+
+  it('is the one that Fargate has written to the pod', () => {
+    expect(provisionedSize('0.25vCPU 0.5GB')).to.deep.equal({ vCPU: 0.25, memoryGB: 0.5 });
+    expect(provisionedSize('16vCPU 120GB')).to.deep.equal({ vCPU: 16, memoryGB: 120 });
+    for (const other of ['', '0.25 vCPU', 'xvCPU yGB', '1vCPU 2GB '])
+      expect(provisionedSize(other), other).to.equal(undefined);
+    expect(provisionedSize(undefined)).to.equal(undefined);
+  });
 });
 
 describe('parseQuantity', () => {

@@ -1,4 +1,4 @@
-import { fieldAt } from '../../../api/record.ts';
+import { fieldAt, listAt } from '../../api/record.ts';
 
 export interface Size {
   readonly vCPU: number;
@@ -32,21 +32,48 @@ const KUBERNETES_MEMORY = GB / 4;
 /**
  * The smallest size that holds a pod: of CPU and memory each the larger of the sum over the containers that run together
  * and the largest init container. An init container with `restartPolicy: Always` is a sidecar, which runs together with
- * the containers. `undefined` if no size is large enough.
+ * the containers, and with the init containers after it. Resources of the pod itself count instead of those of its
+ * containers. `undefined` if no size is large enough.
  */
-export function billedSize(containers: readonly unknown[], initContainers: readonly unknown[]): Size | undefined {
-  const isSidecar = (container: unknown): boolean => fieldAt(container, 'restartPolicy') === 'Always';
-  const together = [...containers, ...initContainers.filter(isSidecar)];
-  const alone = initContainers.filter((container) => !isSidecar(container));
-  const largest = (resource: string): number =>
-    Math.max(...[together, ...alone.map((one) => [one])].map((each) => totalRequest(each, resource)));
-  const cpu = largest('cpu');
-  const memory = largest('memory') + KUBERNETES_MEMORY;
+export function sizeOfSpec(spec: unknown): Size | undefined {
+  const cpu = requestOf(spec, 'cpu');
+  const memory = requestOf(spec, 'memory') + KUBERNETES_MEMORY;
   for (const [vCPU, steps] of SIZES) {
     const memoryGB = steps.find((step) => memory <= step * GB);
     if (cpu <= vCPU * 1000 && memoryGB !== undefined) return { vCPU, memoryGB };
   }
   return undefined;
+}
+
+/** What a pod requests, without the memory that Fargate adds. */
+export const requestedSize = (spec: unknown): Size => {
+  return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
+};
+
+/** In thousandths. */
+function requestOf(spec: unknown, resource: string): number {
+  const ofPod = fieldAt(spec, 'resources');
+  const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
+  const inAll = requestOfAll(listAt(spec, 'containers'), listAt(spec, 'initContainers'), resource);
+  // As the API server does, takes the limit of the pod if nothing at all is requested.
+  const limit = inAll === 0 ? fieldAt(fieldAt(ofPod, 'limits'), resource) : undefined;
+  return parseQuantity(own ?? limit) ?? inAll;
+}
+
+function requestOfAll(containers: readonly unknown[], initContainers: readonly unknown[], resource: string): number {
+  let [sidecars, largest] = [0, 0];
+  for (const container of initContainers) {
+    const request = totalRequest([container], resource);
+    if (fieldAt(container, 'restartPolicy') === 'Always') sidecars += request;
+    else largest = Math.max(largest, sidecars + request);
+  }
+  return Math.max(largest, sidecars + totalRequest(containers, resource));
+}
+
+/** The size that Fargate has given to a pod and bills: that of its annotation CapacityProvisioned. */
+export function provisionedSize(annotation: string | undefined): Size | undefined {
+  const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation ?? '') ?? [];
+  return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
 /** In thousandths. As the API server does, takes the limit for a request that is absent. */

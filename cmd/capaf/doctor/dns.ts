@@ -1,0 +1,77 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { tolerate } from '../aws.ts';
+import { DEPLOYMENTS, toDeployment } from '../deployment.ts';
+import { decide } from '../explain/decide.ts';
+import { podOf } from '../explain/pod.ts';
+import { mergeProfiles } from '../explain/profiles.ts';
+import type { Io } from '../io.ts';
+import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { shellCommand } from '../shell.ts';
+import { type ClusterOptions, openPodCluster } from '../workload.ts';
+import type { Check, Verdict } from './checks.ts';
+import type { AwsFacts } from './read-aws.ts';
+
+const COREDNS = { namespace: 'kube-system', name: 'coredns' };
+const NODES = { group: '', version: 'v1', plural: 'nodes' };
+const OTHER_NODES = 'eks.amazonaws.com/compute-type!=fargate';
+const SEE_PAGE = 'See docs/fargate-only.md';
+
+export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
+
+/** CoreDNS in the cluster of --cluster. `undefined` without this option. @throws Failure if there is no such Cluster */
+export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOptions, management: KubeAccess, io: Io) {
+  if (name === undefined) return undefined;
+  const { signal } = io;
+  const cluster = { namespace: management.namespace, name };
+  const { name: eksCluster } = await findEksCluster(management.client, cluster, signal);
+  const answer = await tolerate(signal, async () => {
+    await using workload = await openPodCluster({ cluster }, { workloadKubeconfig }, management, io);
+    const { client } = workload;
+    const [object, { items: nodes }] = await Promise.all([
+      client.get(DEPLOYMENTS, COREDNS, { signal }),
+      client.list(NODES, { labelSelector: OTHER_NODES, limit: 1, signal }),
+    ]);
+    return { object: object && { ...object, kind: 'Deployment' }, hasOtherNodes: nodes.length > 0 };
+  });
+  return { cluster: name, eksCluster, answer };
+}
+
+/** Pods of a cluster without CoreDNS find no names. A new cluster without nodes has CoreDNS, but nothing that runs it. */
+export function checkDns(
+  dns: DnsFacts | undefined,
+  { clusters }: Pick<AwsFacts, 'clusters'>,
+  now: Ms,
+): readonly Check[] {
+  if (dns === undefined) return [];
+  const { cluster, eksCluster, answer } = dns;
+  const profiles = clusters.find((each) => each.cluster.name === eksCluster)?.profiles ?? E.left('EKS was not asked');
+  const [result, message, cure]: Verdict = E.isLeft(answer)
+    ? ['unchecked', answer.left]
+    : judgeDns(answer.right, profiles, now);
+  return [{ group: 'workload', name: `CoreDNS of ${cluster}`, result, message, cure }];
+}
+
+type Seen = Extract<DnsFacts['answer'], E.Right<unknown>>['right'];
+
+function judgeDns(
+  { object, hasOtherNodes }: Seen,
+  profiles: AwsFacts['clusters'][number]['profiles'],
+  now: Ms,
+): Verdict {
+  const pod = podOf(object, COREDNS.namespace);
+  if (object === undefined || pod === undefined)
+    return ['warning', 'there is no Deployment kube-system/coredns, so pods may find no names', SEE_PAGE];
+  const { ready, replicas } = toDeployment(object);
+  const state = `${ready} of ${replicas} pods ready`;
+  if (ready > 0 && ready >= replicas) return ['ok', state];
+  const result = ready === 0 ? 'problem' : 'warning';
+  const look = `See ${shellCommand(['kubectl', 'describe', 'pods', '-n', COREDNS.namespace])}, in the workload cluster`;
+  if (hasOtherNodes) return [result, `${state}; the cluster has nodes besides those of Fargate`, look];
+  if (E.isLeft(profiles))
+    return [result, `${state}; which Fargate profile takes them is not known: ${profiles.left}`, look];
+  const { taker, summary, traps } = decide(pod, mergeProfiles([], profiles.right), true, now);
+  const cure =
+    taker === null ? `Create an AWSFargateProfile for namespace ${COREDNS.namespace}: docs/fargate-only.md` : look;
+  return [result, `${state}. ${summary}`, traps[0] ?? cure];
+}

@@ -1,0 +1,133 @@
+import { fieldAt, textAt } from '../../../api/record.ts';
+import { findDriverProblem, findVolumeProblem } from '../../../pkg/fargate/pod-limits.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import { type Asked, Unseen, tolerate } from '../aws.ts';
+import { listAt } from '../documents.ts';
+import type { Violation } from './fargate-limits.ts';
+import type { Pod } from './pod.ts';
+
+/** Where claims, classes and volumes are: the documents of the pod's file, and the pod's cluster. */
+export interface VolumeSource {
+  readonly documents: readonly unknown[];
+  /** Left out if the cluster is not asked; `why` then says so. */
+  readonly client: KubeClient | undefined;
+  readonly why: string;
+  readonly signal: AbortSignal;
+}
+
+/** A volume that Fargate does not mount, or a text that says why the pod may not start because of one. */
+export type VolumeFinding = Violation | string;
+
+/** A volume that the pod claims. The claim exists or will be created, by its name, or is made from `template`. */
+interface Claim {
+  readonly field: string;
+  readonly name?: string;
+  readonly template?: unknown;
+}
+
+function claimsOf({ spec, path, claimTemplates }: Pod): readonly Claim[] {
+  const ofVolumes = listAt(spec, 'volumes').flatMap((volume, index): readonly Claim[] => {
+    const field = `${path}.volumes[${index}]`;
+    const name = textAt(fieldAt(volume, 'persistentVolumeClaim'), 'claimName');
+    const template = fieldAt(fieldAt(volume, 'ephemeral'), 'volumeClaimTemplate');
+    if (name !== undefined) return [{ field, name }];
+    return template === undefined ? [] : [{ field: `${field}.ephemeral`, template }];
+  });
+  const ofTemplates = claimTemplates.map((template, index): Claim => {
+    return { field: `spec.volumeClaimTemplates[${index}]`, template };
+  });
+  return [...ofVolumes, ...ofTemplates];
+}
+
+/** For each claim of the pod, whether Fargate mounts its volume. */
+export const findClaims = (pod: Pod, source: VolumeSource): Promise<readonly Asked<VolumeFinding>[]> =>
+  Promise.all(
+    claimsOf(pod).map(async (claim): Promise<Asked<VolumeFinding>> => {
+      const find = () => findClaimProblem(claim, pod.namespace, source);
+      return [`whether Fargate can mount ${claim.field}`, await tolerate(source.signal, find)];
+    }),
+  );
+
+async function findClaimProblem({ field, name, template }: Claim, namespace: string, source: VolumeSource) {
+  const key = { namespace, name: name ?? '' };
+  const live = template === undefined ? await readLive(source, CLAIMS, key) : undefined;
+  const planned = template ?? findInFile(source, CLAIMS, key);
+  const what = `PersistentVolumeClaim ${namespace}/${key.name}`;
+  if (live === undefined && planned === undefined) {
+    if (source.client === undefined) throw new Unseen(source.why);
+    return { field, message: `there is no ${what}; create the claim first, and the pod when the claim is Bound` };
+  }
+  const message = await findMountProblem(source, live ?? planned);
+  if (message !== undefined) return { field, message };
+  if (live === undefined) return `${field}: ${BINDS_LATER}`;
+  const phase = textAt(live['status'], 'phase');
+  return phase === 'Bound' ? undefined : { field, message: `${what} is ${phase ?? 'not Bound'}; ${ASKS_ONCE}` };
+}
+
+/** kubernetes-sigs/aws-efs-csi-driver#793; aws/aws-cdk#23375. */
+const ASKS_ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
+const BINDS_LATER =
+  'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
+
+const CLAIMS: Resource = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
+const VOLUMES: Resource = { group: '', version: 'v1', plural: 'persistentvolumes' };
+const CLASSES: Resource = { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses' };
+const KINDS = new Map([
+  [CLAIMS.plural, 'PersistentVolumeClaim'],
+  [VOLUMES.plural, 'PersistentVolume'],
+  [CLASSES.plural, 'StorageClass'],
+]);
+
+/** EKS creates this class in each cluster. */
+const EKS_CLASS = { kind: 'StorageClass', metadata: { name: 'gp2' }, provisioner: 'kubernetes.io/aws-ebs' };
+
+function findInFile({ documents, client }: VolumeSource, resource: Resource, key: ObjectKey): unknown {
+  const isIt = (document: unknown): boolean => {
+    const metadata = fieldAt(document, 'metadata');
+    const isThere = key.namespace === '' || (textAt(metadata, 'namespace') ?? key.namespace) === key.namespace;
+    return fieldAt(document, 'kind') === KINDS.get(resource.plural) && textAt(metadata, 'name') === key.name && isThere;
+  };
+  return [...documents, ...(client === undefined ? [EKS_CLASS] : [])].find(isIt);
+}
+
+/** `undefined` also if the cluster is not asked. @throws KubeError */
+const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
+  client?.get(resource, key, { signal });
+
+/** From the file, else from the cluster. @throws Unseen */
+async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
+  const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
+  if (found === undefined && source.client === undefined) throw new Unseen(source.why);
+  return found;
+}
+
+/** Whether Fargate mounts the volume of a claim, of a template for one, or of the class. @throws Unseen */
+async function findMountProblem(source: VolumeSource, claim: unknown): Promise<string | undefined> {
+  const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
+  const spec = fieldAt(claim, 'spec');
+  // Kubernetes tells it there while it provisions the volume, also to those who may not read classes and volumes.
+  const provisioner = textAt(annotations, 'volume.kubernetes.io/storage-provisioner');
+  if (provisioner !== undefined) return findDriverProblem(provisioner);
+  const volume = textAt(spec, 'volumeName');
+  if (volume !== undefined) return findVolumeProblem(await read(source, VOLUMES, { namespace: '', name: volume }));
+  const className = fieldAt(spec, 'storageClassName');
+  // The claim waits for a volume of an administrator, who may create one of EFS.
+  if (className === '') return undefined;
+  const isNamed = typeof className === 'string';
+  const found = isNamed
+    ? await read(source, CLASSES, { namespace: '', name: className })
+    : await findDefaultClass(source);
+  const driver = textAt(found, 'provisioner');
+  if (driver === undefined)
+    throw new Unseen(isNamed ? `there is no StorageClass ${className}` : 'there is no default StorageClass');
+  return findDriverProblem(driver);
+}
+
+/** Of several, Kubernetes takes the newest. @throws Unseen */
+async function findDefaultClass({ client, why, signal }: VolumeSource): Promise<unknown> {
+  if (client === undefined) throw new Unseen(why);
+  const { items } = await client.list(CLASSES, { signal });
+  return items
+    .filter(({ metadata }) => metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true')
+    .toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))[0];
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { left } from 'fp-ts/lib/Either.js';
+import { EksClusterName } from '../../../api/names.ts';
+import { isRecord } from '../../../api/record.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { type Path, type SourceDocument, parseDocuments, valueAt } from '../documents.ts';
+import { Failure } from '../io.ts';
+import { hostileText, recordCommands } from '../testing/recording-shell.ts';
+import { SOURCES } from './sources.ts';
+import { takeOver } from './take-over.ts';
+
+const FILES = {
+  ack: 'ack.yaml',
+  cloudformation: 'cloudformation.yaml',
+  crossplane: 'crossplane.yaml',
+  eksctl: 'eksctl.yaml',
+  keiko: 'keiko.yaml',
+  live: 'live.json',
+  terraform: 'terraform-state.json',
+} as const;
+
+/** The places of all texts in a value. */
+const textsIn = (value: unknown, path: Path = []): readonly Path[] =>
+  typeof value === 'string'
+    ? [path]
+    : Array.isArray(value) || isRecord(value)
+      ? Object.entries(value).flatMap(([key, inner]) => textsIn(inner, [...path, key]))
+      : [];
+
+function replaced(value: unknown, path: Path, text: string): unknown {
+  const copy = structuredClone(value);
+  const parent = valueAt(copy, path.slice(0, -1));
+  if (isRecord(parent) || Array.isArray(parent)) Object.assign(parent, { [String(path.at(-1))]: text });
+  return copy;
+}
+
+/** What a user would run, as the steps print it. `undefined`: the file is refused. */
+function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonly (readonly string[])[] | undefined {
+  const target = { namespace: 'team-a', clusterName: undefined, eksCluster: EksClusterName.of('prod') };
+  try {
+    const sources = SOURCES[from].read(document);
+    // As runImport completes them.
+    const completed = sources.map((source) => ({ ...source, cluster: source.cluster ?? target.eksCluster }));
+    const steps = completed.flatMap(
+      (source) => takeOver(source, left(''), { ...target, region: undefined }, 'web').steps,
+    );
+    const lines = steps.map(toPrintableLine).flatMap((step) => {
+      const [, command] = /: ((?:kubectl|terraform|capaf) .*)$/.exec(step) ?? [];
+      const [, flag] = /^Give the manager the flag (.*)$/.exec(step) ?? [];
+      return command ?? (flag === undefined ? [] : `capaf ${flag}`);
+    });
+    return recordCommands(lines.join('\n'));
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+const VERBS = /^(?:kubectl|terraform|capaf|annotate|patch|delete|scale|state|rm|import)$/;
+
+/** The verbs and the names of the options, which decide what a command does. */
+function shapeOf(words: readonly string[]): readonly string[] {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  return words.map((word, index) => {
+    if (VERBS.test(word)) return word;
+    return index <= end && word.startsWith('-') ? (word.split('=')[0] ?? '') : 'a value';
+  });
+}
+
+describe('the commands of the steps', () => {
+  for (const from of Object.keys(FILES) as (keyof typeof FILES)[])
+    it(`do the same for a hostile text anywhere in a file of ${from}`, () => {
+      const text = readFileSync(new URL(`testdata/${FILES[from]}`, import.meta.url), 'utf8');
+      const documents = [...parseDocuments('file', text)];
+      const places = documents.flatMap((document) => {
+        const shapes = commandsOf(from, document)?.map(shapeOf);
+        return textsIn(document.value).map((path) => ({ document, path, shapes }));
+      });
+      fc.assert(
+        fc.property(fc.constantFrom(...places), hostileText, ({ document, path, shapes }, hostile) => {
+          const value = replaced(document.value, path, hostile);
+          for (const words of commandsOf(from, { ...document, value }) ?? [])
+            expect(shapes).to.deep.include(shapeOf(words));
+        }),
+      );
+    });
+});

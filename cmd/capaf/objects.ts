@@ -1,0 +1,45 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
+import { PROFILES } from '../../controllers/shared/live-profiles.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { listAll } from '../../pkg/kube/pages.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import { Failure } from './io.ts';
+
+/** Which AWSFargateProfiles are asked for. No names: all. No namespace: of all namespaces. */
+export interface Scope {
+  readonly namespace: string | undefined;
+  readonly names: readonly string[];
+}
+
+export const CHOOSE_OBJECTS = 'choose the namespace with -n, all with -A, or a --context';
+
+/** @throws Failure */
+export function requireOneNamespace(names: readonly string[], allNamespaces = false): void {
+  if (names.length > 0 && allNamespaces)
+    throw new Failure('the objects with these names are in one namespace; name it with -n instead of -A');
+}
+
+/** Also those that are not asked for by name. @throws Failure if one that is named does not exist; KubeError */
+export async function listObjects(client: KubeClient, { namespace, names }: Scope, signal: AbortSignal) {
+  const objects = await listAll(client, PROFILES, { namespace }, signal);
+  const missing = names.find((name) => !objects.some(({ metadata }) => metadata.name === name));
+  if (missing !== undefined) throw new Failure(`there is no ${KIND} ${namespace}/${missing}; ${CHOOSE_OBJECTS}`);
+  return objects;
+}
+
+/** Where the controller has found the EKS cluster of the objects. */
+export const recordedAccount = (objects: readonly AWSFargateProfile[]): string | undefined =>
+  objects.find(({ status }) => status?.account !== undefined)?.status?.account;
+
+/** `unreadable` has the namespace and name of each other object, and why it cannot be read. */
+export function decodeObjects(items: readonly KubeObject[]) {
+  const objects: AWSFargateProfile[] = [];
+  const unreadable: { readonly name: string; readonly why: string }[] = [];
+  for (const item of items) {
+    const object = decodeAWSFargateProfile(item);
+    if (E.isRight(object)) objects.push(object.right);
+    else unreadable.push({ name: keyText(keyOf(item)), why: describeProblems(object.left) });
+  }
+  return { objects, unreadable };
+}

@@ -1,0 +1,81 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { tolerate } from '../aws.ts';
+import { Failure, type Io } from '../io.ts';
+import type { KubeAccess } from '../kube.ts';
+import { listFargatePods, openPodCluster, profileOf } from '../workload.ts';
+import type { PlannedObject, TimedChange } from './planner.ts';
+
+/** The pods that a Fargate profile runs now. */
+export interface RunningPods {
+  readonly running: number;
+  /** Nothing creates these pods again. */
+  readonly withoutOwner: readonly string[];
+}
+
+/** A change with `deletedProfile` has `pods`; `null`: the workload cluster cannot be read. */
+export type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
+export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes: readonly ChangeWithPods[] };
+
+type PodsByProfile = ReadonlyMap<string, RunningPods>;
+
+interface Access {
+  readonly kube: KubeAccess;
+  readonly workloadKubeconfig: string | undefined;
+}
+
+/** Adds to each deletion of a profile what runs on it, and to `notes` why that is not known. */
+export async function addPods(
+  objects: readonly PlannedObject[],
+  notes: string[],
+  access: Access,
+  io: Io,
+): Promise<readonly ObjectWithPods[]> {
+  const deleting = objects.filter(({ changes }) => changes.some(({ deletedProfile }) => deletedProfile !== undefined));
+  const byCluster = Map.groupBy(deleting, (object) => clusterText(object));
+  const read = new Map<string, PodsByProfile>();
+  for (const [text, [object]] of byCluster) {
+    const pods = await tolerate(io.signal, () => readPods(object, byCluster.size, access, io));
+    if (isLeft(pods)) notes.push(`How many pods EKS stops in ${text} is not known: ${pods.left}`);
+    else read.set(text, pods.right);
+  }
+  return objects.map((object) => ({
+    ...object,
+    changes: object.changes.map((change) => {
+      if (change.deletedProfile === undefined) return change;
+      return { ...change, pods: findPods(read.get(clusterText(object)), change.deletedProfile) };
+    }),
+  }));
+}
+
+const LABEL_VALUE = /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
+
+/** No label shows the pods of a profile whose name is no value of a label, for example a name of 64 characters. */
+export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
+  pods === undefined || !LABEL_VALUE.test(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
+
+const clusterText = ({ namespace, clusterName, eksCluster }: PlannedObject): string =>
+  clusterName === undefined ? `EKS cluster ${eksCluster}` : `Cluster ${namespace}/${clusterName}`;
+
+/** Of the cluster of the object, which is one of so many `clusters`. */
+async function readPods(
+  object: PlannedObject | undefined,
+  clusters: number,
+  { kube, workloadKubeconfig }: Access,
+  io: Io,
+): Promise<PodsByProfile> {
+  if (workloadKubeconfig !== undefined && clusters > 1)
+    throw new Failure('the plan has several clusters. Plan the objects of each cluster on their own');
+  const { namespace = '', clusterName: name, eksCluster } = object ?? {};
+  const target = { eksCluster, cluster: name === undefined ? undefined : { namespace, name } };
+  await using workload = await openPodCluster(target, { workloadKubeconfig }, kube, io);
+  const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, io.signal), profileOf);
+  return new Map([...byProfile].map(([profile, pods]) => [profile, toRunningPods(pods)]));
+}
+
+const toRunningPods = (pods: readonly KubeObject[]): RunningPods => {
+  const withoutOwner = pods.filter((pod) => ownerOf(pod) === null);
+  return { running: pods.length, withoutOwner: withoutOwner.map((pod) => keyText(keyOf(pod))) };
+};

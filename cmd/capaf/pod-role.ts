@@ -1,0 +1,31 @@
+import { type EksClusterName, type RoleArn, RoleName } from '../../api/names.ts';
+import { isOutdated } from '../../controllers/awsfargateprofile/decide/change-access-entry.ts';
+import type { AccessEntry, Role, Session } from '../../pkg/cloud/index.ts';
+import { parseRoleArn } from '../../pkg/fargate/arns.ts';
+import { seen } from './aws.ts';
+
+/** How pods that a role starts can join the EKS cluster. */
+export type PodRole =
+  | { readonly kind: 'hasEntry' | 'ofAwsAuth' | 'perhapsOfAwsAuth' }
+  | { readonly kind: 'absent' | 'noEntry' | 'notSeen' }
+  /** The access entry is of an earlier role of this name, so pods cannot join. */
+  | { readonly kind: 'outdated'; readonly role: Role; readonly entry: AccessEntry };
+
+/** `mode` is the authentication mode of the cluster; `undefined`: it was not seen. @throws Unseen */
+export async function readPodRole(
+  { roles, accessEntries }: Session,
+  cluster: EksClusterName,
+  mode: string | undefined,
+  arn: RoleArn,
+): Promise<PodRole> {
+  const [role, lookup] = await Promise.all([
+    seen(roles.get(parseRoleArn(arn)?.name ?? RoleName.of(arn))),
+    mode?.startsWith('API') === true ? seen(accessEntries.describe(cluster, arn)) : undefined,
+  ]);
+  if (role === undefined) return { kind: 'absent' };
+  if (mode === undefined) return { kind: 'notSeen' };
+  if (lookup === undefined) return { kind: 'ofAwsAuth' };
+  if (lookup.kind !== 'found') return { kind: mode === 'API' ? 'noEntry' : 'perhapsOfAwsAuth' };
+  const { entry } = lookup;
+  return isOutdated(entry, role) ? { kind: 'outdated', role, entry } : { kind: 'hasEntry' };
+}

@@ -1,0 +1,57 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { LabelSelector } from '../../../api/external/index.ts';
+import { fieldAt } from '../../../api/record.ts';
+import { decode } from '../../../api/schema/problem.ts';
+import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { listAt } from '../documents.ts';
+
+/** Whether the Eviction API would let a pod go now, and the PodDisruptionBudgets that select the pod. */
+export interface Eviction {
+  readonly allowed: boolean;
+  readonly budgets: readonly string[];
+}
+
+interface Budget {
+  readonly object: KubeObject;
+  readonly selector: LabelSelector;
+}
+
+/** Those that select pods: an empty selector selects each pod of the namespace, an absent one none. */
+export const toBudgets = (objects: readonly KubeObject[]): readonly Budget[] =>
+  objects.flatMap((object) => {
+    const selector = decode(LabelSelector, fieldAt(object['spec'], 'selector'));
+    return E.isRight(selector) ? [{ object, selector: selector.right }] : [];
+  });
+
+/**
+ * As the Eviction API decides: it asks no budget about a pod that does not run or is being deleted, and refuses a pod
+ * that several budgets select.
+ * https://github.com/kubernetes/kubernetes/blob/master/pkg/registry/core/pod/storage/eviction.go
+ */
+export function evictionOf(pod: KubeObject, budgets: readonly Budget[]): Eviction {
+  const selecting = budgets.filter((budget) => doesSelect(budget, pod)).map(({ object }) => object);
+  const isFree = fieldAt(pod['status'], 'phase') !== 'Running' || pod.metadata.deletionTimestamp !== undefined;
+  const [budget] = selecting;
+  return {
+    allowed: isFree || budget === undefined || (selecting.length === 1 && doesAllow(budget, pod)),
+    budgets: selecting.map(({ metadata }) => metadata.name),
+  };
+}
+
+function doesSelect({ object, selector }: Budget, { metadata: { namespace, labels = {} } }: KubeObject): boolean {
+  if (object.metadata.namespace !== namespace) return false;
+  const isSelected = evaluateSelector(selector, labels);
+  return E.isRight(isSelected) && isSelected.right;
+}
+
+function doesAllow({ spec, status }: KubeObject, pod: KubeObject): boolean {
+  const count = (field: string): number => Number(fieldAt(status, field) ?? 0);
+  if (count('disruptionsAllowed') > 0) return true;
+  const isReady = listAt(pod['status'], 'conditions').some(
+    (condition) => fieldAt(condition, 'type') === 'Ready' && fieldAt(condition, 'status') === 'True',
+  );
+  if (isReady) return false;
+  const isHealthy = count('desiredHealthy') > 0 && count('currentHealthy') >= count('desiredHealthy');
+  return isHealthy || fieldAt(spec, 'unhealthyPodEvictionPolicy') === 'AlwaysAllow';
+}

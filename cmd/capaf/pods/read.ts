@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { textAt } from '../../../api/record.ts';
+import { isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { provisionedSize, requestedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
+import { listAll } from '../../../pkg/kube/pages.ts';
+import type { KubeClient, KubeObject, Resource, Selection } from '../../../pkg/kube/types.ts';
+import { type Answer, attempt, unseenIn } from '../aws.ts';
+import { valueAt } from '../documents.ts';
+import { listFargatePods, profileOf } from '../workload.ts';
+import { evictionOf, toBudgets } from './budgets.ts';
+
+export type PodFacts = Awaited<ReturnType<typeof readPods>>;
+/** In the shape of `-o json`. */
+export type FargatePod = PodFacts['pods'][number];
+
+const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
+const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
+const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
+
+/** What belongs to the pods may be hidden. @throws KubeError */
+export async function readPods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
+  const list = (resource: Resource, selection: Selection): Promise<Answer<readonly KubeObject[]>> =>
+    attempt(() => listAll(client, resource, selection, signal));
+  const [pods, nodes, budgets, server] = await Promise.all([
+    listFargatePods(client, namespace, signal),
+    list(NODES, { labelSelector: FARGATE_NODES }),
+    list(BUDGETS, { namespace }).then(E.map(toBudgets)),
+    attempt(() => client.discover('/version', { signal })),
+  ]);
+  const controlPlane = E.isRight(server) ? textAt(server.right, 'gitVersion') : undefined;
+  const nodesByName = Map.groupBy(E.isRight(nodes) ? nodes.right : [], ({ metadata }) => metadata.name);
+  const shown = pods.map((pod) => {
+    const [node] = nodesByName.get(textAt(pod['spec'], 'nodeName') ?? '') ?? [];
+    const version = textAt(valueAt(node, ['status', 'nodeInfo']), 'kubeletVersion');
+    return {
+      ...toFargatePod(pod),
+      /** Of the kubelet of its node. */
+      version: version ?? null,
+      outdated: isOlder(version, controlPlane),
+      eviction: E.isRight(budgets) ? evictionOf(pod, budgets.right) : null,
+    };
+  });
+  const asked = { 'versions of nodes': nodes, PodDisruptionBudgets: budgets, 'version of the control plane': server };
+  return { controlPlane: controlPlane ?? null, pods: shown, unseen: unseenIn(Object.entries<Answer<unknown>>(asked)) };
+}
+
+function toFargatePod(object: KubeObject) {
+  const { namespace = '', name, creationTimestamp = null, annotations = {}, deletionTimestamp } = object.metadata;
+  const refusal = refusalOf(object['status']);
+  const phase = refusal === undefined ? (textAt(object['status'], 'phase') ?? 'Unknown') : 'Refused';
+  return {
+    profile: profileOf(object),
+    namespace,
+    name,
+    state: deletionTimestamp === undefined ? phase : 'Terminating',
+    /** What Fargate says. */
+    message: refusal ?? null,
+    asked: requestedSize(object['spec']),
+    /** `null`: larger than the largest size. */
+    billed: provisionedSize(annotations['CapacityProvisioned']) ?? sizeOfSpec(object['spec']) ?? null,
+    owner: ownerOf(object),
+    createdAt: creationTimestamp,
+  };
+}

@@ -1,0 +1,38 @@
+import { shellCommand } from '../shell.ts';
+import type { FargatePod } from './read.ts';
+
+/** How pods move to new nodes: their owner restarts, or they are deleted and their owner creates others. */
+export interface Renewal {
+  /** Such as `Deployment shop/web`, or the pod if it has no owner. */
+  readonly owner: string;
+  readonly pods: number;
+  /** For a POSIX shell. capaf runs none of them. */
+  readonly commands: readonly string[];
+  /** What to do where no command helps. */
+  readonly note: string | null;
+}
+
+/** `kubectl` is the program with the options that choose the cluster. */
+export function renewalsOf(pods: readonly FargatePod[], kubectl: readonly string[]): readonly Renewal[] {
+  const byOwner = Map.groupBy(pods, ({ owner, namespace, name }) =>
+    owner === null ? `Pod ${namespace}/${name}` : `${owner.kind} ${namespace}/${owner.name}`,
+  );
+  return [...byOwner].map(([owner, owned]) => {
+    const renewed = owned.flatMap((pod) => commandsFor(pod, kubectl));
+    const note = NOTES[owned[0]?.owner?.kind ?? 'Pod'] ?? null;
+    return { owner, pods: owned.length, commands: [...new Set(renewed)], note };
+  });
+}
+
+const NOTES: Readonly<Record<string, string>> = {
+  Pod: 'nothing creates it again: delete it, and apply its manifest again',
+  Job: 'wait until it ends: a new pod begins its work again',
+};
+
+function commandsFor({ owner, namespace, name }: FargatePod, kubectl: readonly string[]): readonly string[] {
+  const of = `--namespace=${namespace}`;
+  if (owner === null || owner.kind === 'Job') return [];
+  return owner.kind === 'Deployment' || owner.kind === 'StatefulSet'
+    ? [shellCommand([...kubectl, 'rollout', 'restart', of, `${owner.kind.toLowerCase()}/${owner.name}`])]
+    : [shellCommand([...kubectl, 'delete', of, `pod/${name}`])];
+}

@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { systemClock } from '../../pkg/env/system.ts';
+import { runCapaf } from './program.ts';
+
+async function run(...args: readonly string[]): Promise<{ code: number; text: string }> {
+  let text = '';
+  const add = (more: string): void => void (text += more);
+  const { signal } = new AbortController();
+  const io = { clock: systemClock, env: {}, signal, out: add, err: add, readStdin: async () => '' };
+  return { code: await runCapaf(args, io), text };
+}
+
+describe('the command line', () => {
+  for (const command of ['plan', 'import', 'doctor'])
+    it(`has examples in capaf ${command} --help`, async () => {
+      const { code, text } = await run(command, '--help');
+      expect(code).to.equal(0);
+      expect(text).to.contain(`\nExamples:\n  capaf ${command} `);
+    });
+
+  for (const command of ['plan', 'import', 'doctor'])
+    it(`names an unknown option of capaf ${command}, whatever else is missing`, async () => {
+      const { code, text } = await run(command, '--nosuch');
+      expect(code).to.equal(1);
+      expect(text).to.match(/^error: unknown option '--nosuch'/);
+    });
+
+  it('says that an import needs the namespace of the objects', async () => {
+    const { text } = await run('import', '--help');
+    expect(text).to.match(/-n, --namespace <name> +required: the namespace of the objects/);
+    expect(text.match(/--namespace/g)).to.have.length(1);
+  });
+});

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import type { Io } from './io.ts';
+import { type Progress, showProgress, trackAws, trackKube } from './progress.ts';
+
+const { signal } = new AbortController();
+
+describe('the progress of a command', () => {
+  const clock = new VirtualClock();
+  let said: string[] = [];
+  let progress: Progress = new Set();
+  let shown: { readonly end: () => void };
+  beforeEach(() => {
+    said = [];
+    progress = new Set();
+    const io: Io = { clock, env: {}, signal, out: () => {}, err: (text) => said.push(text), readStdin: async () => '' };
+    shown = showProgress(io, progress);
+  });
+  afterEach(() => shown.end());
+
+  /** An answer that comes when the test says so. */
+  const answers = Promise.withResolvers<{ response: { statusCode: number; headers: {}; body: string } }>();
+  const aws = () => trackAws({ handle: () => answers.promise }, progress);
+  const kube = () =>
+    trackKube({ host: '10.0.0.1:6443', send: async () => ({ status: 200, headers: {}, body: [] }) }, progress);
+
+  it('names the answer that the command has been waiting for longest, and says it once', async () => {
+    await kube().send({ method: 'GET', path: '/api/v1/pods?limit=500', headers: {}, signal });
+    const request = { protocol: 'https:', hostname: 'iam.amazonaws.com', path: '/', headers: {} };
+    const waiting = aws().handle({ ...request, method: 'POST', body: 'Action=GetRole' }, { abortSignal: signal });
+    await clock.advance(999);
+    expect(said).to.deep.equal([]);
+    await clock.advance(5_000);
+    expect(said).to.deep.equal(['Waiting for AWS (iam.amazonaws.com): GetRole …\n']);
+    answers.resolve({ response: { statusCode: 200, headers: {}, body: '' } });
+    await waiting;
+    await clock.advance(1_000);
+    expect(said.slice(1)).to.deep.equal(['Waiting for the local machine …\n']);
+  });
+
+  it('ends with the command', async () => {
+    shown.end();
+    await clock.advance(10_000);
+    expect(said).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,47 @@
+import type { AwsTransport } from '../../pkg/cloud/index.ts';
+import type { Ms, Timer } from '../../pkg/env/clock.ts';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
+import type { Transport } from '../../pkg/kube/transport/transport.ts';
+import type { Io } from './io.ts';
+
+/** A user then wants to know what the command is waiting for. */
+const INTERVAL: Ms = 1_000;
+
+/** The requests without an answer, in their order. */
+export type Progress = Set<{ readonly what: string }>;
+
+/** Says on standard error each second what the command has been waiting for longest, if that has changed. */
+export function showProgress({ clock, err }: Io, progress: Progress): { readonly end: () => void } {
+  let shown = '';
+  const wait = (): Timer =>
+    clock.after(INTERVAL, () => {
+      const [oldest = { what: 'the local machine' }] = progress;
+      if (oldest.what !== shown) err(`Waiting for ${toPrintableLine(oldest.what)} …\n`);
+      shown = oldest.what;
+      timer = wait();
+    });
+  let timer = wait();
+  return { end: () => timer.cancel() };
+}
+
+function track<A>(progress: Progress | undefined, what: string, answer: Promise<A>): Promise<A> {
+  const request = { what };
+  progress?.add(request);
+  return answer.finally(() => progress?.delete(request));
+}
+
+export const trackAws = (transport: AwsTransport, progress: Progress | undefined): AwsTransport => ({
+  handle: (request, options) => {
+    const { method, hostname, path, body } = request;
+    const action = typeof body === 'string' ? new URLSearchParams(body).get('Action') : null;
+    return track(progress, `AWS (${hostname}): ${action ?? `${method} ${path}`}`, transport.handle(request, options));
+  },
+});
+
+export const trackKube = (transport: Transport, progress: Progress | undefined): Transport => ({
+  host: transport.host,
+  send: (request) => {
+    const what = `the API server (${transport.host}): ${request.method} ${request.path.replace(/\?.*/, '')}`;
+    return track(progress, what, transport.send(request));
+  },
+});

@@ -1,0 +1,68 @@
+import { textAt } from '../../../api/record.ts';
+import { type AWSFargateProfile, type Condition, KIND } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { TreeNode } from '../tree.ts';
+
+/** The conditions that are wrong while they are True, and those that are wrong while they are not. */
+const NEGATIVE = ['Stalled', 'Reconciling', 'Deleting', 'Paused', 'SelectorsOverlap'];
+const POSITIVE = ['Ready', 'IAMFargateRolesReady', 'EKSFargateProfileReady', 'CredentialsReady', 'Available'];
+/** Of an object, the newest. */
+const SHOWN_EVENTS = 3;
+
+/** An object is Ready if its condition says so about the last change of the spec. */
+export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNode[], events: readonly TreeNode[]) {
+  const { conditions = [], observedGeneration = -1 } = object.status ?? {};
+  const isObserved = observedGeneration >= (object.metadata.generation ?? 0);
+  const isReady = isObserved && conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  const result = isReady ? ('ok' as const) : ('problem' as const);
+  const message = isObserved
+    ? ''
+    : 'the controller has not seen the last change of the spec; "capaf doctor" looks at it';
+  const wrong = wrongConditions(conditions);
+  const withoutRepetition = (event: TreeNode): TreeNode =>
+    wrong.some((each) => each.message === event.message) ? { ...event, message: '' } : event;
+  return {
+    kind: KIND,
+    name: keyText(keyOf(object)),
+    state: isReady ? 'Ready' : 'not Ready',
+    result,
+    message,
+    children: [...wrong.map(conditionNode), ...profiles, ...events.map(withoutRepetition)],
+  };
+}
+
+/** The first of those with the same reason and message. */
+function wrongConditions(conditions: readonly Condition[]): readonly Condition[] {
+  const wrong = [...POSITIVE, ...NEGATIVE].flatMap((name) =>
+    conditions.filter(({ type, status, reason }) => {
+      const isTold = type === 'Ready' && reason !== 'Ready';
+      return type === name && (isTold || status !== (NEGATIVE.includes(type) ? 'False' : 'True'));
+    }),
+  );
+  return wrong.filter((one, index) => wrong.findIndex((other) => other.message === one.message) === index);
+}
+
+const conditionNode = ({ type, status, reason = '', message = '' }: Condition): TreeNode => {
+  return { kind: 'Condition', name: type, state: `${status} ${reason}`, result: 'warning', message };
+};
+
+/** By `namespace/name` of the AWSFargateProfile, the newest first. */
+export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<string, readonly TreeNode[]> {
+  const timeOf = (event: KubeObject): Ms =>
+    parseTimestamp(textAt(event, 'lastTimestamp') ?? textAt(event, 'eventTime') ?? '') ?? 0;
+  const byObject = Map.groupBy(
+    // Times have whole seconds. The names of the controller's events grow.
+    events.toReversed().toSorted((a, b) => timeOf(b) - timeOf(a)),
+    ({ metadata: { namespace = '' }, involvedObject }) =>
+      keyText({ namespace, name: textAt(involvedObject, 'name') ?? '' }),
+  );
+  const toNode = (event: KubeObject): TreeNode => {
+    const [name, message] = [textAt(event, 'reason') ?? '', textAt(event, 'message') ?? ''];
+    const result = textAt(event, 'type') === 'Warning' ? 'warning' : 'ok';
+    return { kind: 'Event', name, state: `${formatAge(now - timeOf(event))} ago`, result, message };
+  };
+  return new Map([...byObject].map(([key, each]) => [key, each.slice(0, SHOWN_EVENTS).map(toNode)]));
+}

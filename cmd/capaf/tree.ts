@@ -1,0 +1,39 @@
+import { styleText } from 'node:util';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
+
+/** `unchecked`: a right is missing, or AWS or the API server does not answer; that is no problem by itself. */
+export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
+
+export const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
+
+/** Something in Kubernetes or AWS, with what belongs to it. The texts may be those of users and of AWS. */
+export interface TreeNode {
+  readonly kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly result: Result;
+  /** Shown as `free addresses: 4` for the key `freeAddresses`. */
+  readonly facts?: Readonly<Record<string, string | number>>;
+  readonly message?: string;
+  readonly children?: readonly TreeNode[];
+}
+
+/** With lines between the nodes on a terminal; in a pipe with two spaces for each level. */
+export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): readonly string[] {
+  const { children = [] } = root;
+  const below = children.flatMap((child, index) => {
+    const isLast = index === children.length - 1;
+    const [branch, next] = !isTerminal ? ['  ', '  '] : isLast ? ['└─ ', '   '] : ['├─ ', '│  '];
+    const [line = '', ...rest] = renderTree(child, isTerminal, indent + next);
+    return [`${indent}${branch}${line}`, ...rest];
+  });
+  return [lineOf(root), ...below];
+}
+
+function lineOf({ kind, name, state, result, facts = {}, message = '' }: TreeNode): string {
+  const told = Object.entries(facts).map(([key, value]) => `${inWords(key)}: ${value}`);
+  const rest = [...told, message].filter((text) => text !== '').map((text) => `, ${toPrintableLine(text)}`);
+  return `${toPrintableLine(`${kind} ${name}`)}: ${styleText(COLORS[result], toPrintableLine(state))}${rest.join('')}`;
+}
+
+const inWords = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

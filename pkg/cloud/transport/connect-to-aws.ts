@@ -1,0 +1,15 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { awsCertificateAuthorities } from '../../network/ca-bundle.ts';
+import { environmentProxies } from '../../network/environment-proxy.ts';
+import { undiciTransport } from './undici-transport.ts';
+
+/** With the proxies and the certificate authorities of the environment. A Left is a message for the user. */
+export function connectToAws(
+  environment: Readonly<Record<string, string | undefined>>,
+): E.Either<string, ReturnType<typeof undiciTransport>> {
+  const proxies = environmentProxies(environment);
+  if (E.isLeft(proxies)) return proxies;
+  const authorities = awsCertificateAuthorities(environment);
+  if (E.isLeft(authorities)) return authorities;
+  return E.right(undiciTransport({ proxyFor: proxies.right, ca: authorities.right }));
+}

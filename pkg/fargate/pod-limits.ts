@@ -1,0 +1,189 @@
+import { fieldAt, isRecord, listAt, textAt } from '../../api/record.ts';
+import { findNodeProblems } from './node-labels.ts';
+import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
+
+/** A field of a pod's spec that Fargate does not run, may not run, or ignores. */
+export interface FieldProblem {
+  /** Such as `.containers[0].securityContext.privileged`. */
+  readonly path: string;
+  readonly message: string;
+  /** `refused`: the pod does not start. `risky`: it may not start. `ignored`: it starts, but the field does not help. */
+  readonly severity: 'refused' | 'risky' | 'ignored';
+}
+
+const NO_EBS = 'EBS volumes cannot be mounted; use EFS';
+
+/** Of the kind of a volume, or of the driver of a claimed one. */
+const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
+
+const isTrue = (value: unknown): boolean => value === true;
+
+/** The capabilities of each container. `add` may name them, as CoreDNS does with NET_BIND_SERVICE. */
+const CAPABILITIES: readonly unknown[] = [
+  'AUDIT_WRITE',
+  'CHOWN',
+  'DAC_OVERRIDE',
+  'FOWNER',
+  'FSETID',
+  'KILL',
+  'MKNOD',
+  'NET_BIND_SERVICE',
+  'NET_RAW',
+  'SETFCAP',
+  'SETGID',
+  'SETPCAP',
+  'SETUID',
+  'SYS_CHROOT',
+];
+
+type Rule = readonly [
+  path: RegExp,
+  applies: (value: unknown) => boolean,
+  message: string | ((value: unknown, path: string) => string),
+];
+
+/**
+ * By the path in the pod's spec, the values that Fargate does not run. Sources: the considerations of
+ * https://docs.aws.amazon.com/eks/latest/userguide/fargate.html, and the events of fargate-scheduler in
+ * aws/containers-roadmap#1517 (network and ports of the host), frappe/helm#182 and aws/aws-app-mesh-roadmap#158
+ * (capabilities), pachyderm/pachyderm#4522 and cert-manager/csi-driver#267 (volumes). The kinds of volumes that are mounted
+ * are listed; of claimed volumes, Fargate mounts those of EFS.
+ */
+const REFUSED: readonly Rule[] = [
+  [/^\.host(?:Network|PID|IPC)$/, isTrue, 'the namespaces of the host cannot be used'],
+  [/^\.os\.name$/, (value) => value !== 'linux', 'nodes of Fargate run Linux'],
+  [/^\.volumes\[\d+\]\.hostPath$/, isRecord, 'paths of the host cannot be mounted'],
+  [/^\.volumes\[\d+\]\.awsElasticBlockStore$/, isRecord, NO_EBS],
+  [
+    /^\.volumes\[\d+\]\.(?!hostPath$|awsElasticBlockStore$|configMap$|downwardAPI$|emptyDir$|ephemeral$|persistentVolumeClaim$|projected$|secret$)\w+$/,
+    isRecord,
+    (_, path) => notMounted(path.replace(/^.*\./, '')),
+  ],
+  [/^\.resourceClaims\[\d+\]$/, isRecord, 'nodes of Fargate have no devices to claim'],
+  [
+    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.privileged$/,
+    isTrue,
+    'privileged containers do not run on Fargate',
+  ],
+  [
+    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.capabilities\.add\[\d+\]$/,
+    (value) => !CAPABILITIES.includes(value),
+    (value) => `Fargate does not add the capability ${String(value)}`,
+  ],
+  [
+    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.ports\[\d+\]\.host(?:Port|IP)$/,
+    Boolean,
+    'ports of the host cannot be used; use a Service',
+  ],
+  [
+    /^\.(?:(?:c|initC|ephemeralC)ontainers\[\d+\]\.)?resources\.(?:requests|limits)(?!\.cpu$|\.memory$|\["ephemeral-storage"\]$)./,
+    (value) => (parseQuantity(value) ?? 0) > 0,
+    'nodes of Fargate offer cpu, memory and ephemeral-storage only, and no GPUs',
+  ],
+];
+
+/**
+ * What fargate-scheduler has refused (kubernetes/ingress-nginx#4888), and may not refuse any more: the considerations
+ * do not have it.
+ */
+const RISKY: readonly Rule[] = [
+  [
+    /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.allowPrivilegeEscalation$/,
+    isTrue,
+    'Fargate may refuse it; set it to false unless the container needs it',
+  ],
+];
+
+/**
+ * What Fargate ignores, or needs for itself. Sources: external-secrets/external-secrets#1981 and
+ * aws/containers-roadmap#824, #2274.
+ */
+const IGNORED: readonly Rule[] = [
+  [
+    /^\.(?:c|initC)ontainers\[\d+\]\.ports\[\d+\]\.containerPort$/,
+    (value) => value === 10_250,
+    'the kubelet has this port, and the same address as the pod, so clients may reach the kubelet; use another port',
+  ],
+  [
+    /^\.topologySpreadConstraints\[\d+\]$/,
+    isRecord,
+    'Fargate ignores it: each pod has a node of its own, in a zone that EKS chooses among the subnets of the profile',
+  ],
+  [
+    /^\.affinity\.podAffinity\.requiredDuringSchedulingIgnoredDuringExecution\[\d+\]$/,
+    isRecord,
+    'Fargate ignores it: each pod has a node of its own',
+  ],
+  [
+    /^\.containers\[\d+\]\.env\[\d+\]\.name$/,
+    (value) => value === 'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+    'EKS Pod Identity does not work on Fargate; use an IAM role for the service account (IRSA)',
+  ],
+];
+
+const RULES = [
+  ...REFUSED.map((rule) => ({ rule, severity: 'refused' as const })),
+  ...RISKY.map((rule) => ({ rule, severity: 'risky' as const })),
+  ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
+];
+
+/** `spec` is that of a pod. */
+export function findFieldProblems(spec: unknown, region: string): readonly FieldProblem[] {
+  const others = [...findNodeProblems(spec, region), ...findSizeProblems(spec)];
+  return [...applyRules(spec), ...others.map((each) => ({ ...each, severity: 'refused' as const }))];
+}
+
+/** 175 GiB in thousandths of a byte; from the page of the sizes. */
+const MAX_STORAGE = 175 * 1024 ** 3 * 1000;
+
+function* findSizeProblems(spec: unknown): Generator<Omit<FieldProblem, 'severity'>> {
+  const path = '.containers';
+  if (sizeOfSpec(spec) === undefined)
+    yield { path, message: `with 256 MiB for Kubernetes they exceed the largest size of Fargate, ${LARGEST_SIZE}` };
+  if (totalRequest(listAt(spec, 'containers'), 'ephemeral-storage') > MAX_STORAGE)
+    yield { path, message: 'they request more ephemeral storage than the 175 GiB of Fargate' };
+}
+
+function applyRules(spec: unknown): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  visitFields(spec, '', (path, value) => {
+    for (const { rule, severity } of RULES) {
+      const [pattern, applies, message] = rule;
+      if (!applies(value) || !pattern.test(path)) continue;
+      problems.push({ path, message: typeof message === 'string' ? message : message(value, path), severity });
+    }
+  });
+  return problems;
+}
+
+/** Each value with its path, such as `.containers[0].image`. */
+function visitFields(value: unknown, path: string, visit: (path: string, value: unknown) => void): void {
+  visit(path, value);
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) visitFields(item, `${path}[${index}]`, visit);
+  for (const [name, inner] of Object.entries(isRecord(value) ? value : {}))
+    visitFields(inner, /^\w+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`, visit);
+}
+
+const EFS = 'efs.csi.aws.com';
+/** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
+const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
+/** For volumes that an administrator creates. */
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+
+/** Of a CSI driver, or of the provisioner of a StorageClass: why Fargate does not mount its volumes. */
+export const findDriverProblem = (driver: string): string | undefined => {
+  if (driver === EFS || driver === NO_PROVISIONER) return undefined;
+  return EBS.includes(driver) ? NO_EBS : notMounted(driver);
+};
+
+const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
+
+/** Of a PersistentVolume. */
+export function findVolumeProblem(volume: unknown): string | undefined {
+  const spec = fieldAt(volume, 'spec');
+  const driver = textAt(fieldAt(spec, 'csi'), 'driver');
+  if (driver !== undefined) return findDriverProblem(driver);
+  const kind = VOLUME_KINDS.find((each) => isRecord(fieldAt(spec, each)));
+  if (kind === undefined) return undefined;
+  return kind === 'awsElasticBlockStore' ? NO_EBS : notMounted(kind);
+}

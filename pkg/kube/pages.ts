@@ -1,0 +1,16 @@
+import type { KubeClient, KubeObject, Resource, Selection } from './types.ts';
+
+/** The page size of kubectl. */
+const PAGE_SIZE = 500;
+
+/** In pages, so that no answer of the API server is huge. @throws KubeError */
+export async function listAll(client: KubeClient, resource: Resource, selection: Selection, signal: AbortSignal) {
+  const items: KubeObject[] = [];
+  let next: string | undefined;
+  do {
+    const page = await client.list(resource, { ...selection, limit: PAGE_SIZE, continue: next, signal });
+    items.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined);
+  return items;
+}
