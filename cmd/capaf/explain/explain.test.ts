@@ -78,8 +78,10 @@ class Scene {
     this.aws.admin.putProfile({ ...profile, selectors: selectors.map(withLabels), ...more });
   }
 
-  /** An AWSFargateProfile, with its profile in EKS unless the status says that there is none. */
-  /** `requested` is a profile that the note names, and that does not serve yet. */
+  /**
+   * An AWSFargateProfile, with its profile in EKS unless the status says that there is none. `requested` is a
+   * replacement that the note names. It serves as soon as the status names it.
+   */
   managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true, requested?: string): void {
     if (isInEks) this.inEks(`default_${name}`, selectors);
     const inEks = isInEks && {
@@ -92,7 +94,8 @@ class Scene {
       podExecutionRoleARN: PODS_ROLE,
       observedGeneration: 1,
     };
-    const profiles = [{ name: `default_${name}`, id: '1', served: true }, ...(requested ? [{ name: requested }] : [])];
+    const replacement = { name: requested, ...(status['profileName'] === requested && { id: '2', served: true }) };
+    const profiles = [{ name: `default_${name}`, id: '1', served: true }, ...(requested ? [replacement] : [])];
     const place = `${ACCOUNT}/${REGION}/${EKS}`;
     const note = JSON.stringify({ v: 1, for: `default/${name}`, in: place, profiles, roles: [] });
     const fields = {
@@ -505,8 +508,8 @@ describe('capaf explain pod', () => {
       profiles: [`${next} CREATING true`, 'default_shop ACTIVE null'],
     });
     const predecessors = [{ name: 'default_shop', status: 'ACTIVE' }];
-    expect(await seen({ profileName: next, predecessors })).to.deep.equal({
-      taker: null,
+    expect(await seen({ profileName: next, predecessors }, next)).to.deep.equal({
+      taker: next,
       profiles: [`${next} ACTIVE true`, 'default_shop ACTIVE null'],
     });
     expect(await seen({ observedGeneration: 0 })).to.deep.equal({
