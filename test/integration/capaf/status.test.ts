@@ -83,8 +83,8 @@ describe('capaf status', () => {
     await world.condition('web', 'Ready', { status: 'True', reason: 'PredecessorKept' });
     const profiles = await findNodes('FargateProfile', 'web');
     expect(profiles.map(({ facts }) => facts)).to.deep.equal([
-      { relation: 'predecessor', pods: 2 },
       { relation: 'wanted', pods: 0 },
+      { relation: 'predecessor', pods: 2 },
     ]);
     const [condition] = await findNodes('Condition', 'web');
     expect(condition?.state).to.equal('True PredecessorKept');
@@ -110,7 +110,7 @@ describe('capaf status', () => {
     const { stdout, code } = await status([], { env: { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' } });
     await applyKubeconfigSecret(world, 'prod');
     expect(stdout).to.match(/^ {2}EKSCluster default_prod-control-plane: not seen, .*ECONNREFUSED/m);
-    expect(stdout).to.match(/^ {4}FargateProfile default_web\S*: ACTIVE, as far as the object tells$/m);
+    expect(stdout).to.match(/^ {4}FargateProfile \S*default_web: ACTIVE, as far as the object tells$/m);
     expect(stdout).to.match(/^ {2}Pods on Fargate: not seen, .*Unauthorized/m);
     expect(code).to.equal(2);
   });
