@@ -11,8 +11,6 @@ export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', pl
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
 /** For a reconcile that deletes nothing: one request serves many reconciles. */
 const MAX_AGE: Ms = 10_000;
-/** For a deletion in AWS: one request serves the few calls that delete a Fargate profile and its role. */
-const MAX_AGE_FOR_DELETION: Ms = 1_000;
 
 /**
  * How long cached objects may lack fields after our CRD is back: within two minutes, the API server ends the watches
@@ -87,9 +85,9 @@ export class ServedSchema {
     this.keeper = keeper;
   }
 
-  /** Checked at most {@link MAX_AGE_FOR_DELETION} ago. Throws if the request fails. */
+  /** Checked now, for a creation or a deletion in AWS. Throws if the request fails. */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
-    return this.withKeeper(this.newerThan(MAX_AGE_FOR_DELETION) ?? (await this.checkOnce(signal)));
+    return this.withKeeper(await this.checkOnce(signal));
   }
 
   /** Checked at most {@link MAX_AGE} ago, or the last result if the request fails. Throws if there is none. */
