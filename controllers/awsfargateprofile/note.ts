@@ -204,14 +204,11 @@ function settleRoles(
 /** With AWS's time of creation of the youngest profile that served. */
 export function withLast(note: Note, profiles: readonly FargateProfile[]): Note {
   const times = profiles
-    .filter((profile) => note.profiles.some((entry) => entry.served === true && isEntryOf([entry], profile)))
+    .filter((profile) => entryOf(note, profile)?.served === true)
     .map(({ createdAt = 0 }) => createdAt);
   const last = Math.max(note.last ?? 0, ...times);
   return last > 0 ? { ...note, last } : note;
 }
-
-export const servedEntry = ({ profiles }: Note): NotedProfile | undefined =>
-  profiles.findLast(({ served }) => served === true);
 
 export const entryOf = ({ profiles }: Note, profile: FargateProfile): NotedProfile | undefined =>
   profiles.find((entry) => isEntryOf([entry], profile));

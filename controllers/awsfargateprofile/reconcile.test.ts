@@ -386,27 +386,23 @@ describe('Reconciler', () => {
       expect(noted().deleting).to.equal(true);
     });
 
-    it('keeps a deleted object for a minute while AWS has not answered a create request', async () => {
-      deleted({ note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
-      await nextPass();
-      await api.clock.advance(59_999);
-      await nextPass();
-      expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
-      await api.clock.advance(1);
-      await nextPass();
-      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
-    });
-
-    it('keeps a deleted object that has lost its note for a minute, because AWS may not have answered a request', async () => {
-      deleted({ metadata: { annotations: {} } });
-      await nextPass();
-      await api.clock.advance(59_999);
-      await nextPass();
-      expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
-      await api.clock.advance(1);
-      await nextPass();
-      expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
-    });
+    for (const [situation, parts] of [
+      [
+        'while AWS has not answered a create request',
+        { note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } },
+      ],
+      ['that has lost its note, because AWS may not have answered a request', { metadata: { annotations: {} } }],
+    ] as const)
+      it(`keeps a deleted object for a minute ${situation}`, async () => {
+        deleted(parts);
+        await nextPass();
+        await api.clock.advance(59_999);
+        await nextPass();
+        expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
+        await api.clock.advance(1);
+        await nextPass();
+        expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
+      });
 
     it('deletes the profile of such a request if it appears meanwhile', async () => {
       deleted({ note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });

@@ -15,15 +15,7 @@ import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
-import {
-  EMPTY_NOTE,
-  type KnownLocation,
-  type Note,
-  isNeverBegun,
-  locationOf,
-  noteOf,
-  readNote,
-} from '../shared/note.ts';
+import { EMPTY_NOTE, type Note, formatLocation, isNeverBegun, locationOf, noteOf, readNote } from '../shared/note.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
@@ -52,16 +44,16 @@ import type { PassState } from './guards/pass-state.ts';
 import { newPreparations, reasonForWait } from './guards/preparations.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, describeTransit, isInTransit } from './model/eks-change-in-progress.ts';
+import { changesInProgress, describeTransit, hasChangeInProgress } from './model/eks-change-in-progress.ts';
 import { fitsSpec } from './model/fit.ts';
 import type { Goal } from './model/goal-kinds.ts';
 import { identityOf, placeOf } from './model/identity.ts';
 import type { Observed } from './model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf } from './model/ownership.ts';
+import { oursOf } from './model/ownership.ts';
 import type { Execution, PassEnd, PassResult } from './model/pass.ts';
-import { type Seen, isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
+import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
-import { type Looking, type ProfilesAndRoles, glance, survey } from './observe/observe.ts';
+import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
 import type { RetryState } from './retry/retry-state.ts';
@@ -206,12 +198,13 @@ export class Reconciler {
     if (object === undefined) return CONFLICT;
     const end = (reason: Reason): Promise<Requeue> =>
       this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
-    const lane = laneOf({ account: session.account, region: goal.target.region, eksCluster: goal.target.eksCluster });
+    const { region, eksCluster } = goal.target;
+    const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
     const isStatusLost = object.status?.account === undefined && noteOf(object).profiles.length > 0;
     const wait = isStatusLost ? undefined : lanes.findAhead(lane, object);
-    if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, goal.target.eksCluster));
+    if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
 
     try {
       const locks = this.rolesToLock(object).map((role) =>
@@ -344,7 +337,7 @@ export class Reconciler {
     const { retryStore, clock, random } = this.options;
     const { object, note } = looking;
     const until = retryStore.get(object).surveyed?.until ?? 0;
-    const isExpected = looking.isLeaving ? isInTransit(object) : note.deleting !== true;
+    const isExpected = looking.isLeaving ? hasChangeInProgress(object) : note.deleting !== true;
     const mayGlance = isExpected && note.profiles.length > 0 && clock.monotonic() < until;
     const seen = mayGlance ? await glance(session, looking) : E.right(undefined);
     if (E.isLeft(seen)) return seen;
@@ -425,7 +418,7 @@ export class Reconciler {
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
     return listSiblings(object, this.options.profiles).flatMap((sibling) => {
       const location = locationOf(sibling);
-      return location.kind === 'known' && laneOf(location) === lane ? changesInProgress(sibling) : [];
+      return location.kind === 'known' && formatLocation(location) === lane ? changesInProgress(sibling) : [];
     });
   }
 
@@ -485,20 +478,6 @@ interface AwsRead {
 const SURVEY_INTERVAL: Ms = 60 * 60_000;
 const SURVEY_JITTER = 0.2;
 
-const seenBy = ({ identity, object }: Looking, observed: Observed): Seen => {
-  const owner = { identity, adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned' } as const;
-  return {
-    ...observed,
-    ours: oursOf(owner, observed.profiles),
-    roles: observed.roles.map(({ name, found }) => ({
-      name,
-      found,
-      isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
-      isBrought: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
-    })),
-  };
-};
-
 /** The ids of profiles that a user has declared to be this object's. */
 const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
   cut(metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '', MAX_FACT)
@@ -516,10 +495,6 @@ const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { prof
 /** A deletion ends only after a survey, and when nothing is left of what the note names. */
 const mayEnd = (end: PassEnd, { wanted, surplus }: Desired, { depth }: Observed, note: Note): boolean =>
   end !== 'inOrder' || wanted !== undefined || (depth === 'survey' && (surplus === 'retain' || !isAnythingLeft(note)));
-
-/** The name of the lane of an EKS cluster, once AWS has confirmed the account. */
-const laneOf = ({ account, region, eksCluster }: Record<keyof KnownLocation, string>): string =>
-  [account, region, eksCluster].join('/');
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;

@@ -35,8 +35,6 @@ export interface NotedProfile {
   readonly served?: true;
   /** Since when the profile is ACTIVE and the one that the spec asks for, in ms since 1970. */
   readonly activeSince?: Ms;
-  /** Since when the pods of this predecessor are being moved, in ms since 1970. */
-  readonly drainSince?: Ms;
 }
 
 export interface NotedRole {
@@ -146,6 +144,10 @@ function noteFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): Not
 /** The unique id at the end of the ARN of a Fargate profile. */
 export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
 
+/** Of the entries the one that served last; before one has served, the newest. */
+export const currentEntry = (entries: readonly NotedProfile[]): NotedProfile | undefined =>
+  entries.findLast(({ served }) => served === true) ?? entries.at(-1);
+
 /** Of these profiles the one that served last, by the note. */
 export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note, among: readonly A[]): A | undefined =>
   profiles
@@ -169,13 +171,12 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
     for: keyText(keyOf({ metadata })),
     in: note.in.kind === 'known' ? formatLocation(note.in) : note.in.kind === 'none' ? NOWHERE : undefined,
     identity: identity && `${identity.kind}/${identity.name}`,
-    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
+    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince }) => ({
       name,
       id,
       requestedAt: time(requestedAt),
       served,
       activeSince: time(activeSince),
-      drainSince: time(drainSince),
     })),
     last: time(last),
     roles: note.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
@@ -245,7 +246,7 @@ function profileOf(value: UnknownRecord): NotedProfile {
   return {
     name: ProfileName.of(name),
     ...idIn(value),
-    ...timesIn(value, ['requestedAt', 'activeSince', 'drainSince']),
+    ...timesIn(value, ['requestedAt', 'activeSince']),
     ...(served === true && { served }),
   };
 }

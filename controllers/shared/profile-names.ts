@@ -1,7 +1,7 @@
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
-import { type Note, noteOf } from './note.ts';
+import { type Note, currentEntry, noteOf } from './note.ts';
 import { isReplaceable } from './object-state.ts';
 
 /** spec.profileName, or the computed name. */
@@ -16,7 +16,7 @@ export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileNam
 export function baseNameOf(object: AWSFargateProfile, note: Note = noteOf(object)): ProfileName {
   const computed = profileNameOf(object);
   if (object.spec.profileName !== undefined || isReplaceable(object)) return computed;
-  const noted = (note.profiles.findLast(({ served }) => served === true) ?? note.profiles.at(-1))?.name;
+  const noted = currentEntry(note.profiles)?.name;
   return noted === undefined || isNamedAfter(noted, computed) ? computed : noted;
 }
 
@@ -25,7 +25,7 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const note = noteOf(object);
   const base = baseNameOf(object, note);
   const noted = note.profiles.filter(({ name }) => isNamedAfter(name, base));
-  return (noted.findLast(({ served }) => served === true) ?? noted.at(-1))?.name ?? base;
+  return currentEntry(noted)?.name ?? base;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { eksClusterNotAllowed } from '../goal/target-eks-cluster.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { locationOf } from '../../shared/note.ts';
-import { isInTransit } from '../model/eks-change-in-progress.ts';
+import { hasChangeInProgress } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
 
@@ -30,7 +30,7 @@ export async function completeEksClusterFacts(
   const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
   if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(ofAccount.blocker);
   const isProvisioned = object.status?.initialization?.provisioned === true;
-  if (facts.creationBlocker !== undefined || isProvisioned || isInTransit(object)) return E.right(facts);
+  if (facts.creationBlocker !== undefined || isProvisioned || hasChangeInProgress(object)) return E.right(facts);
   const described = await session.clusters.describe(name)();
   if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
   const status = described.right?.status ?? ACTIVE;

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Goal } from '../model/goal-kinds.ts';
 import { isAtRest } from '../model/at-rest.ts';
 import { locationOf } from '../../shared/note.ts';
-import { isInTransit } from '../model/eks-change-in-progress.ts';
+import { hasChangeInProgress } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials } from './failure-reasons.ts';
 
@@ -26,7 +26,7 @@ export async function openSession(
 ): Promise<E.Either<Reason, Session>> {
   // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
   const seen = latest();
-  const usual = isInTransit(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
+  const usual = hasChangeInProgress(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
     ...context,
     region: target.region,

@@ -19,7 +19,7 @@ import { fitsSpec } from '../model/fit.ts';
 import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/goal-kinds.ts';
 import { identityOf, placeOf } from '../model/identity.ts';
 import type { Observed } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownershipOf } from '../model/ownership.ts';
+import { isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/ownership.ts';
 import { isEntryOf, roleEntryOf } from '../note.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording/abandonment.ts';
@@ -65,18 +65,16 @@ export function desiredFor(
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, surplus, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
-  const adoptionPolicy = object.spec.adoptionPolicy ?? 'Owned';
-  const byNote = { identity: identityOf(object, inputs, place, baseNameOf(object, note)), adoptionPolicy };
+  const byNote = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, note)));
   const identity = identityOf(object, inputs, place, baseNameOf(object, withoutStrangers(note, byNote, observed)));
   const isPursued = controlPlaneFacts !== undefined;
   const common = {
-    identity,
+    ...ownerOf(object, identity),
     broughtRole: object.spec.roleARN,
     place,
     surplus,
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
-    adoptionPolicy,
     now: inputs.now,
     isReplaceable: isPursued && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,

@@ -24,4 +24,4 @@ export function changesInProgress(
   return [...shown, ...requested];
 }
 
-export const isInTransit = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;
+export const hasChangeInProgress = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;

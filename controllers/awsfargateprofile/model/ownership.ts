@@ -1,4 +1,4 @@
-import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type Ownership, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { ObjectIdentity } from './desired-state.ts';
@@ -8,6 +8,11 @@ interface Owner {
   readonly identity: ObjectIdentity;
   readonly adoptionPolicy: AdoptionPolicy;
 }
+
+export const ownerOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>, identity: ObjectIdentity): Owner => ({
+  identity,
+  adoptionPolicy: spec.adoptionPolicy ?? 'Owned',
+});
 
 /**
  * Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as one of another owner.

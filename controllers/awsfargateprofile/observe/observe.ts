@@ -19,8 +19,8 @@ import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, isGoing, isInTransit } from '../model/fit.ts';
 import type { FoundRole, Observed, ObservedRole } from '../model/observed-state.ts';
-import { oursOf } from '../model/ownership.ts';
-import { isEntryOf, roleEntryOf } from '../note.ts';
+import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/ownership.ts';
+import { type Seen, isEntryOf, roleEntryOf } from '../note.ts';
 
 export interface AwsReader {
   readonly profiles: Pick<FargateProfiles, 'describe' | 'list'>;
@@ -55,7 +55,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   );
   if (E.isLeft(described)) return described;
   const { cluster, profiles } = described.right;
-  const ours = oursOf({ identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles);
+  const ours = oursOf(ownerOf(looking.object, identity), profiles);
   const isKnown = (profile: FargateProfile): boolean => ours.includes(profile) && isEntryOf(note.profiles, profile);
   if (cluster === 'gone' || profiles.length !== note.profiles.length || !profiles.every(isKnown))
     return E.right(undefined);
@@ -93,6 +93,21 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
+/** What the note is settled with. */
+export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
+  const owner = ownerOf(object, identity);
+  return {
+    ...seen,
+    ours: oursOf(owner, seen.profiles),
+    roles: seen.roles.map(({ name, found }) => ({
+      name,
+      found,
+      isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
+      isBrought: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
+    })),
+  };
+}
+
 type Described = Pick<Observed, 'cluster' | 'profiles'>;
 
 async function describeAll(
@@ -106,8 +121,6 @@ async function describeAll(
     profiles: all.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : [])),
   }))(lookups);
 }
-
-const adoptionPolicyOf = ({ object }: Looking) => object.spec.adoptionPolicy ?? 'Owned';
 
 const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
   parseRoleArn(podExecutionRoleArn)?.name ?? RoleName.of('');
@@ -140,7 +153,7 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   const isComputed = roleName === undefined && roleARN === undefined;
   // A role of another owner matters only while the spec names it, and AWS may refuse to show its policies.
   const noted = note.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
-  const inUse = oursOf({ identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles).map(roleOf);
+  const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
   // If a client removed spec.profileName, the name of the role may derive from the computed profile name. Without a noted
   // role, Cluster API Provider AWS may have created it under any of its names.
   const ofDeletion =
@@ -171,7 +184,7 @@ async function readRoles(
   profiles: readonly FargateProfile[],
   names: readonly RoleName[],
 ): Read<readonly ObservedRole[]> {
-  const ours = oursOf({ identity: looking.identity, adoptionPolicy: adoptionPolicyOf(looking) }, profiles);
+  const ours = oursOf(ownerOf(looking.object, looking.identity), profiles);
   const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === 'ACTIVE');
   if (isTransit || (looking.isLeaving && ours.length > 0)) return E.right(unread(names));
   return TE.traverseArray((name: RoleName) => readRole(reader, looking, profiles, name))(names)();

@@ -10,7 +10,7 @@ import { notePatch, removeFinalizerPatch } from '../goal/metadata.ts';
 import type { Lanes } from '../lane.ts';
 import type { Step } from '../model/outcome.ts';
 import { type CompletedPass, type PassResult, noticesOf } from '../model/pass.ts';
-import { isInTransit } from '../model/eks-change-in-progress.ts';
+import { hasChangeInProgress } from '../model/eks-change-in-progress.ts';
 import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
 import {
   type RetryState,
@@ -79,7 +79,7 @@ export class PassFinisher {
     if (!isWritten) return CONFLICT;
     lanes.refresh(object);
     this.recordEvents(object, eventsAfter(pass));
-    return this.requeues.after(pass, state, isInTransit({ ...object, status }));
+    return this.requeues.after(pass, state, hasChangeInProgress({ ...object, status }));
   }
 
   /** The note comes before the status, because only the note tells where to look in AWS. */

@@ -19,8 +19,8 @@ import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
 import { fitsSpec } from '../model/fit.ts';
 import { identityOf } from '../model/identity.ts';
-import { isRoleTaggedOurs, oursOf } from '../model/ownership.ts';
-import { type Seen, settle, withUnanswered } from '../note.ts';
+import { settle, withUnanswered } from '../note.ts';
+import { seenBy } from '../observe/observe.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
 // AWS resources that belong to it. Each function builds the usual case. A test passes only the fields that differ.
@@ -191,18 +191,7 @@ export function settledFor(object: AWSFargateProfile, seen: Observed, over: Part
   const given = desiredInputs(over);
   const note = noteOf(object);
   const identity = identityOf(object, given, PLACE, baseNameOf(object, note));
-  const owner = { identity, adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned' } as const;
-  const facts: Seen = {
-    ...seen,
-    ours: oursOf(owner, seen.profiles),
-    roles: seen.roles.map(({ name, found: role }) => ({
-      name,
-      found: role,
-      isOurs: role !== undefined && role !== 'unread' && isRoleTaggedOurs(owner, role),
-      isBrought: role !== undefined && role !== 'unread' && role.arn === object.spec.roleARN,
-    })),
-  };
-  return settle(note, facts, {
+  return settle(note, seenBy({ identity, object }, seen), {
     unanswered: withUnanswered({}, note, 0),
     now: age,
     takeOver: [],
