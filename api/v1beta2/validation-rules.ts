@@ -214,13 +214,13 @@ const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
 
-/** `exceptions` are CEL conditions under which the new text is allowed, `cure` is what the user can do instead. */
-const immutableTextOnceProvisioned = (field: string, cure: string, ...exceptions: readonly string[]): Rule => ({
+/** `exceptions` are CEL conditions under which the new text is allowed, `remedy` is what the user can do instead. */
+const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptions: readonly string[]): Rule => ({
   rule: onceProvisioned([isTextKept(field), ...exceptions].join(' || ')),
-  message: `${field} ${IMMUTABLE}; ${cure}`,
+  message: `${field} ${IMMUTABLE}; ${remedy}`,
   messageExpression:
     `'${field} ${IMMUTABLE}: "' + ${valueOf(`oldSelf.spec.${field}`)} + ` +
-    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${cure}'`,
+    `'" cannot become "' + ${valueOf(`self.spec.${field}`)} + '"; ${remedy}'`,
   fieldPath: `.spec.${field}`,
   reason: 'FieldValueForbidden',
 });

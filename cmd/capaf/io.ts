@@ -13,7 +13,7 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
   /** Whether standard output is a terminal; undefined: it is not. */
   readonly isTerminal?: boolean;
-  /** What the command waits for; undefined: nobody looks. */
+  /** The requests that the command waits for. `undefined` if nobody shows them. */
   readonly progress?: Progress;
 }
 
@@ -30,7 +30,7 @@ export async function readText(stream: AsyncIterable<unknown>): Promise<string> 
   return text;
 }
 
-/** Ends the command with exit code 1. The message names the cause and the cure. */
+/** Ends the command with exit code 1. The message names the cause and the remedy. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }

@@ -20,7 +20,11 @@ export function requireOneNamespace(names: readonly string[], allNamespaces = fa
     throw new Failure('the objects with these names are in one namespace; name it with -n instead of -A');
 }
 
-/** Also those that are not asked for by name. @throws Failure if one that is named does not exist; KubeError */
+/**
+ * All AWSFargateProfiles, also if the user has named some of them.
+ *
+ * @throws Failure if an object that the user has named does not exist; KubeError
+ */
 export async function listObjects(client: KubeClient, { namespace, names }: Scope, signal: AbortSignal) {
   const objects = await listAll(client, PROFILES, { namespace }, signal);
   const missing = names.find((name) => !objects.some(({ metadata }) => metadata.name === name));

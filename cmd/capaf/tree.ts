@@ -1,7 +1,10 @@
 import { styleText } from 'node:util';
 import { toPrintableLine } from '../../pkg/env/printable.ts';
 
-/** `unchecked`: a right is missing, or AWS or the API server does not answer; that is no problem by itself. */
+/**
+ * `unchecked`: the command could not look, because it lacks a permission, or because AWS or the API server does not
+ * answer. Such a row is no problem of the installation.
+ */
 export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
 
 export const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;

@@ -385,7 +385,7 @@ describe('execute', () => {
       expect(await failureOf(CREATE_PROFILE, gone)).not.to.have.nested.property('facts.missing');
     });
 
-    it('tells whether the object was provisioned, because the API server then refuses some cures', async () => {
+    it('tells whether the object was provisioned, because the API server then refuses some remedies', async () => {
       for (const provisioned of [false, true]) {
         const object = anObject({ status: { initialization: { provisioned } } });
         const pass = { ...failing(DENIED), desired: passStateFor(awsWith(), object).desired };

@@ -5,7 +5,7 @@ const ROUTE = 'a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr, s3, sts, ec
 const OTHER_SUBNETS = 'Create a profile with subnets in other zones (spec.subnetIDs of an AWSFargateProfile).';
 
 /** The first that fits. Most texts are those that users of EKS have reported, in the thread that is named. */
-const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
+const REMEDIES: readonly (readonly [said: RegExp, remedy: string])[] = [
   // aws/containers-roadmap#2034
   [
     /capacity is (?:currently )?unavailable/i,
@@ -63,4 +63,4 @@ const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
 ];
 
 /** What helps against the text of an event or condition of a pod on Fargate, as far as the text is known. */
-export const findFix = (said: string): string | undefined => FIXES.find(([text]) => text.test(said))?.[1];
+export const findRemedy = (said: string): string | undefined => REMEDIES.find(([text]) => text.test(said))?.[1];

@@ -40,7 +40,7 @@ describe('the EKS access entry of a role', () => {
       await world.deleteAndFinish(WEB);
     });
 
-    it(`is made anew if it is left of a deleted role, in mode ${mode}`, async () => {
+    it(`is created again if it belongs to a deleted role, in mode ${mode}`, async () => {
       const world = worldIn(mode);
       await startUntilReady(world);
       denyAction(world, 'eks:DeleteAccessEntry');

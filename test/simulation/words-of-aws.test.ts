@@ -22,7 +22,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
   const NOT_OFFERED =
     'AWS names no denied action. Look whether AWS offers EKS Fargate in region "us-east-1", and whether account 123456789012 may use it; ' +
     'AWS Support can tell. If both is so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
-  for (const [operation, error, cure] of [
+  for (const [operation, error, remedy] of [
     [
       'CreateFargateProfile',
       `AccessDeniedException:Account ${ACCOUNT} is not authorized to use this service`,
@@ -49,17 +49,17 @@ describe('the words of AWS, not its error code alone, decide', () => {
       'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
     ],
   ] as const)
-    it(`about the cure for ${error}`, async () => {
+    it(`about the remedy for ${error}`, async () => {
       const world = new SimulatedWorld();
       fail(world, operation, error);
       startAndApply(world);
-      expect(await messageOf(world, 'AccessDenied')).to.contain(`${cure}The controller retries on its own.`);
+      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller retries on its own.`);
       world.aws.admin.clearFaults();
       await world.ready('web');
       await world.deleteAndFinish('web');
     });
 
-  it('about the cure for an identity whose role AWS Organizations denies', async () => {
+  it('about the remedy for an identity whose role AWS Organizations denies', async () => {
     const world = new SimulatedWorld();
     const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'manager-1'));
     const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });

@@ -14,8 +14,8 @@ const VCPU_QUOTA = 'L-3032A538';
 
 /** What may keep the next profile from being created, and the next pod from starting. */
 export function checkCapacity({ clusters, caller }: Pick<AwsFacts, 'clusters' | 'caller'>): readonly Check[] {
-  const line = (name: string, [result, message, cure]: Verdict): Check => {
-    return { group: 'capacity', name, result, message, cure };
+  const line = (name: string, [result, message, remedy]: Verdict): Check => {
+    return { group: 'capacity', name, result, message, remedy };
   };
   const seen = clusters.flatMap(({ cluster: { name }, region, profiles, free }) =>
     E.isRight(profiles) ? [{ name, region, profiles: profiles.right, free }] : [],
@@ -42,23 +42,23 @@ export function checkCapacity({ clusters, caller }: Pick<AwsFacts, 'clusters' | 
 
 function judgeProfiles(count: number): Verdict {
   const message = `${count}; the quota is ${DEFAULT_PROFILES} unless AWS has raised it`;
-  const cure = 'Request a higher quota in Service Quotas: Amazon EKS, "Fargate profiles per cluster"';
+  const remedy = 'Request a higher quota in Service Quotas: Amazon EKS, "Fargate profiles per cluster"';
   if (count < DEFAULT_PROFILES) return ['ok', message];
   if (count > DEFAULT_PROFILES)
     return ['unchecked', `${count}; AWS has raised the quota of ${DEFAULT_PROFILES}, and capaf does not ask how far`];
-  return ['warning', `${message}. Otherwise EKS refuses the next profile, and each replacement`, cure];
+  return ['warning', `${message}. Otherwise EKS refuses the next profile, and each replacement`, remedy];
 }
 
 /** Each pod on Fargate takes an address of one of the subnets of its profile. */
 function judgeSubnets(profiles: readonly FargateProfile[], free: Answer<ReadonlyMap<string, number>>): Verdict {
   if (E.isLeft(free)) return ['unchecked', free.left];
-  const cure = 'Free addresses, or create a profile with other subnets (spec.subnetIDs of an AWSFargateProfile)';
+  const remedy = 'Free addresses, or create a profile with other subnets (spec.subnetIDs of an AWSFargateProfile)';
   const countOf = (id: string): number => free.right.get(id) ?? 0;
   const few = [...new Set(profiles.flatMap(({ subnets }) => subnets))].filter((id) => countOf(id) < FEW_ADDRESSES);
   if (few.length === 0) return ['ok', `each has ${FEW_ADDRESSES} free addresses or more`];
   const full = profiles.filter(({ subnets }) => subnets.length > 0 && subnets.every((id) => countOf(id) === 0));
   const message = `free addresses: ${few.map((id) => `${id} ${free.right.get(id) ?? 'does not exist'}`).join(', ')}`;
-  if (full.length === 0) return ['warning', message, cure];
+  if (full.length === 0) return ['warning', message, remedy];
   const names = full.map(({ name }) => `"${name}"`).join(', ');
-  return ['problem', `${message}. No pod of profile ${names} can start`, cure];
+  return ['problem', `${message}. No pod of profile ${names} can start`, remedy];
 }

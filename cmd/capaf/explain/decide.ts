@@ -31,7 +31,7 @@ export interface Verdict {
   readonly taker: string | null;
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
-  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its cure. */
+  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its remedy. */
   readonly traps: readonly string[];
 }
 
@@ -141,14 +141,14 @@ function timeTraps(pod: Pod, { name, createdAt, activeSince }: Profile, now: Ms)
       : [`Profile "${name}" has been ACTIVE for less than 30 s: EKS may miss a pod before ${time(since + SETTLING)}.`];
   const { at } = pod.created;
   const choice = 'EKS chooses a profile only while a pod is created';
-  const cure = 'Delete the pod, and create it again unless its controller does.';
+  const remedy = 'Delete the pod, and create it again unless its controller does.';
   if (at === undefined || since === undefined || at >= since + SETTLING)
     return [
-      `${choice}. It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${cure}`,
+      `${choice}. It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${remedy}`,
     ];
   const known = [
     ...(createdAt === undefined ? [] : [`created at ${time(createdAt)}`]),
     ...(activeSince === undefined ? [] : [`seen ACTIVE at ${time(activeSince)}`]),
   ].join(', ');
-  return [`${choice}. It may not have known "${name}" (${known}) when the pod was created (${time(at)}). ${cure}`];
+  return [`${choice}. It may not have known "${name}" (${known}) when the pod was created (${time(at)}). ${remedy}`];
 }

@@ -380,7 +380,7 @@ describe('capaf explain pod', () => {
       expect(isFine(await scene.explainFile(file))).to.equal(expected);
     });
 
-  it('quotes what Kubernetes and Fargate say about a pod that is Pending, with the cure', async () => {
+  it('quotes what Kubernetes and Fargate say about a pod that is Pending, and says what to do', async () => {
     scene.managed('shop', [WEB]);
     await scene.clock.advance(60 * 60_000);
     const label = { 'eks.amazonaws.com/fargate-profile': 'default_shop' };

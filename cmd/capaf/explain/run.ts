@@ -185,9 +185,9 @@ export function formatExplanation(explanation: Explanation): string {
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
   const refusals = alignColumns(violations.map(({ field, message }) => [field, message]));
-  const quotes = said.flatMap(({ source, message, fix }) => [
+  const quotes = said.flatMap(({ source, message, remedy }) => [
     toPrintableLine(`${source}: "${message}"`),
-    ...(fix === null ? [] : [`  → ${fix}`]),
+    ...(remedy === null ? [] : [`  → ${remedy}`]),
   ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],

@@ -26,7 +26,7 @@ export interface StatusAccess {
   readonly signal: AbortSignal;
 }
 
-/** An EKS cluster: that of a Cluster of Cluster API, or one that an object or an option names. */
+/** The EKS cluster of a Cluster of Cluster API, or an EKS cluster that an object or an option names. */
 export interface Target {
   readonly cluster?: ObjectKey | undefined;
   readonly eksCluster?: { readonly name: EksClusterName; readonly region: string | undefined } | undefined;

@@ -66,7 +66,7 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
   if (surplus === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  // The first name is the one that the spec asks for.
+  // The reader puts the role that the spec asks for first.
   const name = roles[0]?.name;
   const found = name === undefined ? undefined : findRole(roles, name);
   const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;

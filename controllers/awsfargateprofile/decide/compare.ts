@@ -67,7 +67,8 @@ export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * The role has another id than the note, and nobody has found its access entry right. The role may belong to another owner.
+ * IAM shows another id for the role than the note, so somebody has deleted the role and created it again. No pass has
+ * checked the access entry of the new role yet. Another owner may have created it.
  */
 export function isRecreated({ note }: Pick<Desired, 'note'>, found: FoundRole): boolean {
   const known = roleEntryOf(note, found.name)?.id;

@@ -499,7 +499,12 @@ describe('plan', () => {
       ['a missing role', plain, observed({ profile: aProfile() }), 'inOrder, broken'],
       ['a role that was created again', recreated, asWanted(), 'inOrder, broken'],
       ['a profile that differs', plain, withProfile(OTHER), 'broken, inOrder'],
-      ['a profile that differs and is made anew', attempted, withProfile(OTHER), 'broken, inOrder'],
+      [
+        'a profile that differs, so that the controller deletes it and creates another',
+        attempted,
+        withProfile(OTHER),
+        'broken, inOrder',
+      ],
       ['a profile of another object', plain, FOREIGN, 'broken, inOrder'],
       ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
       [

@@ -70,7 +70,7 @@ describe('A predecessor stays', () => {
       expect(keptUntil(replacing(note, keepPredecessorFor)(seen), seen)).to.equal(until);
     });
 
-  it('anew, after another client has deleted the wanted profile and it was created again', () => {
+  it('from now on, after another client has deleted the wanted profile and the controller has created it again', () => {
     const note = noted(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
     expect(keptUntil(replacing(note)(seen), seen)).to.equal(NOW + MINUTE / 2);
   });

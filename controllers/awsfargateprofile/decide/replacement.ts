@@ -41,7 +41,7 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** The ACTIVE profile that serves until the wanted one does: the one that served last. */
+/** Until the wanted profile is ACTIVE, pods use this one: of the ACTIVE predecessors the one that served last. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
   return servedIn(desired.note, active) ?? active[0];

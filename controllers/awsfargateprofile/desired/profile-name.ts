@@ -15,7 +15,10 @@ export interface ProfileNames {
   readonly fits: (profile: FargateProfile) => boolean;
 }
 
-/** The name of the profile that the spec asks for: one that exists and fits, or one that is to be created. */
+/**
+ * The name of the profile that the spec asks for. If a profile of this object fits the spec, the name is that of this
+ * profile. Otherwise the controller creates a profile with the name.
+ */
 export function chooseName(object: AWSFargateProfile, { base, note, ours, all, fits }: ProfileNames): ProfileName {
   const living = ours.filter((each) => !isGoing(each));
   const [chosen] = living

@@ -284,8 +284,8 @@ describe('goalFor', () => {
       return goal.kind === 'hold' ? goal.reason : goal.kind;
     };
     const plane = 'AWSManagedControlPlane team-a/prod-control-plane';
-    const [missing, cure] = [`${plane} has no spec.region`, `Set spec.region of ${plane}`];
-    const facts = { missing, cure, provisionedIn: undefined, profile: PROFILE, role: ROLE };
+    const [missing, remedy] = [`${plane} has no spec.region`, `Set spec.region of ${plane}`];
+    const facts = { missing, remedy, provisionedIn: undefined, profile: PROFILE, role: ROLE };
     const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
     const stuckRetained = { object: aDeletedObject({ ...RETAIN, metadata: { annotations: {} } }) };
     expect(held({ ...unrecorded, ...withoutRegion(leaving) })).to.deep.equal(stuck);
@@ -303,7 +303,7 @@ describe('goalFor', () => {
     expect(withRole({ managed: false })).to.have.nested.property('facts.role', undefined);
     expect(held({ ...unrecorded, ...noPlane })).to.have.nested.include({
       'facts.missing': `${plane} of Cluster team-a/prod does not exist`,
-      'facts.cure': `Restore ${plane}`,
+      'facts.remedy': `Restore ${plane}`,
     });
   });
 

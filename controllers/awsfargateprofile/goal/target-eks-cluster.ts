@@ -221,36 +221,36 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
 /** What is missing to know region and EKS cluster, and how a user can add it. */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
-  readonly cure: string;
+  readonly remedy: string;
 } {
   if (eksCluster !== undefined) {
     return eksCluster.region === undefined
       ? {
           missing: 'spec.eksCluster.region is not set, and the controller does not know its own AWS region',
-          cure: 'Set AWS_REGION of the manager',
+          remedy: 'Set AWS_REGION of the manager',
         }
       : {
           missing: `the operator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
-          cure: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
+          remedy: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
         };
   }
   if (object.spec.clusterName === undefined)
-    return { missing: 'the spec names no cluster', cure: 'Set spec.eksCluster again as it was' };
+    return { missing: 'the spec names no cluster', remedy: 'Set spec.eksCluster again as it was' };
   const ofCluster = `${CLUSTER_KIND} ${clusterKey(object)}`;
   if (cluster.kind !== 'found')
-    return { missing: `${ofCluster} does not exist`, cure: `Restore ${ofCluster} and its ${CONTROL_PLANE_KIND}` };
+    return { missing: `${ofCluster} does not exist`, remedy: `Restore ${ofCluster} and its ${CONTROL_PLANE_KIND}` };
   if (controlPlane.kind === 'found') {
     const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))}`;
-    return { missing: `${named} has no spec.region`, cure: `Set spec.region of ${named}` };
+    return { missing: `${named} has no spec.region`, remedy: `Set spec.region of ${named}` };
   }
   const reference = controlPlaneReference(cluster.object);
   if (reference === undefined)
     return {
       missing: `spec.controlPlaneRef of ${ofCluster} names no ${CONTROL_PLANE_KIND}`,
-      cure: `Name the ${CONTROL_PLANE_KIND} of the EKS cluster in spec.controlPlaneRef of ${ofCluster}`,
+      remedy: `Name the ${CONTROL_PLANE_KIND} of the EKS cluster in spec.controlPlaneRef of ${ofCluster}`,
     };
   const named = `${CONTROL_PLANE_KIND} ${keyText(reference)}`;
-  return { missing: `${named} of ${ofCluster} does not exist`, cure: `Restore ${named}` };
+  return { missing: `${named} of ${ofCluster} does not exist`, remedy: `Restore ${named}` };
 }
 
 export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>

@@ -34,7 +34,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   TargetChanged: { field: 'spec.region', recorded: 'eu-west-1', found: 'eu-central-1' },
   TargetUnknown: {
     missing: 'Cluster default/my-cluster does not exist',
-    cure: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
+    remedy: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
     profile: 'default_web',
     role: ROLE,
     provisionedIn: '123456789012/eu-west-1/default_my-control-plane',

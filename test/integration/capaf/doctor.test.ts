@@ -201,7 +201,7 @@ describe('capaf doctor, in a world full of mistakes', () => {
   });
   after(() => world.stop());
 
-  it('names each mistake with its cure, and the commands that remove what is left over', async () => {
+  it('names each mistake, says how to correct it, and prints the commands that remove what is left over', async () => {
     const result = await doctor(world, ['--scan-roles']);
     golden('mistakes', result);
     expect(result.code).to.equal(2);

@@ -172,7 +172,7 @@ spec:
     expect(() => readFileSync(marker)).to.throw('ENOENT');
   });
 
-  it('fails with the cure for a wrong name or option', async () => {
+  it('fails for a wrong name or option, and says what would be right', async () => {
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
       [
         ['web-7d9c'],

@@ -116,7 +116,7 @@ describe('capaf pods', () => {
     );
   });
 
-  it('fails with the cure for a wrong name or option', async () => {
+  it('fails for a wrong name or option, and says what would be right', async () => {
     const cases = [
       [[], /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/],
       [['--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],

@@ -133,7 +133,7 @@ describe('capaf status', () => {
     }
   });
 
-  it('fails with the cure for a wrong name or option', async () => {
+  it('fails for a wrong name or option, and says what would be right', async () => {
     const cases = [
       [
         ['nope'],

@@ -2,7 +2,7 @@ import { type AffectedConditionType, defineReason } from '../spec/reason-spec.ts
 import { MINUTE, SECOND, pollForUserAction, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
-import { type DeniedCall, cureForDenial } from '../wording/denial-cure.ts';
+import { type DeniedCall, remedyForDenial } from '../wording/denial-remedy.ts';
 import type { OfTarget, SubnetSource } from '../wording/phrases.ts';
 import { RETRIES, CONTINUES, IF_UNREACHABLE, listed, quoted, describeSubnetCorrection } from '../wording/phrases.ts';
 
@@ -66,7 +66,7 @@ export const AWS_CALL_REASONS = {
     describe: ({ detail, tags }) =>
       `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}. AWS says: ${detail}`,
     remedy: (facts) =>
-      `${cureForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
+      `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
     nature: 'outage',

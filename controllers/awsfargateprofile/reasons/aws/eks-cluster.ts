@@ -3,7 +3,7 @@ import type { Ms } from '../../../../pkg/env/clock.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
-import { cureForPolicy } from '../wording/denial-cure.ts';
+import { remedyForPolicy } from '../wording/denial-remedy.ts';
 import { RETRIES, quoted, type OfTarget } from '../wording/phrases.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
@@ -53,6 +53,6 @@ export const EKS_CLUSTER_REASONS = {
     describe: ({ detail }) =>
       `spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the credentials of the controller. AWS says: ${detail}`,
     remedy: ({ denial: { policy } }) =>
-      `${cureForPolicy('ec2:DescribeSubnets and ec2:DescribeRouteTables', policy)}. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
+      `${remedyForPolicy('ec2:DescribeSubnets and ec2:DescribeRouteTables', policy)}. Or name private subnets in spec.subnetIDs. ${RETRIES}`,
   }),
 } as const;

@@ -3,7 +3,7 @@ import { type ReasonSpec, defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollEvery, pollDoubling } from '../spec/poll-intervals.ts';
 import { MISSING_PATIENCE } from '../spec/time-until-stalled.ts';
 import { type Abandonable, remedyFor } from '../wording/abandonment.ts';
-import { cureForPolicy } from '../wording/denial-cure.ts';
+import { remedyForPolicy } from '../wording/denial-remedy.ts';
 import { type Description, RETRIES, CONTINUES, type OfTarget, identityField } from '../wording/phrases.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
@@ -93,7 +93,7 @@ export const CREDENTIAL_REASONS = {
       remedyFor(
         policy === undefined
           ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
-          : cureForPolicy('sts:AssumeRole', policy),
+          : remedyForPolicy('sts:AssumeRole', policy),
         RETRIES,
         abandonment,
       ),

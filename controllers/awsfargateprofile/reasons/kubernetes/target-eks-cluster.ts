@@ -58,7 +58,7 @@ export const TARGET_REASONS = {
     readonly provisionedIn: string | undefined;
     readonly profile: string;
     readonly role: string | undefined;
-    readonly cure: string;
+    readonly remedy: string;
     readonly abandonment: Abandonment;
   }>({
     nature: 'human',
@@ -67,10 +67,10 @@ export const TARGET_REASONS = {
       provisionedIn === undefined
         ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile ${quoted(profile)} is: the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
         : `this object is being deleted, and records ${provisionedIn} (account/region/EKS cluster) as the place of its Fargate profile ${quoted(profile)}. The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
-    remedy: ({ cure, profile, role, abandonment }) => {
+    remedy: ({ remedy, profile, role, abandonment }) => {
       const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it,`;
       return [
-        cure,
+        remedy,
         CONTINUES,
         abandonment === 'retain'
           ? `Or delete Fargate profile ${quoted(profile)} in AWS${ownRole} and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS`

@@ -23,7 +23,7 @@ const PLACES: Readonly<Record<PolicyKind, string>> = {
 };
 
 /** The caller adds the full stop. */
-export function cureForPolicy(action: string, policy: Denial['policy']): string {
+export function remedyForPolicy(action: string, policy: Denial['policy']): string {
   if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
   return policy === undefined || policy.kind === 'identity-based policy'
     ? `Allow ${action} ${OWN_CREDENTIALS}`
@@ -31,15 +31,15 @@ export function cureForPolicy(action: string, policy: Denial['policy']): string 
 }
 
 /** AWS names no action where it does not offer the service. */
-export function cureForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
+export function remedyForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
     const whose = account === undefined ? 'the account' : `account ${account}`;
     return `AWS names no denied action. Look whether AWS offers EKS Fargate in region ${quoted(region)}, and whether ${whose} may use it; AWS Support can tell. If both is so, allow ${called} ${OWN_CREDENTIALS}`;
   }
-  const cure = cureForPolicy(action ?? called, policy);
+  const remedy = remedyForPolicy(action ?? called, policy);
   // The API server refuses a change of these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
-    ? `${cure}. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
-    : cure;
+    ? `${remedy}. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
+    : remedy;
 }
