@@ -69,7 +69,7 @@ verify: $(INSTALLED) ## Explore all states of the model of test/model, with two 
 	@node test/model/main.ts $(if $(SCENARIO),--scenario '$(SCENARIO)') $(if $(KEEP),--keep '$(KEEP)')
 
 .PHONY: mutants
-mutants: $(INSTALLED) ## Break the product in one place at a time, and list what no test notices (FILES=decide/plan.ts:34, SAMPLE=20 SEED=3: one of twenty)
+mutants: $(INSTALLED) ## Break the product in one place at a time, and list what no test notices (FILES=plan/plan.ts:34, SAMPLE=20 SEED=3: one of twenty)
 	@node test/mutation/main.ts --files '$(FILES)' --sample $(or $(SAMPLE),1) --seed $(or $(SEED),0)
 
 .PHONY: test-integration

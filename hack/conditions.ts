@@ -1,5 +1,7 @@
-import type { Nature, Reason, ReportedFacts } from '../controllers/awsfargateprofile/reasons/reasons.ts';
 import {
+  type Nature,
+  type Reason,
+  type ReportedFacts,
   REASONS,
   messageOf,
   natureOf,

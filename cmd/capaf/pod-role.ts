@@ -1,5 +1,5 @@
 import { type EksClusterName, type RoleArn, RoleName } from '../../api/names.ts';
-import { isOutdated } from '../../controllers/awsfargateprofile/decide/change-access-entry.ts';
+import { isOutdated } from '../../controllers/awsfargateprofile/plan/access-entry.ts';
 import type { AccessEntry, Role, Session } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { seen } from './aws.ts';

@@ -1,10 +1,9 @@
 import { Gauge, type Registry } from 'prom-client';
-import { profileMetrics } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
+import { profileMetrics, laneMetrics } from '../../controllers/awsfargateprofile/report/metrics.ts';
 import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { cacheMetrics, Metrics, registerCollected, requestCounter } from '../../pkg/runtime/metrics.ts';
-import { laneMetrics } from '../../controllers/awsfargateprofile/lane-metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 

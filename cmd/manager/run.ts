@@ -11,8 +11,14 @@ import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/con
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
 import { newIdentities, type Identities } from '../../controllers/identities/identities.ts';
-import { CallerAccounts, CredentialPool, newLimiter, newSessions } from '../../pkg/cloud/index.ts';
-import type { AwsMetrics, Sessions } from '../../pkg/cloud/index.ts';
+import {
+  CallerAccounts,
+  CredentialPool,
+  newLimiter,
+  newSessions,
+  type AwsMetrics,
+  type Sessions,
+} from '../../pkg/cloud/index.ts';
 import type { Ms } from '../../pkg/env/clock.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EventWriter } from '../../pkg/kube/events/events.ts';

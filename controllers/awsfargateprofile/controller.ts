@@ -14,26 +14,25 @@ import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Caches } from '../shared/caches.ts';
+import { type Caches, clusterOf, controlPlaneOf } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
-import type { LaneMetrics } from './lane-metrics.ts';
+import type { LaneMetrics, ProfileMetrics } from './report/metrics.ts';
 import { Lanes } from './lane.ts';
-import { groupOf } from './queue-group.ts';
 import { overlapController } from './overlap-controller.ts';
-import { onlyUnderOurSchema } from './foreign-crd.ts';
-import { clusterKeyOf } from './goal/inputs.ts';
-import { newLiveChecks } from './guards/checks/live-checks.ts';
-import { newLiveInputs } from './guards/checks/live-inputs.ts';
+import { onlyUnderOurSchema } from './unreadable.ts';
+import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
+import { newLiveChecks } from './guards/checks.ts';
 import { newReadRoleSharers } from './guards/role-sharers.ts';
-import type { EventSpec } from './status/events.ts';
-import type { ProfileMetrics } from './status/profile-metrics.ts';
+import type { EventSpec } from './report/events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
-import { RetryStore } from './retry/retry-store.ts';
+import { RetryStore } from './memory.ts';
 import { type ReconcilerOptions, Reconciler } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
+import { fieldAt } from '../../api/record.ts';
+import type { Store } from '../../pkg/kube/cache/store.ts';
 
 const NAME = 'awsfargateprofile';
 
@@ -167,4 +166,39 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
     }),
   });
   return onlyUnderOurSchema(reconcile, withCaches);
+}
+
+/**
+ * Region and identity of the AWS calls of an object, without decoding it, because this function runs at each watch
+ * event.
+ */
+export function groupOf(
+  { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
+  key: ObjectKey,
+): string {
+  const object = find(profiles, key);
+  if (object === undefined) return '';
+  const [cluster] = clusterOf(object);
+  const controlPlane = find(controlPlanes, findReference(find(clusters, parse(cluster))));
+  const named = controlPlane?.['spec'] ?? fieldAt(object['spec'], 'eksCluster') ?? object['status'];
+  return [regionOf(named) || regionOf(object['status']), identityOf(named)].join(' ');
+}
+
+const regionOf = (target: unknown): string => textOf(fieldAt(target, 'region'));
+
+const identityOf = (target: unknown): string => {
+  const identityRef = fieldAt(target, 'identityRef');
+  return [fieldAt(identityRef, 'kind'), fieldAt(identityRef, 'name')].map(textOf).join('/');
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const parse = (key: string | undefined): ObjectKey | undefined => (key === undefined ? undefined : parseKeyText(key));
+
+const findReference = (cluster: KubeObject | undefined): ObjectKey | undefined =>
+  parse(cluster === undefined ? undefined : controlPlaneOf(cluster)[0]);
+
+function find(store: Store, key: ObjectKey | undefined): KubeObject | undefined {
+  const lookup = key === undefined ? undefined : store.lookup(key);
+  return lookup?.kind === 'found' ? lookup.object : undefined;
 }

@@ -6,15 +6,14 @@ import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { KubeError } from '../../pkg/kube/errors.ts';
 import type { NotedProfile } from '../shared/note.ts';
-import { plan } from './decide/plan.ts';
+import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
-import type { PassState } from './guards/pass-state.ts';
+import type { PassState } from './guards/guards.ts';
 import type { LaneWait } from './lane.ts';
-import type { Mutation } from './model/mutation.ts';
-import { type Execution, reasonOf } from './model/pass.ts';
-import { type Plan, change, optional, settling } from './model/plan.ts';
+import { type Mutation, type Plan, change, optional, settling } from './model/change.ts';
+import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
-import { withWait } from './retry/retry-state.ts';
+import { withWait } from './memory.ts';
 import {
   HERE,
   NOTED,
@@ -29,9 +28,10 @@ import {
   aProfile,
   anObject,
 } from './testing/builders.ts';
-import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
-import type { ServiceOverrides, TestServices } from './testing/pass-state.ts';
+import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, NO_VERDICTS, SET_TRUST } from './testing/mutations.ts';
 import {
+  type ServiceOverrides,
+  type TestServices,
   LANE,
   aSimulatedProfile,
   aSimulatedRole,
@@ -372,7 +372,7 @@ describe('execute', () => {
         end: 'inOrder',
         profile: 'works',
         role: 'works',
-        notices: [],
+        ...NO_VERDICTS,
       };
       return reasonOf(await execution(failing(failure), {}, planned));
     };
@@ -444,7 +444,7 @@ describe('execute', () => {
       end: 'inOrder',
       profile: 'works',
       role: 'works',
-      notices: [],
+      ...NO_VERDICTS,
     };
     const WHOLE = ['untagProfile failed', 'setBoundary done', 'setTrust done'];
     const after = async (operation: string, failure: Partial<AwsFailure>) => {
@@ -520,7 +520,7 @@ describe('execute', () => {
       const result = await execution(
         pass,
         {},
-        { changes, end: 'inOrder', profile: 'works', role: 'works', notices: [] },
+        { changes, end: 'inOrder', profile: 'works', role: 'works', ...NO_VERDICTS },
       );
       expect(describeEnd(result)).to.equal(end);
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);

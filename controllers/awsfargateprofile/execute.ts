@@ -5,31 +5,37 @@ import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isRecordKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
-import { roleRecreated } from './decide/change-access-entry.ts';
-import { findRole } from './decide/compare.ts';
+import { roleRecreated } from './plan/access-entry.ts';
+import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/claims.ts';
-import { type Guards, findObstacle } from './guards/guards.ts';
-import type { PassState } from './guards/pass-state.ts';
+import { type Guards, findObstacle, type PassState } from './guards/guards.ts';
 import type { Lanes } from './lane.ts';
-import { describeTransit } from './model/eks-change-in-progress.ts';
-import type { Mutation } from './model/mutation.ts';
+import { describeTransit } from './model/steady-state.ts';
 import {
+  type Mutation,
   isAccessEntryMutation,
   isCreation,
   isQueuedMutation,
   isRoleRemoval,
   resourceOf,
   subjectOf,
-} from './model/mutation.ts';
-import type { MutationOutcome } from './model/outcome.ts';
-import type { Execution } from './model/pass.ts';
-import type { Change, Plan } from './model/plan.ts';
+  type MutationOutcome,
+  type Change,
+  type Plan,
+} from './model/change.ts';
+import type { Execution } from './model/result.ts';
 import { type Reason, type TagChange, inconsistentAnswers, isSilent, newReason, pollOf } from './reasons/reasons.ts';
-import { isRetryOfFailedProfile, withAttempt, withProfileFailure } from './retry/failed-profile-backoff.ts';
-import { mutationKey, withRefusal } from './retry/refused-mutations.ts';
+import {
+  isRetryOfFailedProfile,
+  withAttempt,
+  withProfileFailure,
+  mutationKey,
+  withRefusal,
+  waitedFor,
+  withNoted,
+} from './memory.ts';
 import { withRefusedRequests } from './note.ts';
 import { noteAfter } from './record.ts';
-import { waitedFor, withNoted } from './retry/retry-state.ts';
 
 /** IAM spreads a new trust policy within two minutes (the limit of Terraform's AWS provider). */
 const TRUST_PATIENCE: Ms = 120_000;

@@ -9,7 +9,7 @@ import { type ClusterIndex, clusterIndexOf } from '../shared/caches.ts';
 import { noteOf } from '../shared/note.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
-import { hasChangeInProgress } from './model/eks-change-in-progress.ts';
+import { hasChangeInProgress } from './model/steady-state.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids the calls that
 // EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority.

@@ -18,9 +18,17 @@ import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../shared/requeue.ts';
-import { isAtRest } from './model/at-rest.ts';
-import type { CompetingObject, Rival } from './status/overlap.ts';
-import { MOST_PAIRS_AT_ONCE, competitorOf, competitorsIn, findRivals, pairsOf, withOverlap } from './status/overlap.ts';
+import { isAtRest } from './model/steady-state.ts';
+import {
+  type CompetingObject,
+  type Rival,
+  MOST_PAIRS_AT_ONCE,
+  competitorOf,
+  competitorsIn,
+  findRivals,
+  pairsOf,
+  withOverlap,
+} from './status/overlap.ts';
 
 const NAME = 'selectorsoverlap';
 /** Changes of one object in this time are reported together. */

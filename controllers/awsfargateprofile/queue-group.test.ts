@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Caches, newCaches } from '../shared/caches.ts';
-import { groupOf } from './queue-group.ts';
+import { groupOf } from './controller.ts';
 import { newApi } from './testing/api.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -21,18 +21,17 @@ import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { type Note, noteOf } from '../shared/note.ts';
 import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
-import { RetryStore } from './retry/retry-store.ts';
+import { RetryStore } from './memory.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
-import { newLiveChecks } from './guards/checks/live-checks.ts';
-import { clusterKeyOf } from './goal/inputs.ts';
+import { newLiveChecks } from './guards/checks.ts';
+import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { Lanes } from './lane.ts';
-import { newLiveInputs } from './guards/checks/live-inputs.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
 import { type Api, CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
-import type { ObjectParts } from './testing/builders.ts';
 import {
+  type ObjectParts,
   ACCOUNT,
   EKS_CLUSTER,
   HERE,

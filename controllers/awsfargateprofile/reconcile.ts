@@ -22,45 +22,35 @@ import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { listSiblings } from '../shared/caches.ts';
-import { completeEksClusterFacts } from './aws/eks-cluster.ts';
+import { completeEksClusterFacts, openSession } from './aws/session.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
-import { openSession } from './aws/session.ts';
-import { plan } from './decide/plan.ts';
-import { keptRoles } from './decide/remove.ts';
+import { plan } from './plan/plan.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired/desired.ts';
 import { findRoleSharers } from './desired/role-sharing.ts';
 import { execute } from './execute.ts';
-import { goalFor } from './goal/goal.ts';
-import { type ReconcileInputs, readInputs, learnAccounts } from './goal/inputs.ts';
+import { goalFor, type Goal } from './goal/goal.ts';
+import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, notePatch } from './goal/metadata.ts';
-import { newChecks, mutationTimeLeft } from './guards/checks/checks.ts';
-import type { LiveChecks } from './guards/checks/live-checks.ts';
-import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
+import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { ReadRoleSharers } from './guards/role-sharers.ts';
 import { Claims } from './guards/claims.ts';
-import type { Guards } from './guards/guards.ts';
-import { holdControlPlane } from './guards/hold-control-plane.ts';
-import type { PassState } from './guards/pass-state.ts';
-import { newPreparations, reasonForWait } from './guards/preparations.ts';
+import type { Guards, PassState } from './guards/guards.ts';
+import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, describeTransit, hasChangeInProgress } from './model/eks-change-in-progress.ts';
-import { fitsSpec } from './model/fit.ts';
-import type { Goal } from './model/goal-kinds.ts';
-import { identityOf, placeOf } from './model/identity.ts';
-import type { Observed } from './model/observed-state.ts';
-import { oursOf } from './model/ownership.ts';
-import type { Execution, PassEnd, PassResult } from './model/pass.ts';
+import { changesInProgress, describeTransit, hasChangeInProgress } from './model/steady-state.ts';
+import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
+import { identityOf, placeOf, oursOf } from './model/identity.ts';
+import type { Execution, PassEnd, PassResult } from './model/result.ts';
 import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
-import type { RetryState } from './retry/retry-state.ts';
-import type { RetryStore } from './retry/retry-store.ts';
-import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './status/events.ts';
-import { PassFinisher } from './status/finish.ts';
-import { reportUndecodable } from './status/undecodable-object.ts';
+import type { RetryState, RetryStore } from './memory.ts';
+import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
+import { PassFinisher } from './finish.ts';
+import { reportUndecodable } from './unreadable.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
 
 export interface ReconcilerOptions {
@@ -358,8 +348,8 @@ export class Reconciler {
     context: ReconcileContext,
   ): Promise<PassResult> {
     const { retryStore } = this.options;
-    const facts = { desired, observed, plan: plan(desired, observed) };
-    const isBegun = facts.plan.changes.length > 0 || hasAnythingInAws(desired.note, desired, observed);
+    const planned = plan(desired, observed);
+    const isBegun = planned.changes.length > 0 || hasAnythingInAws(desired.note, desired, observed);
     const isThere = observed.cluster === 'there' && isBegun;
     const known = isDeleting(before) ? desired.note : withoutDeletion(desired.note);
     const state: PassState = {
@@ -367,6 +357,7 @@ export class Reconciler {
       note: isThere ? located(known, desired, target.identity) : known,
       observed,
       desired,
+      plan: planned,
       target,
       controlPlane: inputs.controlPlaneFacts?.controlPlane,
       session,
@@ -378,19 +369,20 @@ export class Reconciler {
     };
     const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
     try {
-      await execute(facts.plan, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
+      await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
     } finally {
       this.claims.release(state);
     }
-    const kept = [...execution.kept, ...keptRoles(desired, observed)];
+    const kept = [...execution.kept, ...planned.kept];
     const note = noteAtEnd(state.note, desired, observed, { end: execution.end, kept });
     const end = mayEnd(execution.end, desired, observed, note)
       ? execution.end
       : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
-    return { object: state.object, end, facts, execution, note };
+    const after = observedAfter(observed, execution.steps);
+    return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, note };
   }
 
   /** A role that the object brings along is only used, so no pass decides about it. */

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../api/names.ts';
 import type { Note, NotedProfile, NotedRole } from '../shared/note.ts';
-import type { Mutation } from './model/mutation.ts';
+import type { Mutation, MutationOutcome } from './model/change.ts';
 import type { Observed } from './model/observed-state.ts';
-import type { MutationOutcome } from './model/outcome.ts';
-import type { PassEnd } from './model/pass.ts';
+import type { PassEnd } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
   hasAnythingInAws,

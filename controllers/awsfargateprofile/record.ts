@@ -1,14 +1,13 @@
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { type Note, type NotedProfile, type NotedRole, profileIdOf } from '../shared/note.ts';
-import { findProfile, findRole, isAsWanted } from './decide/compare.ts';
-import { activeSince } from './decide/replacement.ts';
+import { isAsWanted } from './plan/compare.ts';
+import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
-import { type Mutation, subjectOf } from './model/mutation.ts';
-import type { Observed } from './model/observed-state.ts';
-import { isRoleTaggedOurs, ownershipOf } from './model/ownership.ts';
-import { type MutationOutcome, isWithoutEffect } from './model/outcome.ts';
-import type { PassEnd } from './model/pass.ts';
+import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from './model/change.ts';
+import { type Observed, findProfile, findRole } from './model/observed-state.ts';
+import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
+import type { PassEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './note.ts';
 
 // The note before a change in AWS, after it, and at the end of a pass.

@@ -9,8 +9,8 @@ import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import { MANAGER_IDENTITY } from '../identities/identity-chain.ts';
 import type { IdentityUsePredicate, Identities } from '../identities/identities.ts';
-import type { Caches } from '../shared/caches.ts';
 import {
+  type Caches,
   BY_CLUSTER,
   BY_CONTROL_PLANE,
   BY_NAMESPACE,
@@ -23,10 +23,10 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest } from './model/at-rest.ts';
+import { isAtRest } from './model/steady-state.ts';
 import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
-import type { RetryStore } from './retry/retry-store.ts';
+import type { RetryStore } from './memory.ts';
 
 export interface WatchesOptions {
   readonly caches: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'>;

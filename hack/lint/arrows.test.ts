@@ -4,10 +4,10 @@ import { wrongArrow } from './arrows.ts';
 describe('wrongArrow', () => {
   const allowed: readonly (readonly [importer: string, specifier: string])[] = [
     ['cmd/manager/main.ts', '../../controllers/awsfargateprofile/controller.ts'],
-    ['controllers/awsfargateprofile/decide/plan.ts', '../../../pkg/fargate/names.ts'],
-    ['controllers/awsfargateprofile/decide/plan.ts', '../model/mutation.ts'],
-    ['controllers/awsfargateprofile/decide/plan.ts', 'fp-ts/lib/Either.js'],
-    ['controllers/awsfargateprofile/decide/plan.test.ts', '../testing/builders.ts'],
+    ['controllers/awsfargateprofile/plan/plan.ts', '../../../pkg/fargate/names.ts'],
+    ['controllers/awsfargateprofile/plan/plan.ts', '../model/change.ts'],
+    ['controllers/awsfargateprofile/plan/plan.ts', 'fp-ts/lib/Either.js'],
+    ['controllers/awsfargateprofile/plan/plan.test.ts', '../testing/builders.ts'],
     ['controllers/awsfargateprofile/execute.ts', './guards/guards.ts'],
     ['controllers/clusterteardown/controller.ts', '../shared/caches.ts'],
     ['pkg/runtime/manager.ts', '../kube/types.ts'],
@@ -31,13 +31,28 @@ describe('wrongArrow', () => {
     ['pkg/kube/client.ts', '../../test/support/eventually.ts', 'pkg/kube may not import test/support'],
     ['controllers/a/b.ts', '../../cmd/manager/main.ts', 'controllers may not import cmd'],
     [
-      'controllers/awsfargateprofile/decide/plan.ts',
-      '../guards/checks/checks.ts',
-      'awsfargateprofile/decide may not import controllers/awsfargateprofile/guards',
+      'controllers/awsfargateprofile/plan/plan.ts',
+      '../guards/checks.ts',
+      'awsfargateprofile/plan may not import controllers/awsfargateprofile/guards',
     ],
     [
-      'controllers/awsfargateprofile/guards/checks/checks.ts',
-      '../../execute.ts',
+      'controllers/awsfargateprofile/report/status.ts',
+      '../plan/compare.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/plan',
+    ],
+    [
+      'controllers/awsfargateprofile/report/requeue.ts',
+      '../memory.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/memory.ts',
+    ],
+    [
+      'controllers/awsfargateprofile/report/events.ts',
+      '../observe/observe.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/observe',
+    ],
+    [
+      'controllers/awsfargateprofile/guards/checks.ts',
+      '../execute.ts',
       'awsfargateprofile/guards may not import controllers/awsfargateprofile',
     ],
     [

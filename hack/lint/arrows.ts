@@ -5,16 +5,19 @@ const PROFILE = 'controllers/awsfargateprofile';
 const STEPS = [
   'reasons',
   'note.ts',
-  'model',
   'goal',
+  'model',
+  // A report prints what the plan says. It knows nothing of how the plan comes about, of memory or of what AWS was asked.
+  'report/condition-list.ts',
+  'status',
+  'report',
   'aws',
   'observe',
   'desired',
-  'decide',
+  'plan',
   'record.ts',
-  'retry',
+  'memory.ts',
   'lane.ts',
-  'status',
   'guards',
 ].map((step) => `${PROFILE}/${step}`);
 const SHARED = ['api', 'pkg', 'controllers/shared'];

@@ -2,7 +2,7 @@
 export type { Call } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
 export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
-export { CallerAccounts } from './credentials/caller-accounts.ts';
+export { CallerAccounts } from './credentials/caller-identity.ts';
 export {
   CredentialPool,
   retentionOf,
@@ -27,7 +27,7 @@ export type {
 } from './eks/eks-api.ts';
 export { parseServiceEndpoints, resolveEndpoints, type Endpoints, type ServiceEndpoint } from './endpoints.ts';
 export { readDenial, type Denial, type PolicyKind } from './errors/denial.ts';
-export * from './errors/errors.ts';
+export * from './errors/error-codes.ts';
 export type { AwsFailure, AwsService } from './errors/failure.ts';
 export { NoCredentials, toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';

@@ -7,14 +7,14 @@ import { MemoryLogger } from '../env/testing/memory-logger.ts';
 import { parseTimestamp } from '../env/timestamp.ts';
 import { SeededRandom } from '../env/testing/seeded-random.ts';
 import { VirtualClock } from '../env/testing/virtual-clock.ts';
-import { CallerAccounts } from './credentials/caller-accounts.ts';
+import { CallerAccounts } from './credentials/caller-identity.ts';
 import { CredentialPool, type AwsCredentialSource, type AwsCredentialSources } from './credentials/credential-pool.ts';
 import { AWS_ENDPOINTS } from './testing/endpoints.ts';
 import { newLimiter } from './call/limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { newSessions } from './open-session.ts';
 import type { AwsService } from './errors/failure.ts';
-import { isCredentialsInvalid, isRegionNotEnabled } from './errors/errors.ts';
+import { isCredentialsInvalid, isRegionNotEnabled } from './errors/error-codes.ts';
 import { expectFailure } from './testing/calls.ts';
 import {
   FakeTransport,

@@ -12,11 +12,11 @@ import type { AwsConfig, Session, SessionRequest, Sessions } from './session.ts'
 import { newCallFactory, type CallFactory } from './call/call.ts';
 import { newClients, type Clients } from './sdk-clients.ts';
 import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
-import type { CallerAccounts } from './credentials/caller-accounts.ts';
+import type { CallerAccounts } from './credentials/caller-identity.ts';
 import { credentialsName } from './credentials/identity-ref.ts';
 import { accessEntries, eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
-import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/errors.ts';
+import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/error-codes.ts';
 import type { AwsFailure, AwsService } from './errors/failure.ts';
 import { podExecutionRoles } from './iam/roles.ts';
 import { Lru } from '../collections/lru.ts';

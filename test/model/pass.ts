@@ -5,7 +5,7 @@ import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURA
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../controllers/awsfargateprofile/controller.ts';
 import type { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
-import type { RetryState } from '../../controllers/awsfargateprofile/retry/retry-state.ts';
+import type { RetryState } from '../../controllers/awsfargateprofile/memory.ts';
 import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
 import { type Caches, newStores } from '../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/control-plane-accounts.ts';

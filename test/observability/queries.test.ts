@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { parse } from 'yaml';
-import { PROFILE_PHASES } from '../../controllers/awsfargateprofile/status/profile-metrics.ts';
+import { PROFILE_PHASES } from '../../controllers/awsfargateprofile/report/metrics.ts';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { documentedMetrics } from '../../hack/metrics.ts';
 import { type Query, alertRules, dashboardQueries, readDashboard } from './queries.ts';

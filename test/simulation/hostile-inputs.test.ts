@@ -2,17 +2,22 @@ import { expect } from 'chai';
 import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
 import { right } from 'fp-ts/lib/Either.js';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
-import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { PLURAL, RECORD_ANNOTATION, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  PLURAL,
+  RECORD_ANNOTATION,
+  decodeAWSFargateProfile,
+  describeProblems,
+} from '../../api/v1beta2/index.ts';
 import { findOrphans } from '../../cmd/capaf/doctor/orphans.ts';
 import { objectNames } from '../../cmd/capaf/import/run.ts';
 import { alignColumns } from '../../cmd/capaf/io.ts';
-import { findBlocker } from '../../controllers/awsfargateprofile/decide/blockers.ts';
+import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.ts';
 import { notePatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
-import { eventsAfter } from '../../controllers/awsfargateprofile/status/events.ts';
+import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
 import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
-import { statusAfter } from '../../controllers/awsfargateprofile/status/status.ts';
+import { statusAfter } from '../../controllers/awsfargateprofile/report/status.ts';
 import {
   PLACE,
   RECORDED,

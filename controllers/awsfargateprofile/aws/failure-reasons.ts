@@ -1,8 +1,7 @@
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import * as aws from '../../../pkg/cloud/index.ts';
-import type { Target } from '../model/goal-kinds.ts';
-import type { Abandonment } from '../reasons/wording/abandonment.ts';
-import type { SubnetSource } from '../reasons/wording/phrases.ts';
+import type { Target } from '../goal/target.ts';
+import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
 const CONDITION_TYPE_OF: Readonly<Record<aws.AwsFailure['service'], AffectedConditionType>> = {

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
 import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import { mutate } from './mutate.ts';
-import type { Mutation } from '../model/mutation.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
+import type { Mutation, MutationOutcome } from '../model/change.ts';
 import { EKS_CLUSTER, PROFILE, ROLE, aFailure } from '../testing/builders.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith } from '../testing/pass-state.ts';
 import {

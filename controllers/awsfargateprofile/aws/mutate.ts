@@ -2,8 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { EksClusterName } from '../../../api/names.ts';
 import * as aws from '../../../pkg/cloud/index.ts';
-import type { Mutation } from '../model/mutation.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
+import type { Mutation, MutationOutcome } from '../model/change.ts';
 
 /** No other function changes AWS. */
 export async function mutate(

@@ -2,12 +2,13 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { Goal } from '../model/goal-kinds.ts';
-import { isAtRest } from '../model/at-rest.ts';
+import type { Goal } from '../goal/goal.ts';
+import { isAtRest, hasChangeInProgress } from '../model/steady-state.ts';
 import { locationOf } from '../../shared/note.ts';
-import { hasChangeInProgress } from '../model/eks-change-in-progress.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { callContext, reasonForCredentials } from './failure-reasons.ts';
+import { callContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
+import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { eksClusterNotAllowed, type ControlPlaneFacts, type Target } from '../goal/target.ts';
 
 type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
@@ -42,4 +43,33 @@ export async function openSession(
   const accounts = { whose: credentialsName(target.identity), recorded: location.account, found: account };
   const isOfObject = target.clusterName === undefined;
   return E.left(newReason('WrongAccount', { ...accounts, abandonment, isOfObject }));
+}
+
+const ACTIVE = 'ACTIVE';
+
+/**
+ * Left: the pass must end without another call to AWS. EKS is asked for the status only until the object is
+ * provisioned, because EKS itself refuses a later change that the status forbids.
+ */
+export async function completeEksClusterFacts(
+  session: Pick<Session, 'account' | 'clusters'>,
+  object: AWSFargateProfile,
+  target: Target,
+  facts: ControlPlaneFacts,
+  limits: OperatorLimits,
+): Promise<E.Either<Reason, ControlPlaneFacts>> {
+  if (facts.isReadinessOfEks !== true) return E.right(facts);
+  const { eksCluster: name, region } = target;
+  const { account } = session;
+  const excess = findEksClusterExcess(limits, object.metadata.namespace, { account, region, name });
+  if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
+  const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
+  if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(ofAccount.blocker);
+  const isProvisioned = object.status?.initialization?.provisioned === true;
+  if (facts.creationBlocker !== undefined || isProvisioned || hasChangeInProgress(object)) return E.right(facts);
+  const described = await session.clusters.describe(name)();
+  if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
+  const status = described.right?.status ?? ACTIVE;
+  if (status === ACTIVE) return E.right(facts);
+  return E.right({ ...facts, creationBlocker: newReason('WaitingForEKSCluster', { cluster: name, status }) });
 }

@@ -6,7 +6,7 @@ import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Desired, ManagedRole } from '../model/desired-state.ts';
-import type { TargetSource } from '../model/goal-kinds.ts';
+import type { TargetSource } from '../goal/target.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import {
@@ -36,8 +36,8 @@ import {
   desiredOfDeletion,
   observed,
   settledFor,
+  type ObjectParts,
 } from '../testing/builders.ts';
-import type { ObjectParts } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 
 const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;

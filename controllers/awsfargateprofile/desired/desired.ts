@@ -1,13 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AccountId, ProfileName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import { withEmptyFields } from '../../../api/external/index.ts';
 import { isRecord } from '../../../api/record.ts';
-import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { parseRoleArn, type AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import {
+  type OperatorLimits,
+  NO_LIMITS,
+  requiredBoundary,
+  type LimitExcess,
+  findPolicyExcess,
+  findRoleExcess,
+} from '../../../pkg/fargate/operator-limits.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
 import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -15,17 +21,14 @@ import { type Note, noteOf } from '../../shared/note.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
-import { fitsSpec } from '../model/fit.ts';
-import type { ControlPlaneFacts, Surplus, Target, TargetSource } from '../model/goal-kinds.ts';
-import { identityOf, placeOf } from '../model/identity.ts';
-import type { Observed } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/ownership.ts';
+import { fitsSpec, type Observed } from '../model/observed-state.ts';
+import type { Surplus } from '../goal/goal.ts';
+import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
+import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
 import { isEntryOf, roleEntryOf } from '../note.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
-import type { Abandonment } from '../reasons/wording/abandonment.ts';
-import { findExcess } from './operator-limits.ts';
-import { wantedProfile, wantedRole } from './profile-and-role.ts';
-import { chooseName } from './profile-name.ts';
+import type { Abandonment } from '../reasons/wording.ts';
+import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
 import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 
 /** What a pass knows before it reads EKS and IAM. */
@@ -218,3 +221,22 @@ const emptyFields = (value: unknown, path: string): readonly string[] => {
   if (value === null) return [path];
   return isRecord(value) ? Object.entries(value).flatMap(([key, field]) => emptyFields(field, `${path}.${key}`)) : [];
 };
+
+export function findExcess(
+  { roleARN, rolePermissionsBoundary, roleAdditionalPolicies = [] }: AWSFargateProfileSpec,
+  limits: OperatorLimits,
+  place: AwsLocation,
+): readonly LimitExcess[] {
+  const boundary = requiredBoundary(limits, place);
+  const isOtherBoundary =
+    boundary !== undefined && rolePermissionsBoundary !== undefined && rolePermissionsBoundary !== boundary;
+  return [
+    ...(roleARN === undefined ? [] : findRoleExcess(limits, 'spec.roleARN', roleARN)),
+    ...(isOtherBoundary
+      ? [{ field: 'spec.rolePermissionsBoundary', value: rolePermissionsBoundary, allowed: [boundary] }]
+      : []),
+    ...roleAdditionalPolicies.flatMap((arn, index) =>
+      findPolicyExcess(limits, `spec.roleAdditionalPolicies[${index}]`, arn),
+    ),
+  ];
+}

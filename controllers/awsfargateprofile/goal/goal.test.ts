@@ -10,9 +10,8 @@ import {
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
 import type { NotedRole } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import type { Goal } from '../model/goal-kinds.ts';
+import { type Goal, goalFor } from './goal.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
-import { goalFor } from './goal.ts';
 import {
   ABSENT,
   MOVED,

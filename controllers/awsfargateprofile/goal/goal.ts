@@ -1,16 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js';
-import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { hasFinalizer, isDeleting, isMoving, isRetained, hasPausedAnnotation } from '../../shared/object-state.ts';
-import type { Goal } from '../model/goal-kinds.ts';
-import { noteOf, readNote } from '../../shared/note.ts';
-import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
+import type { Abandonment } from '../reasons/wording.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { isClusterLeaving, goalForRetainedDeletion, goalForRetainedInLeavingCluster } from './retain.ts';
-import { goalForMovedObject, reasonForVanishedCluster } from './cluster-move.ts';
-import type { ReconcileInputs } from './inputs.ts';
 import {
+  type ControlPlaneFacts,
+  type Target,
+  type TargetSource,
   clusterKey,
   unreadableReason,
   deletionTarget,
@@ -18,7 +11,49 @@ import {
   findTarget,
   findTargetChange,
   provisionedIn,
-} from './target-eks-cluster.ts';
+} from './target.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import { PAUSED_ANNOTATION, type AWSFargateProfile, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import {
+  hasFinalizer,
+  isDeleting,
+  isMoving,
+  isRetained,
+  hasPausedAnnotation,
+  isDeletingForGood,
+} from '../../shared/object-state.ts';
+import { noteOf, readNote, locationOf } from '../../shared/note.ts';
+import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
+import type { ReconcileInputs } from './inputs.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectMeta } from '../../../api/meta.ts';
+
+export type Goal =
+  /** The object is being deleted and lacks the finalizer, or `clusterctl move` is moving it away. */
+  | { readonly kind: 'ignore' }
+  /** `by` lists the causes in the words of Cluster API's `Paused` condition. */
+  | { readonly kind: 'paused'; readonly by: readonly string[] }
+  /** Nothing in AWS is read or changed. */
+  | { readonly kind: 'hold'; readonly reason: Reason }
+  /** The finalizer goes without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
+  | { readonly kind: 'release' }
+  /**
+   * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
+   * deleted and deletionPolicy is Retain.
+   */
+  | {
+      readonly kind: 'pursue';
+      readonly target: Target;
+      readonly targetSource: TargetSource;
+      readonly controlPlaneFacts: ControlPlaneFacts | undefined;
+      readonly surplus: Surplus;
+      readonly abandonment?: Abandonment;
+    };
+
+/** What becomes of profiles and roles of this controller that the spec does not ask for. */
+export type Surplus = 'delete' | 'retain';
 
 /**
  * A missing Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a
@@ -115,4 +150,95 @@ function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
     ...(hasPausedAnnotation(object) ? [`AWSFargateProfile has the ${PAUSED_ANNOTATION} annotation`] : []),
   ];
+}
+
+/**
+ * How long AWS stays unchanged after a Cluster has vanished. `clusterctl move` copies a Cluster and its objects to
+ * another management cluster, and then deletes all of them here within a second or two.
+ */
+const MOVE_PATIENCE: Ms = 30_000;
+
+/**
+ * `clusterGoneFor`: since the Cluster was first found missing; `undefined` if it exists, the cache cannot tell, or the
+ * object has none.
+ */
+export function reasonForVanishedCluster(
+  { object }: ReconcileInputs,
+  clusterGoneFor: Ms | undefined,
+): Reason | undefined {
+  if (clusterGoneFor === undefined || clusterGoneFor >= MOVE_PATIENCE) return undefined;
+  return newReason('ClusterVanished', { cluster: clusterKey(object), remaining: MOVE_PATIENCE - clusterGoneFor });
+}
+
+/**
+ * A move pauses the Cluster first and deletes its objects before it. So if the Cluster exists and is not paused, the
+ * mark on the object is left over from a failed move.
+ */
+export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
+  const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
+  // Without a Cluster to look at: clusterctl deletes an object right after it has marked it.
+  const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
+  if (!isLeftOver && !isAlone) return { kind: 'ignore' };
+  const reason = newReason(
+    'MoveAbandoned',
+    cluster.kind === 'found' ? { cluster: keyText(keyOf(cluster.object)) } : {},
+  );
+  return { kind: 'hold', reason };
+}
+
+/** Cluster API first drains the workers of a deleted Cluster and then deletes the control plane. */
+export function isClusterLeaving(inputs: ReconcileInputs): boolean {
+  const { controlPlane } = inputs;
+  if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
+  return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
+}
+
+/** If the namespace is being deleted, the Cluster will be deleted too, maybe after the object. */
+const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
+  isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
+
+// With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS deletes no
+// cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its profile is
+// gone.
+
+export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
+  const { object, controlPlane } = inputs;
+  if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
+  // Only the control plane shows whether there still is an EKS cluster to delete.
+  return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
+    ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
+    : { kind: 'release' };
+}
+
+/**
+ * Nothing is changed in AWS, and the profile is reported to block the deletion of the EKS cluster. An object that
+ * records no location is left alone until the control plane itself is being deleted.
+ */
+export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
+  const { object, controlPlane } = inputs;
+  const isBegun = locationOf(object).kind === 'known';
+  const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
+  if (!isClusterLeaving(inputs) || !isRetained(object) || !hasFinalizer(object)) return undefined;
+  return isBegun || isControlPlaneGoing
+    ? {
+        kind: 'pursue',
+        target,
+        targetSource: 'controlPlane',
+        controlPlaneFacts: undefined,
+        surplus: 'retain',
+        abandonment: 'removeFinalizer',
+      }
+    : undefined;
+}
+
+/**
+ * An annotation repeats `spec.deletionPolicy: Retain`, because an API server with another CRD drops the field. Where the
+ * field is absent, the annotation stays: such a write may have removed the field. Where the annotation is lost too, the
+ * effective policy in status tells.
+ */
+export function withRetain(object: AWSFargateProfile): ObjectMeta['annotations'] {
+  const { annotations } = object.metadata;
+  if (isRetained(object)) return { ...annotations, [RETAIN_ANNOTATION]: annotations?.[RETAIN_ANNOTATION] ?? 'true' };
+  const { [RETAIN_ANNOTATION]: _over, ...others } = annotations ?? {};
+  return annotations && others;
 }

@@ -1,23 +1,29 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
+import {
+  type AWSManagedControlPlane,
+  type Cluster,
+  decodeAWSManagedControlPlane,
+  decodeCluster,
+} from '../../../api/external/index.ts';
 import { type AWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
-import type { TypedListing, TypedLookup, TypedStoreReader } from '../../../pkg/kube/cache/typed-store.ts';
+import type { TypedListing, TypedLookup, TypedStoreReader, Decoded } from '../../../pkg/kube/cache/typed-store.ts';
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import { type LimitExcess, type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import type { ObjectKey, KubeClient, KubeObject, Resource } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
-import type { JoinFacts } from '../../shared/control-plane/joined-control-plane.ts';
 import {
+  type JoinFacts,
   joinsControlPlane,
   needsAccountToJoin,
   controlPlaneReference,
 } from '../../shared/control-plane/joined-control-plane.ts';
-import { isDeleting } from '../../shared/object-state.ts';
+import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/note.ts';
 import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
+import { NAMESPACES } from '../../shared/live-profiles.ts';
 
 /**
  * `unknown`: the object may exist, but the cache has not listed its kind, the API server does not serve the kind, or
@@ -259,4 +265,75 @@ export async function learnAccounts(
   if (accounts === undefined) return;
   const controlPlanes = controlPlanesToCompare(object, options);
   await Promise.all(controlPlanes.map((controlPlane) => accounts.learn(controlPlane, context)));
+}
+
+export interface InputResources {
+  readonly clusters: () => Resource | undefined;
+  readonly controlPlanes: () => Resource | undefined;
+}
+
+export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
+
+/**
+ * The caches may not show yet that Cluster or control plane is paused or being deleted. A kind that the API server does
+ * not serve comes from the cache.
+ */
+export const newLiveInputs =
+  (client: KubeClient, resources: InputResources): ReadLiveInputs =>
+  async (inputs, signal) => {
+    const clusters = resources.clusters();
+    if (clusters === undefined) return inputs;
+    const isNamespaceTerminating = isRetained(inputs.object) && (await isTerminating(client, inputs.object, signal));
+    const cluster = await getCluster(client, clusters, inputs, signal);
+    const controlPlane = await getControlPlane(client, resources.controlPlanes(), { ...inputs, cluster }, signal);
+    return { ...inputs, isNamespaceTerminating, cluster, controlPlane };
+  };
+
+async function isTerminating(
+  client: KubeClient,
+  { metadata }: ReconcileInputs['object'],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = await client.get(NAMESPACES, { namespace: '', name: metadata.namespace }, { signal });
+  return namespace !== undefined && isDeleting(namespace);
+}
+
+/** The Cluster that the spec names, or that of the control plane that manages spec.eksCluster. */
+async function getCluster(
+  client: KubeClient,
+  resource: Resource,
+  { object: { metadata, spec }, cluster }: ReconcileInputs,
+  signal: AbortSignal,
+): Promise<ReconcileInputs['cluster']> {
+  if (spec.clusterName !== undefined)
+    return getLive(client, resource, { namespace: metadata.namespace, name: spec.clusterName }, decodeCluster, signal);
+  if (cluster.kind !== 'found') return cluster;
+  const found = await getLive(client, resource, keyOf(cluster.object), decodeCluster, signal);
+  return found.kind === 'absent' ? { kind: 'none' } : found;
+}
+
+async function getControlPlane(
+  client: KubeClient,
+  resource: Resource | undefined,
+  { cluster, controlPlane }: Pick<ReconcileInputs, 'cluster' | 'controlPlane'>,
+  signal: AbortSignal,
+): Promise<InputLookup<AWSManagedControlPlane>> {
+  if (cluster.kind === 'absent' || cluster.kind === 'unknown') return cluster;
+  const joined = controlPlane.kind === 'found' ? keyOf(controlPlane.object) : undefined;
+  const reference = cluster.kind === 'found' ? controlPlaneReference(cluster.object) : joined;
+  if (reference === undefined) return { kind: 'absent' };
+  return resource === undefined
+    ? controlPlane
+    : getLive(client, resource, reference, decodeAWSManagedControlPlane, signal);
+}
+
+async function getLive<A>(
+  client: KubeClient,
+  resource: Resource,
+  { namespace, name }: ObjectKey,
+  decode: (object: KubeObject) => Decoded<A>,
+  signal: AbortSignal,
+): Promise<InputLookup<A>> {
+  const object = await client.get(resource, { namespace, name }, { signal });
+  return object === undefined ? { kind: 'absent' } : toInputLookup({ kind: 'found', object, decoded: decode(object) });
 }

@@ -4,10 +4,10 @@ import { FINALIZER, RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1
 import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { isTrackedByArgoCD, metadataPatch, notePatch, removeFinalizerPatch } from './metadata.ts';
-import type { Goal } from '../model/goal-kinds.ts';
+import type { Goal } from './goal.ts';
 import { newReason } from '../reasons/reasons.ts';
-import type { ObjectParts } from '../testing/builders.ts';
 import {
+  type ObjectParts,
   ABSENT,
   CONTROL_PLANE_FACTS,
   HERE,

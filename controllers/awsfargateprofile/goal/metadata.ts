@@ -1,14 +1,17 @@
 import { type Cluster, CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
 import type { ObjectMeta, OwnerReference } from '../../../api/meta.ts';
 import type { UnknownRecord } from '../../../api/record.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { CLUSTER_NAME_LABEL, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  CLUSTER_NAME_LABEL,
+  FINALIZER,
+  RECORD_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import type { Goal } from '../model/goal-kinds.ts';
+import { type Goal, withRetain } from './goal.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
-import { withRetain } from './retain.ts';
 
 /** What an object needs before AWS is changed for it. During a deletion the API server accepts no new finalizer. */
 export function metadataPatch(

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
-import type { Mutation } from '../model/mutation.ts';
+import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { mutationKey, withRefusal } from '../retry/refused-mutations.ts';
+import { mutationKey, withRefusal } from '../memory.ts';
 import { CONTROL_PLANE_FACTS, NOTED, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { READY } from '../testing/completed-pass.ts';
 import {
@@ -16,8 +16,9 @@ import {
   DESTRUCTIVE,
   describeObstacle,
 } from '../testing/mutations.ts';
-import type { ServiceOverrides, TestServices } from '../testing/pass-state.ts';
 import {
+  type ServiceOverrides,
+  type TestServices,
   LANE,
   aSimulatedProfile,
   aSimulatedRole,
@@ -29,9 +30,8 @@ import {
   writerThat,
   roleUsers,
 } from '../testing/pass-state.ts';
-import type { PassState } from './pass-state.ts';
-import { findObstacle } from './guards.ts';
-import { holdControlPlane } from './hold-control-plane.ts';
+import { type PassState, findObstacle } from './guards.ts';
+import { holdControlPlane } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
 const leaving = () => passStateFor(awsWith(aSimulatedRole()), aDeletedObject());

@@ -2,24 +2,26 @@ import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
-import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
+import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import { MAX_NOTE, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
-import { isQueuedMutation, subjectOf } from '../model/mutation.ts';
-import { describeTransit } from '../model/eks-change-in-progress.ts';
+import { isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
+import { describeTransit } from '../model/steady-state.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { noteAhead } from '../record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { withNoted } from '../retry/retry-state.ts';
-import { statusBefore } from '../status/status-before.ts';
-import type { CheckServices } from './checks/checks.ts';
-import { newLiveGuards } from './checks/live-checks.ts';
-import { type Obstacle, type Preparation, stop } from './guards.ts';
-import { confirmFinalizer } from './hold-control-plane.ts';
-import type { PassState } from './pass-state.ts';
+import { withNoted } from '../memory.ts';
+import { interruptionBy } from '../plan/verdicts.ts';
+import { statusBefore } from '../report/status.ts';
+import { type CheckServices, newLiveGuards } from './checks.ts';
+import { type Obstacle, type Preparation, stop, type PassState } from './guards.ts';
 import { type ReadRoleSharers, roleShareable } from './role-sharers.ts';
+import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import { keyText } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import type { ControlPlaneFacts } from '../goal/target.ts';
 
 export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;
@@ -53,8 +55,10 @@ export function reportNotReady({
   clock,
 }: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
   return async (mutation, pass) => {
-    const { object, desired, observed, signal } = pass;
-    const status = statusBefore(object, { desired, observed, mutation }, clock.now());
+    const { object, desired, observed, plan, signal } = pass;
+    const reason = interruptionBy(mutation, desired, observed);
+    if (reason === undefined) return undefined;
+    const status = statusBefore(object, reason, { desired, observed, after: observed, plan }, clock.now());
     return status && continueWith(pass, await profileWriter.patchStatus(object, status, signal));
   };
 }
@@ -120,4 +124,47 @@ async function askAgain(lanes: Lanes, { session, target, lane, object }: PassSta
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
   if (doing === undefined) lanes.settle(lane, profile, object);
   else lanes.saw(lane, profile, doing);
+}
+
+/** The finalizer keeps the control plane until its profiles are deleted. Without it, nothing may be created. */
+export async function holdControlPlane(
+  finalizer: Pick<ControlPlaneFinalizer, 'add'>,
+  facts: ControlPlaneFacts,
+  signal: AbortSignal,
+): Promise<ControlPlaneFacts> {
+  const { controlPlane } = facts;
+  if (facts.creationBlocker !== undefined || controlPlane === undefined) return facts;
+  return { ...facts, creationBlocker: blockerFor(await finalizer.add(controlPlane, signal), controlPlane) };
+}
+
+/**
+ * The cache may still show the finalizer although the control plane has lost it and is being deleted. A profile that is
+ * created then would make EKS refuse to delete the cluster.
+ */
+export function confirmFinalizer({
+  controlPlaneFinalizer,
+}: {
+  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
+}): Preparation {
+  return async (mutation, { controlPlane, signal }) => {
+    if (!isCreation(mutation) || controlPlane === undefined) return undefined;
+    const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
+    return reason && stop(reason);
+  };
+}
+
+const isCreation = ({ kind }: Mutation): boolean => kind === 'createRole' || kind === 'createProfile';
+
+function blockerFor(result: FinalizerResult, controlPlane: ObjectKey): Reason | undefined {
+  const name = keyText(controlPlane);
+  switch (result.kind) {
+    case 'present':
+      return undefined;
+    case 'controlPlaneDeleting':
+      return newReason('ClusterDeleting', { what: `${CONTROL_PLANE_KIND} ${name}` });
+    case 'rejected': {
+      const { reason, remedy } = result;
+      return newReason('GuardRefused', { controlPlane: name, reason, remedy });
+    }
+  }
 }

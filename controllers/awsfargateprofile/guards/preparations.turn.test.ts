@@ -1,12 +1,17 @@
 import { expect } from 'chai';
-import type { Mutation } from '../model/mutation.ts';
+import type { Mutation } from '../model/change.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import { EKS_CLUSTER, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
-import type { TestServices } from '../testing/pass-state.ts';
-import { LANE, aSimulatedProfile, awsAsWanted, newServices, passStateFor } from '../testing/pass-state.ts';
-import type { Obstacle } from './guards.ts';
-import type { PassState } from './pass-state.ts';
+import {
+  type TestServices,
+  LANE,
+  aSimulatedProfile,
+  awsAsWanted,
+  newServices,
+  passStateFor,
+} from '../testing/pass-state.ts';
+import type { Obstacle, PassState } from './guards.ts';
 import { takeTurn } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });

@@ -17,7 +17,7 @@ import {
 import { SHARED_ROLE_NAME } from '../testing/fixtures.ts';
 import { CONSTRUCTIVE, DESTRUCTIVE } from '../testing/mutations.ts';
 import { aSimulatedProfile, aSimulatedRole, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
-import type { RoleSharers } from './pass-state.ts';
+import type { RoleSharers } from './guards.ts';
 import { newReadRoleSharers, roleShareable } from './role-sharers.ts';
 
 const { signal } = new AbortController();

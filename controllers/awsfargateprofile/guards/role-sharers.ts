@@ -7,17 +7,16 @@ import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { listLiveProfiles } from '../../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../../shared/object-state.ts';
-import { findProfile, findRole } from '../decide/compare.ts';
+import { findProfile, findRole } from '../model/observed-state.ts';
 import { noteOf } from '../../shared/note.ts';
 import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { tagKeysOf } from '../desired/desired.ts';
 import { isInEksCluster } from '../desired/role-sharing.ts';
-import { type Mutation, isRoleRemoval } from '../model/mutation.ts';
+import { type Mutation, isRoleRemoval } from '../model/change.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { type Check, stop } from './guards.ts';
+import { type Check, stop, type PassState, type RoleSharers } from './guards.ts';
 import type { RoleInCluster } from './checks/other-role-users.ts';
-import type { PassState, RoleSharers } from './pass-state.ts';
 
 export type ReadRoleSharers = (
   object: AWSFargateProfile,

@@ -6,10 +6,9 @@ import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { Abandonment } from '../reasons/wording/abandonment.ts';
-import type { SubnetSource } from '../reasons/wording/phrases.ts';
+import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import type { Surplus } from './goal-kinds.ts';
+import type { Surplus } from '../goal/goal.ts';
 import type { Note } from '../../shared/note.ts';
 
 export interface ObjectIdentity {

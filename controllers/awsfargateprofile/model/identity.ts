@@ -1,10 +1,17 @@
 import type { AccountId, ProfileName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import { type AwsLocation, clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../../pkg/fargate/names.ts';
-import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
+import {
+  type AdoptableNames,
+  type Ownership,
+  profileOwnership,
+  roleOwnership,
+} from '../../../pkg/fargate/ownership.ts';
 import type { ObjectIdentity } from './desired-state.ts';
-import type { Target, TargetSource } from './goal-kinds.ts';
+import type { Target, TargetSource } from '../goal/target.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { FoundRole } from './observed-state.ts';
 
 /** The partition follows from the region, as for the endpoints of EKS and IAM. */
 export const placeOf = ({ region }: Target, account: AccountId): AwsLocation => ({
@@ -46,3 +53,36 @@ function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksC
   const profile = profileNameFor(metadata);
   return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
 }
+
+interface Owner {
+  readonly identity: ObjectIdentity;
+  readonly adoptionPolicy: AdoptionPolicy;
+}
+
+export const ownerOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>, identity: ObjectIdentity): Owner => ({
+  identity,
+  adoptionPolicy: spec.adoptionPolicy ?? 'Owned',
+});
+
+/**
+ * Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as one of another owner.
+ */
+export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateProfile): Ownership {
+  const ownership = profileOwnership(found, identity);
+  return ownership.kind === 'ours' && !ownership.stamped && adoptionPolicy === 'Never'
+    ? {
+        kind: 'foreign',
+        whose: 'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
+        claimed: true,
+      }
+    : ownership;
+}
+
+/** All profiles of the EKS cluster that tags prove to be this object's, under whatever names. */
+export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
+  profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
+
+export const isRoleTaggedOurs = (
+  { identity }: Pick<Owner, 'identity'>,
+  found: Pick<FoundRole, 'name' | 'tags'>,
+): boolean => roleOwnership(found, identity).kind === 'ours';

@@ -1,5 +1,12 @@
 import type { RoleArn, RoleName } from '../../../api/names.ts';
 import type { Role, AccessEntry, FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { type Mutation, type MutationOutcome, type Step, isAbout, subjectOf } from './change.ts';
+import { isNamedAfter, isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
+import type { ObjectIdentity } from './desired-state.ts';
 
 export interface ObservedRole {
   readonly name: RoleName;
@@ -46,5 +53,96 @@ export interface Observed {
   readonly authenticationMode?: string;
 }
 
+export const findProfile = (profiles: readonly FargateProfile[], name: string): FargateProfile | undefined =>
+  profiles.find((profile) => profile.name === name);
+
+export const findRole = (roles: readonly ObservedRole[], name: ObservedRole['name']): FoundRole | undefined =>
+  foundRoles(roles.filter((role) => isSameRoleName(role.name, name)))[0];
+
+export const areRolesUnread = ({ roles }: Pick<Observed, 'roles'>): boolean =>
+  roles.some(({ found }) => found === 'unread');
+
 export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[] =>
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
+
+/**
+ * Whether a profile has the name and the immutable fields that the spec asks for. Where the spec names no subnets, any
+ * are right. Where it names no role, the profile keeps the role that it has, if that is one of this object.
+ */
+export function fitsSpec(
+  { spec }: AWSFargateProfile,
+  { profileName, capaRoleNames }: Pick<ObjectIdentity, 'profileName' | 'capaRoleNames'>,
+  { name, selectors, subnets, podExecutionRoleArn }: FargateProfile,
+  isOwnRole: (name: string) => boolean,
+): boolean {
+  const { subnetIDs = [], roleARN, roleName } = spec;
+  if (!isNamedAfter(name, profileName) || !areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
+  if (subnetIDs.length > 0 && !areSubnetsEqual(subnetIDs, subnets)) return false;
+  if (roleARN !== undefined) return podExecutionRoleArn === roleARN;
+  const role = parseRoleArn(podExecutionRoleArn)?.name;
+  if (role === undefined) return false;
+  if (roleName !== undefined) return isSameRoleName(roleName, role);
+  return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
+}
+
+/** EKS is removing it, or has failed to create or delete it. */
+export const isGoing = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
+  status === 'DELETING' || isFailed({ status });
+
+export const isFailed = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
+  status === 'CREATE_FAILED' || status === 'DELETE_FAILED';
+
+export const isInTransit = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
+  status === 'CREATING' || status === 'DELETING';
+
+/** What AWS has after these changes, by its own answers. So a report is not one reconcile late. */
+export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>
+  steps.reduce((before, { mutation, outcome }) => {
+    if (outcome.kind !== 'done' && outcome.kind !== 'gone') return before;
+    return isAbout(mutation) === 'profile'
+      ? { ...before, profiles: profilesAfter(before.profiles, mutation, outcome) }
+      : { ...before, roles: before.roles.map((role) => roleAfter(role, mutation, outcome)) };
+  }, observed);
+
+function profilesAfter(
+  profiles: readonly FargateProfile[],
+  mutation: Mutation,
+  outcome: MutationOutcome,
+): readonly FargateProfile[] {
+  if (mutation.kind === 'createProfile') {
+    const created = outcome.kind === 'done' ? outcome.profile : undefined;
+    const others = profiles.filter(({ name }) => name !== mutation.profile.name);
+    return [...others, created ?? { ...mutation.profile, arn: '', status: 'CREATING', health: [] }];
+  }
+  if (mutation.kind !== 'deleteProfile') return profiles;
+  const others = profiles.filter(({ name }) => name !== mutation.name);
+  if (outcome.kind === 'gone') return others;
+  return profiles.map((each) => (each.name === mutation.name ? { ...each, status: 'DELETING' } : each));
+}
+
+function roleAfter(role: ObservedRole, mutation: Mutation, outcome: MutationOutcome): ObservedRole {
+  if (outcome.kind !== 'done' || !isSameRoleName(role.name, subjectOf(mutation))) return role;
+  if (mutation.kind === 'createRole')
+    return { ...role, found: outcome.role && { ...outcome.role, attached: [], blockers: [] } };
+  if (role.found === undefined || role.found === 'unread') return role;
+  return { ...role, found: foundAfter(role.found, mutation) };
+}
+
+function foundAfter(role: FoundRole, mutation: Mutation): FoundRole | undefined {
+  switch (mutation.kind) {
+    case 'deleteRole':
+      return undefined;
+    case 'attachPolicy':
+      return { ...role, attached: [...role.attached, mutation.policyArn] };
+    case 'detachPolicy':
+      return { ...role, attached: role.attached.filter((arn) => arn !== mutation.policyArn) };
+    case 'setBoundary':
+      return { ...role, permissionsBoundary: mutation.policyArn };
+    case 'removeBoundary': {
+      const { permissionsBoundary: _removed, ...rest } = role;
+      return rest;
+    }
+    default:
+      return role;
+  }
+}

@@ -8,13 +8,18 @@ import { parseRoleArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
-import { fitsSpec } from '../model/fit.ts';
-import type { Target } from '../model/goal-kinds.ts';
-import { type FoundRole, type Observed, type ObservedAccessEntry, foundRoles } from '../model/observed-state.ts';
-import { isRoleTaggedOurs } from '../model/ownership.ts';
+import {
+  fitsSpec,
+  type FoundRole,
+  type Observed,
+  type ObservedAccessEntry,
+  foundRoles,
+} from '../model/observed-state.ts';
+import type { Target } from '../goal/target.ts';
+import { isRoleTaggedOurs } from '../model/identity.ts';
 import { roleEntryOf } from '../note.ts';
 import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
-import type { Abandonment } from '../reasons/wording/abandonment.ts';
+import type { Abandonment } from '../reasons/wording.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;

@@ -17,9 +17,15 @@ import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/f
 import type { Note } from '../../shared/note.ts';
 import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
-import { fitsSpec, isGoing, isInTransit } from '../model/fit.ts';
-import type { FoundRole, Observed, ObservedRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/ownership.ts';
+import {
+  fitsSpec,
+  isGoing,
+  isInTransit,
+  type FoundRole,
+  type Observed,
+  type ObservedRole,
+} from '../model/observed-state.ts';
+import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
 import { type Seen, isEntryOf, roleEntryOf } from '../note.ts';
 
 export interface AwsReader {

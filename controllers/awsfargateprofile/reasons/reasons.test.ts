@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
-import type { Reason, ReportedFacts } from './reasons.ts';
 import {
+  type Reason,
+  type ReportedFacts,
   REASONS,
   isEndedBySibling,
   isSilent,

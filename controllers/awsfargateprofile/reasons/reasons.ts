@@ -1,30 +1,51 @@
-import { MAX_MESSAGE, cut } from '../../../api/text.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
+import {
+  defineReason,
+  pollEvery,
+  type ReasonSpec,
+  type Nature,
+  type AffectedConditionType,
+  type SiblingChange,
+} from './definition.ts';
+import { MAX_MESSAGE, cut } from '../../../api/text.ts';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { AWS_CALL_REASONS } from './aws/call-errors.ts';
-import { EKS_CLUSTER_REASONS } from './aws/eks-cluster.ts';
-import { PROFILE_REASONS } from './aws/fargate-profile.ts';
-import { ROLE_REASONS } from './aws/iam-role.ts';
-import { OWNERSHIP_REASONS } from './aws/ownership.ts';
-import { PROPAGATION_REASONS } from './aws/propagation.ts';
-import { QUOTA_REASONS } from './aws/quotas.ts';
-import { SIBLING_REASONS } from './aws/waiting-for-sibling.ts';
-import { ACCOUNT_REASONS } from './credentials/accounts-and-regions.ts';
-import { CREDENTIAL_REASONS } from './credentials/credentials-and-identities.ts';
-import { API_SERVER_REASONS } from './kubernetes/api-server.ts';
-import { CLUSTER_REASONS } from './kubernetes/cluster-and-control-plane.ts';
-import { FOREIGN_CRD_REASONS } from './kubernetes/foreign-crd.ts';
-import { SPEC_REASONS } from './kubernetes/invalid-spec.ts';
-import { MOVE_AND_DELETION_REASONS } from './kubernetes/move-and-deletion.ts';
-import { TARGET_REASONS } from './kubernetes/target-eks-cluster.ts';
-import { OPERATOR_LIMIT_REASONS } from './not-allowed-by-operator.ts';
-import { SILENT_REASONS } from './silent.ts';
-import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
+import { AWS_CALL_REASONS, PROPAGATION_REASONS, QUOTA_REASONS } from './aws-calls.ts';
+import { EKS_CLUSTER_REASONS, SIBLING_REASONS } from './eks-cluster.ts';
+import { PROFILE_REASONS } from './fargate-profile.ts';
+import { ROLE_REASONS } from './iam-role.ts';
+import { OWNERSHIP_REASONS, OPERATOR_LIMIT_REASONS } from './ownership.ts';
+import { ACCOUNT_REASONS, CREDENTIAL_REASONS } from './credentials.ts';
+import {
+  API_SERVER_REASONS,
+  CLUSTER_REASONS,
+  FOREIGN_CRD_REASONS,
+  SPEC_REASONS,
+  MOVE_AND_DELETION_REASONS,
+  TARGET_REASONS,
+} from './kubernetes.ts';
+import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
-export type { TagChange } from './aws/call-errors.ts';
-export type { ReportedIssue } from './aws/fargate-profile.ts';
-export { describeIssues, firstIssues } from './aws/fargate-profile.ts';
-export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
+/**
+ * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another pass
+ * releases the lock of a role.
+ */
+const MOMENT: Ms = 1_000;
+const silent = { nature: 'wait', silent: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
+
+/** Nothing is reported: the object has no problem, and the next pass comes soon. */
+export const SILENT_REASONS = {
+  /** Another client wrote or deleted the object. */
+  Conflict: defineReason<object>(silent),
+  /** For example by a change of the pass itself. */
+  Outdated: defineReason<{ readonly because: string }>(silent),
+  /** For example without the lease or during a pause. */
+  NotNow: defineReason<{ readonly because: string }>(silent),
+} as const;
+
+export type { TagChange } from './aws-calls.ts';
+export type { ReportedIssue } from './fargate-profile.ts';
+export { describeIssues, firstIssues } from './fargate-profile.ts';
+export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 
 /** The controller finds most of these before it reads AWS. */
 const KUBERNETES_REASONS = {
@@ -121,3 +142,17 @@ export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, wait
 /** A field name such as `spec.roleARN` at the beginning stays as it is. */
 const capitalised = (text: string): string =>
   /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+
+/** If the CRD cannot be read, nothing is deleted, but the controller still creates and corrects. */
+export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
+  switch (state.kind) {
+    case 'ours':
+      return undefined;
+    case 'foreign':
+      return newReason('ForeignSchema', state);
+    case 'capaServes':
+      return newReason('CAPAServesProfiles', state);
+    case 'unreadable':
+      return newReason('WaitingForAPI', { kind: 'CustomResourceDefinition', reason: state.reason });
+  }
+}

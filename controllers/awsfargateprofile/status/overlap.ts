@@ -13,7 +13,7 @@ import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { BY_LOCATION, locationsOf } from '../../shared/caches.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { currentProfileNameOf } from '../../shared/profile-names.ts';
-import { type ConditionUpdate, mergeConditions } from './conditions/condition-list.ts';
+import { type ConditionUpdate, mergeConditions } from '../report/condition-list.ts';
 
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;

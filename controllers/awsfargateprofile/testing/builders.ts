@@ -1,10 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSManagedControlPlane, Cluster } from '../../../api/external/index.ts';
-import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
+import {
+  type AWSManagedControlPlane,
+  type Cluster,
+  CONTROL_PLANE_GROUP,
+  CONTROL_PLANE_KIND,
+} from '../../../api/external/index.ts';
 import type { NamespacedMeta } from '../../../api/meta.ts';
-import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { API_VERSION, FINALIZER, KIND, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  type AWSFargateProfileSpec,
+  type AWSFargateProfileStatus,
+  API_VERSION,
+  FINALIZER,
+  KIND,
+  RECORD_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
@@ -15,9 +26,8 @@ import { baseNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { ControlPlaneFacts, Target } from '../model/goal-kinds.ts';
-import { fitsSpec } from '../model/fit.ts';
+import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
+import type { ControlPlaneFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/identity.ts';
 import { settle, withUnanswered } from '../note.ts';
 import { seenBy } from '../observe/observe.ts';

@@ -1,10 +1,10 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Step } from '../model/outcome.ts';
-import { plan } from '../decide/plan.ts';
+import type { Step } from '../model/change.ts';
+import { plan } from '../plan/plan.ts';
 import { noteAtEnd } from '../record.ts';
-import type { Observed } from '../model/observed-state.ts';
-import type { CompletedPass, Execution, PassEnd } from '../model/pass.ts';
+import { type Observed, observedAfter } from '../model/observed-state.ts';
+import type { CompletedPass, Execution, PassEnd } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
 
@@ -61,7 +61,8 @@ export function completedPass({
   kept = [],
   ...rest
 }: CompletedPassParts): CompletedPass {
-  const facts = desired && seen && { desired, observed: seen, plan: plan(desired, seen) };
+  const facts = desired &&
+    seen && { desired, observed: seen, after: observedAfter(seen, steps), plan: plan(desired, seen) };
   const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
   const execution = { end, steps: [...steps], notices: [...notices], kept: [...kept] };
   return {

@@ -1,6 +1,5 @@
 import type { Obstacle } from '../guards/guards.ts';
-import type { Plan } from '../model/plan.ts';
-import type { Mutation } from '../model/mutation.ts';
+import type { Plan, Mutation } from '../model/change.ts';
 import {
   EKS_CLUSTER,
   POD_EXECUTION_POLICY,
@@ -139,3 +138,13 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
       return `keep for ${obstacle.by}`;
   }
 };
+
+/** What a plan says for the report, if it has nothing to say. */
+export const NO_VERDICTS = {
+  notices: [],
+  kept: [],
+  advice: [],
+  profiles: [],
+  shown: undefined,
+  isRoleManaged: false,
+} as const satisfies Partial<Plan>;

@@ -5,13 +5,11 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, roleConflictOf } from '../desired/desired.ts';
 import { Claims } from '../guards/claims.ts';
-import type { LiveChecks } from '../guards/checks/live-checks.ts';
+import { type LiveChecks, type CheckServices, newChecks } from '../guards/checks.ts';
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
-import { RetryStore } from '../retry/retry-store.ts';
+import { RetryStore } from '../memory.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
-import { type CheckServices, newChecks } from '../guards/checks/checks.ts';
-import type { Guards } from '../guards/guards.ts';
-import type { PassState } from '../guards/pass-state.ts';
+import type { Guards, PassState } from '../guards/guards.ts';
 import { type PreparationServices, newPreparations } from '../guards/preparations.ts';
 import {
   ACCOUNT,
@@ -30,6 +28,7 @@ import {
   desiredInputs,
   desiredOf,
 } from './builders.ts';
+import { plan } from '../plan/plan.ts';
 import { newLanes } from './lanes.ts';
 import { type SimulatedProfile, type SimulatedRole, SimulatedAws } from './simulated-aws.ts';
 import { type SimulatedSession, sessionOn } from './simulated-session.ts';
@@ -156,6 +155,7 @@ export function passStateFor(
     target: TARGET,
     controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
     desired,
+    plan: plan(desired, seen),
     session: sessionOn(aws),
     signal: new AbortController().signal,
     lane: LANE,

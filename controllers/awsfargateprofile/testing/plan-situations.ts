@@ -6,10 +6,10 @@ import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Note, NotedProfile } from '../../shared/note.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
-import { plan } from '../decide/plan.ts';
+import { plan } from '../plan/plan.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Plan } from '../model/plan.ts';
+import type { Plan } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
   CONTROL_PLANE_FACTS,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { plan } from '../decide/plan.ts';
+import { plan } from '../plan/plan.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';

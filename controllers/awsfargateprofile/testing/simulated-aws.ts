@@ -1,8 +1,7 @@
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AwsFailure, Role, AccessEntryLookup, FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Mutation } from '../model/mutation.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
+import type { Mutation, MutationOutcome } from '../model/change.ts';
 import { ACCOUNT, EKS_CLUSTER, PROFILE_ID, aFailure } from './builders.ts';
 
 export interface SimulatedProfile {

@@ -9,8 +9,7 @@ import type {
   ProfileLookup,
   Call,
 } from '../../../pkg/cloud/index.ts';
-import { type Mutation, subjectOf } from '../model/mutation.ts';
-import type { MutationOutcome } from '../model/outcome.ts';
+import { type Mutation, subjectOf, type MutationOutcome } from '../model/change.ts';
 import { ACCOUNT, EKS_CLUSTER, NOW, PLACE, aFailure } from './builders.ts';
 import type { SimulatedAws } from './simulated-aws.ts';
 

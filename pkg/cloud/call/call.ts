@@ -5,7 +5,7 @@ import type { Clock, Ms, Timer } from '../../env/clock.ts';
 import { DeadlineExceeded, untilAborted, withDeadline } from '../../async/deadline.ts';
 import type { Logger } from '../../env/logger.ts';
 import { isPanic } from '../../env/panic.ts';
-import { isThrottled } from '../errors/errors.ts';
+import { isThrottled } from '../errors/error-codes.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import { rateLimitFor, type Limiter, type Permit, type CallKind, type ReadPriority } from './limiter.ts';
 import type { AwsMetrics } from '../metrics.ts';

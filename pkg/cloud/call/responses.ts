@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import type { Call } from './call.ts';
-import { isNotFound } from '../errors/errors.ts';
+import { isNotFound } from '../errors/error-codes.ts';
 import * as s from '../../../api/schema/field.ts';
 
 export interface Page<A> {

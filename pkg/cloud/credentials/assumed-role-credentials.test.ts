@@ -4,7 +4,7 @@ import { formatTimestamp, parseTimestamp } from '../../env/timestamp.ts';
 import { MemoryLogger } from '../../env/testing/memory-logger.ts';
 import { VirtualClock } from '../../env/testing/virtual-clock.ts';
 import { newAssumedRoleSource } from './assumed-role-credentials.ts';
-import { CallerAccounts } from './caller-accounts.ts';
+import { CallerAccounts } from './caller-identity.ts';
 import { CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
 import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
 import { newLimiter } from '../call/limiter.ts';

@@ -1,4 +1,4 @@
-import { describeFailure } from '../errors/errors.ts';
+import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
 /** The reasons for which an AWS session cannot be opened. */

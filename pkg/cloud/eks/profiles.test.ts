@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import type { Call } from '../call/call.ts';
-import { isUnavailable } from '../errors/errors.ts';
+import { isUnavailable } from '../errors/error-codes.ts';
 import { CallHarness, expectFailure, expectResponse, outcomeOf } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
 import type { AwsResponse } from '../transport/transport.ts';

@@ -5,13 +5,14 @@ import {
   ListFargateProfilesCommand,
   TagResourceCommand,
   UntagResourceCommand,
+  type EKSClient,
+  type FargateProfile as SdkProfile,
 } from '@aws-sdk/client-eks';
-import type { EKSClient, FargateProfile as SdkProfile } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Random } from '../../env/random.ts';
 import { EmptyResponse, listAllPages } from '../call/responses.ts';
 import type { Call, CallFactory } from '../call/call.ts';
-import { isNotFound } from '../errors/errors.ts';
+import { isNotFound } from '../errors/error-codes.ts';
 import type { FargateProfiles } from './eks-api.ts';
 import { findOrMissing, FoundProfile, ProfileResponse, ProfilesResponse } from './responses.ts';
 

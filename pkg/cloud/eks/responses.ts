@@ -3,7 +3,7 @@ import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import * as s from '../../../api/schema/field.ts';
 import type { Call } from '../call/call.ts';
 import type { Page } from '../call/responses.ts';
-import { isClusterNotFound, isNotFound } from '../errors/errors.ts';
+import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
 import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
 /** A read of one profile or access entry, whose failure may say that it or its cluster is missing. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { RoleName } from '../../../api/names.ts';
-import { isQuotaExceeded, isThrottled } from '../errors/errors.ts';
+import { isQuotaExceeded, isThrottled } from '../errors/error-codes.ts';
 import { expectResponse, expectFailure, outcomeOf, CallHarness } from '../testing/calls.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
 import type { PodExecutionRoles } from './iam-api.ts';

@@ -2,11 +2,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
-import { findProfile, findRole } from '../../decide/compare.ts';
-import type { LiveChecks } from './live-checks.ts';
+import { findProfile, findRole } from '../../model/observed-state.ts';
+import type { LiveChecks } from '../checks.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { OWNER_TAG, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import type { PassState, RoleUsage } from '../pass-state.ts';
+import type { PassState, RoleUsage } from '../guards.ts';
 import type { RoleUsers } from './other-role-users.ts';
 
 type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;

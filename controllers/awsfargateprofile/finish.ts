@@ -1,0 +1,267 @@
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { KubeError } from '../../pkg/kube/errors.ts';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
+import { type Note, isTooLong } from '../shared/note.ts';
+import { hasFinalizer, isDeleting, isRetained } from '../shared/object-state.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import { notePatch, removeFinalizerPatch } from './goal/metadata.ts';
+import type { Lanes } from './lane.ts';
+import type { Step } from './model/change.ts';
+import { type CompletedPass, type PassResult, noticesOf } from './model/result.ts';
+import { hasChangeInProgress } from './model/steady-state.ts';
+import { type Reason, isSilent, newReason } from './reasons/reasons.ts';
+import {
+  type RetryState,
+  notBeforeFor,
+  waitedFor,
+  withNoted,
+  withPreviousWait,
+  withSuccess,
+  withWait,
+  type RetryStore,
+  attemptsOf,
+} from './memory.ts';
+import { type RequeueOptions, requeueAfter, pendingAfter } from './report/requeue.ts';
+import {
+  type EventSpec,
+  RESUMED_DELETION,
+  eventsAfter,
+  eventsForSteps,
+  releasedEvent,
+  retainedEvent,
+  warningFor,
+} from './report/events.ts';
+import { type OverlapSources, withFewRivals } from './status/overlap.ts';
+import { pausedStatus, statusAfter } from './report/status.ts';
+import { CONFLICT, DONE } from '../shared/requeue.ts';
+
+export interface FinishOptions extends RequeueOptions, OverlapSources {
+  readonly retryStore: RetryStore;
+  readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
+  readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
+  /** Reads from the API server why nothing may now be deleted for the object in Kubernetes or AWS. */
+  readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/** What is needed if the write of the result fails. */
+interface Unwritten {
+  readonly steps: readonly Step[];
+  readonly before: RetryState;
+  readonly context: ReconcileContext;
+}
+
+export class PassFinisher {
+  private readonly options: FinishOptions;
+
+  constructor(options: FinishOptions) {
+    this.options = options;
+  }
+
+  async finish(result: PassResult, context: ReconcileContext): Promise<Requeue> {
+    const { clock, lanes, retryStore, profileWriter } = this.options;
+    const { object, end, facts, execution } = result;
+    if (end !== 'inOrder' && isSilent(end)) return this.finishSilently(object, end, execution?.steps, context);
+    const before = retryStore.get(object);
+    const state = this.updateRetryState(result);
+    const pass: CompletedPass = {
+      ...result,
+      now: clock.now(),
+      waited: waitedFor(state, end === 'inOrder' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
+      attempts: attemptsOf(state, object.metadata.generation ?? 0),
+    };
+    const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
+    if (end === 'inOrder' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
+    if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
+    const after = statusAfter(pass);
+    // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
+    const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
+    const isWritten = await this.write(object, unwritten, async () => {
+      const noted = await this.writeNote(object, result.note, context.signal);
+      return noted && profileWriter.patchStatus(noted, status, context.signal);
+    });
+    if (!isWritten) return CONFLICT;
+    lanes.refresh(object);
+    this.recordEvents(object, eventsAfter(pass));
+    return this.requeue(pass, state, hasChangeInProgress({ ...object, status }));
+  }
+
+  /** The note comes before the status, because only the note tells where to look in AWS. */
+  private async writeNote(
+    object: AWSFargateProfile,
+    note: Note | undefined,
+    signal: AbortSignal,
+  ): Promise<AWSFargateProfile | undefined> {
+    if (note === undefined || !hasFinalizer(object) || isTooLong(note, object)) return object;
+    const written = await this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
+    if (written !== undefined) this.options.retryStore.update(object, (state) => withNoted(state, note));
+    return written;
+  }
+
+  /** Caches may be outdated, so the API server is asked once more whether the object may go. */
+  private async completeDeletion(
+    object: AWSFargateProfile,
+    events: readonly EventSpec[],
+    unwritten: Unwritten,
+  ): Promise<Requeue> {
+    const because = await this.options.findLiveBlocker(object, unwritten.context.signal);
+    return because === undefined
+      ? this.removeFinalizer(object, events, unwritten)
+      : this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+  }
+
+  /** No pass watches the changes in EKS of a paused object. */
+  async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
+    const { clock, lanes, profileWriter } = this.options;
+    lanes.abandon(keyOf(object));
+    const written = await profileWriter.patchStatus(object, pausedStatus(object, by, clock.now()), signal);
+    return written === undefined ? CONFLICT : DONE;
+  }
+
+  async finishRejected(
+    object: AWSFargateProfile,
+    reason: Reason<'APIServerRefused'>,
+    isPaused: boolean,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    if (!isPaused) {
+      try {
+        const next = await this.finish({ object, end: reason }, context);
+        if (next.kind !== 'conflict') return next;
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+      }
+    }
+    // The API server has rejected the status too, or the object is paused and gets none. So only an event can tell
+    // users.
+    this.recordEvents(object, [warningFor(reason)]);
+    const state = this.updateRetryState({ object, end: reason });
+    this.options.lanes.refresh(object);
+    return this.requeue({ end: reason }, state);
+  }
+
+  /** `clusterctl move` has recreated the object without its deletionTimestamp. */
+  async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
+    const { findLiveBlocker, profileWriter, recordEvent } = this.options;
+    const because = await findLiveBlocker(object, context.signal);
+    if (because !== undefined) return this.finish({ object, end: newReason('NotNow', { because }) }, context);
+    context.logger.info('Resuming a deletion that clusterctl move has interrupted');
+    await profileWriter.delete(object, context.signal);
+    recordEvent(object, RESUMED_DELETION);
+    return DONE;
+  }
+
+  async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
+    const events = isRetained(object) ? [retainedEvent(object)] : [];
+    return this.removeFinalizer(object, events, { steps: [], before: this.options.retryStore.get(object), context });
+  }
+
+  /**
+   * Nothing was created in AWS, so credentials that never worked must not block the deletion for ever. `reason` says
+   * why AWS cannot be asked.
+   */
+  async releaseWithoutCredentials(
+    object: AWSFargateProfile,
+    reason: Reason,
+    context: ReconcileContext,
+  ): Promise<Requeue> {
+    const unwritten = { steps: [], before: this.options.retryStore.get(object), context };
+    return isDeleting(object)
+      ? this.removeFinalizer(object, [releasedEvent(object, reason)], unwritten)
+      : this.deleteObject(object, unwritten);
+  }
+
+  recordStepEvents(
+    object: AWSFargateProfile,
+    steps: readonly Step[] = [],
+    { signal }: Pick<ReconcileContext, 'signal'>,
+  ): void {
+    // A stopping manager interrupts its calls, which is no failure of AWS.
+    const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
+    this.recordEvents(object, eventsForSteps(reported));
+  }
+
+  private finishSilently(
+    object: AWSFargateProfile,
+    reason: Reason,
+    steps: readonly Step[] | undefined,
+    context: ReconcileContext,
+  ): Requeue {
+    this.recordStepEvents(object, steps, context);
+    context.logger.debug('Pass ended without a result', { reason: reason.name, ...reason.facts });
+    return this.requeue({ end: reason }, this.options.retryStore.get(object));
+  }
+
+  private requeue(
+    result: Pick<PassResult, 'end' | 'execution' | 'facts'>,
+    state: RetryState,
+    isTransit = false,
+  ): Requeue {
+    const reason = pendingAfter(result);
+    const waited = reason === undefined ? 0 : waitedFor(state, reason, this.options.clock.monotonic());
+    const notBefore = reason && notBeforeFor(state, reason);
+    return requeueAfter(result, { waited, notBefore, isTransit }, this.options);
+  }
+
+  private updateRetryState(result: PassResult): RetryState {
+    const { object, end } = result;
+    const now = this.options.clock.monotonic();
+    return this.options.retryStore.update(object, (state) =>
+      end === 'inOrder' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now),
+    );
+  }
+
+  /**
+   * Returns `false` if another client wrote first or the object is gone. Status then still shows the wait before this
+   * pass, so the retry state of that wait is restored, and the changes in AWS are recorded as events.
+   */
+  private async write(
+    object: AWSFargateProfile,
+    { steps, before, context }: Unwritten,
+    write: () => Promise<AWSFargateProfile | undefined>,
+  ): Promise<boolean> {
+    let written: AWSFargateProfile | undefined;
+    try {
+      written = await write();
+    } finally {
+      if (written === undefined) {
+        this.recordStepEvents(object, steps, context);
+        this.options.retryStore.update(object, (state) => withPreviousWait(before, state));
+      }
+    }
+    return written !== undefined;
+  }
+
+  private async removeFinalizer(
+    object: AWSFargateProfile,
+    events: readonly EventSpec[],
+    unwritten: Unwritten,
+  ): Promise<Requeue> {
+    const isWritten = await this.write(object, unwritten, () =>
+      this.options.profileWriter.patchMetadata(object, removeFinalizerPatch(object), unwritten.context.signal),
+    );
+    if (!isWritten) return CONFLICT;
+    this.recordEvents(object, events);
+    return DONE;
+  }
+
+  /** The EKS cluster is being deleted, and has no Fargate profile of the object. */
+  private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
+    const { logger, signal } = unwritten.context;
+    const because = await this.options.findLiveBlocker(object, signal);
+    if (because !== undefined)
+      return this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+    logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
+    await this.write(object, unwritten, async () => {
+      await this.options.profileWriter.delete(object, signal);
+      return object;
+    });
+    return DONE;
+  }
+
+  private recordEvents(object: AWSFargateProfile, events: readonly EventSpec[]): void {
+    for (const event of events) this.options.recordEvent(object, event);
+  }
+}

@@ -1,0 +1,309 @@
+import type { AccountId, ClusterName, EksClusterName } from '../../../api/names.ts';
+import type { IdentityRef } from '../../../pkg/cloud/index.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import type { ObjectKey } from '../../../pkg/kube/types.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import {
+  type AWSManagedControlPlane,
+  type Cluster,
+  CLUSTER_KIND,
+  CONTROL_PLANE_KIND,
+  isAWSManagedControlPlane,
+} from '../../../api/external/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
+import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
+import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
+import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { type KnownLocation, formatLocation, locationOf, noteOf, readNote } from '../../shared/note.ts';
+import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
+
+/** The account is left out, because the credentials of the identity determine it. */
+export interface Target {
+  /** Undefined if spec.eksCluster names the EKS cluster instead. */
+  readonly clusterName: ClusterName | undefined;
+  readonly eksCluster: EksClusterName;
+  readonly region: string;
+  readonly identity: IdentityRef | undefined;
+  readonly controlPlaneUid?: string;
+}
+
+/**
+ * Where the EKS cluster and the identity come from. The last two occur in deletions only: a control plane that is not
+ * ready or a spec.eksCluster that the operator's limits do not allow, and the status of the object. These prove
+ * nothing: a client that may write these Kubernetes objects can name any EKS cluster there.
+ */
+export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
+
+export interface ControlPlaneFacts {
+  /** An object with spec.eksCluster does not get these tags. */
+  readonly controlPlaneTags: Tags;
+  /** AWS ids. `undefined` for an object with spec.eksCluster: EKS then chooses the subnets if the spec names none. */
+  readonly privateSubnets: readonly string[] | undefined;
+  /** The control plane that gets the finalizer of this controller. */
+  readonly controlPlane: ObjectKey | undefined;
+  readonly creationBlocker: Reason | undefined;
+  /** EKS, and not a control plane, tells whether the EKS cluster is ready: the object has spec.eksCluster. */
+  readonly isReadinessOfEks?: true;
+  /**
+   * Accounts in which nothing may be created for an object without AWS resources, because a control plane there may
+   * manage its EKS cluster.
+   */
+  readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
+}
+
+export interface FoundTarget {
+  readonly target: Target;
+  readonly facts: ControlPlaneFacts;
+}
+
+export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
+  const { object, cluster, eksCluster } = inputs;
+  if (eksCluster !== undefined) return targetInEks(inputs, eksCluster);
+  if (object.spec.clusterName === undefined || cluster.kind === 'none')
+    return E.left(newReason('ClusterNotNamed', { provisionedIn: provisionedIn(object) }));
+  switch (cluster.kind) {
+    case 'found':
+      return targetOfCluster(inputs, cluster.object);
+    case 'absent':
+      return E.left(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
+    case 'unknown':
+      return E.left(unreadableReason(CLUSTER_KIND, cluster));
+  }
+}
+
+/**
+ * Only a later call to EKS shows whether this EKS cluster exists and is ready. If the operator does not allow it, AWS
+ * is asked nothing until the object is deleted, whatever annotations, finalizers and status say.
+ */
+function targetInEks(
+  { object, cluster, controlPlane }: ReconcileInputs,
+  { name, region, identity, excess, inAccounts }: NamedEksCluster,
+): E.Either<Reason, FoundTarget> {
+  const joined = controlPlane.kind === 'found' ? controlPlane.object : undefined;
+  const clusterOfJoined = cluster.kind === 'found' ? cluster.object : undefined;
+  if (region === undefined) return E.left(newReason('RegionUnknown', { cluster: name }));
+  if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
+  return E.right({
+    target: { clusterName: undefined, eksCluster: name, region, identity },
+    facts: {
+      controlPlaneTags: joined?.additionalTags ?? {},
+      privateSubnets: undefined,
+      controlPlane: joined && keyOf(joined),
+      creationBlocker: joined && joinedBlocker(object, name, clusterOfJoined, joined),
+      isReadinessOfEks: true,
+      blockersInAccounts: inAccounts.map((each) => ({
+        account: each.account,
+        blocker: useClusterName(name, each.controlPlane, each.cluster),
+      })),
+    },
+  });
+}
+
+/**
+ * An object without AWS resources must name the Cluster instead. With resources, creation is blocked only while control
+ * plane or Cluster is being deleted.
+ */
+function joinedBlocker(
+  object: AWSFargateProfile,
+  eksCluster: string,
+  cluster: Cluster | undefined,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  if (locationOf(object).kind !== 'known') return useClusterName(eksCluster, controlPlane, cluster);
+  const isGoing = isDeleting(controlPlane) || (cluster !== undefined && isDeleting(cluster));
+  const what = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  return isGoing ? newReason('ClusterDeleting', { what }) : undefined;
+}
+
+const useClusterName = (
+  eksCluster: string,
+  controlPlane: AWSManagedControlPlane,
+  cluster: Cluster | undefined,
+): Reason =>
+  newReason('UseClusterName', {
+    eksCluster,
+    controlPlane: keyText(keyOf(controlPlane)),
+    cluster: cluster?.metadata.name,
+  });
+
+export const eksClusterNotAllowed = (excess: NamedEksCluster['excess']): Reason =>
+  newReason('NotAllowedByOperator', { excess, about: 'EKSFargateProfileReady' });
+
+function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Cluster): E.Either<Reason, FoundTarget> {
+  const reference = cluster.controlPlaneRef;
+  if (reference === undefined)
+    return E.left(
+      controlPlaneMissing(
+        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself`,
+      ),
+    );
+  if (!isAWSManagedControlPlane(reference)) {
+    return E.left(newReason('ControlPlaneUnsupported', { cluster: clusterKey(object), kind: reference.kind }));
+  }
+  if (isElsewhere(cluster, reference)) {
+    const facts = { cluster: clusterKey(object), namespace: cluster.metadata.namespace, named: reference.namespace };
+    return E.left(newReason('ControlPlaneElsewhere', facts));
+  }
+  if (controlPlane.kind === 'unknown') return E.left(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
+  const key = keyText(reference);
+  if (controlPlane.kind === 'absent') {
+    return E.left(
+      isDeleting(cluster)
+        ? clusterDeletingReason(object)
+        : controlPlaneMissing(
+            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
+          ),
+    );
+  }
+  const target = targetOf(object, controlPlane.object);
+  return target === undefined
+    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region. Set it`))
+    : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
+}
+
+const factsOf = (
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): ControlPlaneFacts => ({
+  controlPlaneTags: controlPlane.additionalTags,
+  privateSubnets: privateSubnets(controlPlane.subnets),
+  controlPlane: keyOf(controlPlane),
+  creationBlocker: findCreationBlocker(object, cluster, controlPlane),
+});
+
+function findCreationBlocker(
+  object: AWSFargateProfile,
+  cluster: Cluster,
+  controlPlane: AWSManagedControlPlane,
+): Reason | undefined {
+  const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane))}`;
+  if (isDeleting(cluster)) return clusterDeletingReason(object);
+  if (isDeleting(controlPlane)) return newReason('ClusterDeleting', { what: named });
+  return controlPlane.ready
+    ? undefined
+    : newReason('WaitingForEKSControlPlane', { detail: `${named} is not ready yet` });
+}
+
+function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {
+  const { region, metadata } = controlPlane;
+  if (region === undefined) return undefined;
+  return {
+    clusterName: object.spec.clusterName,
+    eksCluster: controlPlane.eksClusterName ?? defaultEksClusterName(metadata.name, metadata.namespace),
+    region,
+    identity: controlPlane.identityRef,
+    controlPlaneUid: metadata.uid,
+  };
+}
+
+/** Where the profile was created, by the note. */
+function recordedTarget(object: AWSFargateProfile): Target | undefined {
+  const note = noteOf(object);
+  if (note.in.kind !== 'known') return undefined;
+  const { region, eksCluster } = note.in;
+  return { clusterName: object.spec.clusterName, eksCluster, region, identity: note.identity };
+}
+
+/** Only the note counts: whoever removes it declares that the profile does not exist any more, or stays as it is. */
+export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
+  const read = readNote(object);
+  const location = read.kind === 'noted' ? read.note.in : undefined;
+  const changed = location?.kind === 'known' ? changedField(location, found) : undefined;
+  if (changed === undefined) return undefined;
+  return newReason('TargetChanged', { ...changed, ...(found.clusterName === undefined && { isOfObject: true }) });
+}
+
+function changedField(
+  recorded: Pick<KnownLocation, 'region' | 'eksCluster'>,
+  found: Target,
+): { readonly field: string; readonly recorded: string; readonly found: string } | undefined {
+  const isOfObject = found.clusterName === undefined;
+  if (recorded.region !== found.region) {
+    const field = isOfObject ? 'spec.eksCluster.region' : 'spec.region';
+    return { field, recorded: recorded.region, found: found.region };
+  }
+  const field = isOfObject ? 'spec.eksCluster.name' : 'spec.eksClusterName';
+  return recorded.eksCluster === found.eksCluster
+    ? undefined
+    : { field, recorded: recorded.eksCluster, found: found.eksCluster };
+}
+
+/**
+ * The note counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
+ * precedence if it names the same region and EKS cluster.
+ */
+export function deletionTarget(
+  inputs: ReconcileInputs,
+): { readonly target: Target; readonly targetSource: TargetSource } | undefined {
+  const { object, controlPlane, eksCluster } = inputs;
+  const recorded = recordedTarget(object);
+  const named = targetNamedForDeletion(inputs);
+  const isSame = recorded === undefined || (named !== undefined && changedField(recorded, named) === undefined);
+  if (!isSame) return { target: recorded, targetSource: 'record' };
+  // `status.ready` stays true while Cluster API Provider AWS deletes the control plane.
+  const isReady = controlPlane.kind === 'found' && controlPlane.object.ready;
+  const isProven = eksCluster === undefined ? isReady : eksCluster.excess.length === 0;
+  return named && { target: named, targetSource: isProven ? 'controlPlane' : 'unreadyControlPlane' };
+}
+
+function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileInputs): Target | undefined {
+  if (eksCluster === undefined)
+    return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
+  const { name, region, identity, excess } = eksCluster;
+  // The limits do not block the deletion of an object with a location. Without one, the limits have prevented all
+  // creations.
+  const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
+  return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
+}
+
+/** What is missing to know region and EKS cluster, and how a user can add it. */
+export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
+  readonly missing: string;
+  readonly remedy: string;
+} {
+  if (eksCluster !== undefined) {
+    return eksCluster.region === undefined
+      ? {
+          missing: 'spec.eksCluster.region is not set, and the controller does not know its own AWS region',
+          remedy: 'Set AWS_REGION of the manager',
+        }
+      : {
+          missing: `the operator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
+          remedy: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
+        };
+  }
+  if (object.spec.clusterName === undefined)
+    return { missing: 'the spec names no cluster', remedy: 'Set spec.eksCluster again as it was' };
+  const ofCluster = `${CLUSTER_KIND} ${clusterKey(object)}`;
+  if (cluster.kind !== 'found')
+    return { missing: `${ofCluster} does not exist`, remedy: `Restore ${ofCluster} and its ${CONTROL_PLANE_KIND}` };
+  if (controlPlane.kind === 'found') {
+    const named = `${CONTROL_PLANE_KIND} ${keyText(keyOf(controlPlane.object))}`;
+    return { missing: `${named} has no spec.region`, remedy: `Set spec.region of ${named}` };
+  }
+  const reference = controlPlaneReference(cluster.object);
+  if (reference === undefined)
+    return {
+      missing: `spec.controlPlaneRef of ${ofCluster} names no ${CONTROL_PLANE_KIND}`,
+      remedy: `Name the ${CONTROL_PLANE_KIND} of the EKS cluster in spec.controlPlaneRef of ${ofCluster}`,
+    };
+  const named = `${CONTROL_PLANE_KIND} ${keyText(reference)}`;
+  return { missing: `${named} of ${ofCluster} does not exist`, remedy: `Restore ${named}` };
+}
+
+export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>
+  newReason('WaitingForAPI', { kind, reason, ...(isInvalid && { isInvalid }) });
+const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
+const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
+  newReason('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
+export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
+  `${metadata.namespace}/${spec.clusterName}`;
+
+export function provisionedIn(object: AWSFargateProfile): string | undefined {
+  const location = locationOf(object);
+  return location.kind === 'known' ? formatLocation(location) : undefined;
+}

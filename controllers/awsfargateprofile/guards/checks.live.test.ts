@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import {
+  type AWSFargateProfile,
+  DELETE_FOR_MOVE_ANNOTATION,
+  PAUSED_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
+import { keyOf } from '../../../pkg/kube/object-key.ts';
+import type { ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import { type LiveChecks, newLiveChecks } from './checks.ts';
+import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../testing/api.ts';
+
+const CLUSTERS: Resource = { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters' };
+const { signal } = new AbortController();
+
+describe('newLiveChecks', () => {
+  let api: Api;
+  let live: LiveChecks;
+  let cluster: Either<string, ObjectKey | undefined>;
+
+  const checksWith = (clusters: Resource | undefined): LiveChecks => {
+    const { client, clock } = api;
+    return newLiveChecks({
+      client,
+      clock,
+      clusters: () => clusters,
+      clusterKeyOf: () => cluster,
+      schema: { isSettled: () => true },
+    });
+  };
+
+  beforeEach(() => {
+    api = newApi();
+    cluster = right({ namespace: 'team-a', name: 'prod' });
+    live = checksWith(CLUSTERS);
+  });
+
+  describe('findBlocker', () => {
+    const blockerOf = (object: AWSFargateProfile): Promise<string | undefined> => live.findBlocker(object, signal);
+
+    const annotate = (key: string) => ({ metadata: { annotations: { [key]: '' } } });
+    const rows: readonly (readonly [
+      when: string,
+      detail: string | undefined,
+      make: (object: AWSFargateProfile) => unknown,
+    ])[] = [
+      ['nothing has changed', undefined, () => api.putCluster()],
+      ['the Cluster is gone', undefined, () => {}],
+      [
+        'the status alone has changed',
+        undefined,
+        (object) => api.server.storage.mergePatch(PROFILE_KIND, keyOf(object), { status: { ready: true } }, 'status'),
+      ],
+      [
+        'a move has begun',
+        'the object is being moved away',
+        (object) => api.change(object, annotate(DELETE_FOR_MOVE_ANNOTATION)),
+      ],
+      ['the object is paused', 'the object is paused', (object) => api.change(object, annotate(PAUSED_ANNOTATION))],
+      [
+        'the policy has changed',
+        'the object has changed',
+        (object) => api.change(object, { spec: { deletionPolicy: 'Retain' } }),
+      ],
+      ['the object is retained', 'the object has changed', (object) => api.change(object, annotate(RETAIN_ANNOTATION))],
+      ['the Cluster is paused', 'the Cluster is paused', () => api.putCluster({ paused: true })],
+      [
+        'the Cluster is moved',
+        'the Cluster is being moved away',
+        () => api.putCluster({}, annotate(DELETE_FOR_MOVE_ANNOTATION).metadata),
+      ],
+      ['the Cluster cannot be decoded', 'the Cluster cannot be read', () => api.putCluster({ paused: 'perhaps' })],
+      ['Clusters are not served', 'Cluster objects cannot be read', () => (live = checksWith(undefined))],
+      [
+        'the Cluster is not known',
+        'control planes are not listed yet',
+        () => (cluster = left('control planes are not listed yet')),
+      ],
+      [
+        'the object belongs to no Cluster',
+        undefined,
+        () => {
+          api.putCluster({ paused: true });
+          cluster = right(undefined);
+        },
+      ],
+    ];
+    for (const [change, detail, make] of rows)
+      it(`returns ${detail === undefined ? 'nothing' : `"${detail}"`} when ${change}`, async () => {
+        const object = api.put();
+        make(object);
+        expect(await blockerOf(object)).to.equal(detail);
+      });
+
+    it('ignores a retain annotation that an explicit deletionPolicy overrides', async () => {
+      const object = api.put({ spec: { deletionPolicy: 'Delete' } });
+      api.change(object, annotate(RETAIN_ANNOTATION));
+      expect(await blockerOf(object)).to.equal(undefined);
+    });
+
+    it('reports that the object is gone, also after another object took its name', async () => {
+      const object = api.put({ metadata: { finalizers: [] } });
+      api.server.storage.delete(PROFILE_KIND, keyOf(object));
+      expect(await blockerOf(object)).to.equal('the object is gone');
+      api.put();
+      expect(await blockerOf(object)).to.equal('the object is gone');
+    });
+
+    it('permits nothing when the API server gives no answer', async () => {
+      const object = api.put();
+      api.server.unserve(CLUSTER.plural);
+      expect(await blockerOf(object).catch(() => 'failed')).not.to.equal(undefined);
+    });
+  });
+});

@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
+import { OWNER_TAG, PROFILE, ROLE, aDeletedObject, aFailure, aProfile } from '../testing/builders.ts';
+import { CAPA_TAGS } from '../testing/fixtures.ts';
+import {
+  CONSTRUCTIVE,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_ACCESS_ENTRY,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  DESTRUCTIVE,
+  STRIP_ROLE,
+  describeObstacle,
+} from '../testing/mutations.ts';
+import {
+  aSimulatedProfile,
+  aSimulatedRole,
+  awsAsWanted,
+  awsWith,
+  newServices,
+  passStateFor,
+  roleUsers,
+} from '../testing/pass-state.ts';
+import type { Mutation } from '../model/change.ts';
+import type { PassState } from './guards.ts';
+import {
+  accessEntryUnused,
+  afterSurvey,
+  leaseValid,
+  roleUnused,
+  tagsUnchanged,
+  mutationTimeLeft,
+  noLiveBlocker,
+  schemaIsOurs,
+} from './checks.ts';
+
+const leaving = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
+
+describe('leaseValid', () => {
+  for (const [timeLeft, expected] of [
+    [1, 'go'],
+    [0, 'stop: NotNow'],
+    [-3_000, 'stop: NotNow'],
+  ] as const)
+    it(`returns "${expected}" with ${timeLeft} ms left`, async () => {
+      const check = leaseValid({ mutationTimeLeft: () => timeLeft });
+      for (const mutation of [CREATE_PROFILE, DELETE_ROLE])
+        expect(describeObstacle(await check(mutation, leaving()))).to.equal(expected);
+    });
+});
+
+describe('noLiveBlocker', () => {
+  it('asks the API server for a pause or a move before each change that deletes something, and before no other', async () => {
+    const live = { findBlocker: async () => 'the object is paused', readRoleUsers: async () => roleUsers() };
+    const paused = noLiveBlocker(newServices({ live }));
+    for (const mutation of DESTRUCTIVE) {
+      expect(describeObstacle(await paused(mutation, leaving())), mutation.kind).to.equal('stop: NotNow');
+      expect(await noLiveBlocker(newServices())(mutation, leaving()), mutation.kind).to.equal(undefined);
+    }
+    for (const mutation of CONSTRUCTIVE) expect(await paused(mutation, leaving()), mutation.kind).to.equal(undefined);
+  });
+});
+
+describe('schemaIsOurs', () => {
+  const checkOf = (check: () => Promise<ServedSchemaState>) => schemaIsOurs(newServices({ schema: { check } }));
+  const creations = CONSTRUCTIVE.filter(({ kind }) => kind.startsWith('create'));
+
+  for (const [state, expected] of [
+    [{ kind: 'foreign', provider: 'infrastructure-aws', missing: ['spec.deletionPolicy'] }, 'stop: ForeignSchema'],
+    [{ kind: 'unreadable', reason: 'forbidden' }, 'stop: WaitingForAPI'],
+    [{ kind: 'capaServes', webhook: 'default.example', isForeign: false }, 'stop: CAPAServesProfiles'],
+    [{ kind: 'ours' }, 'go'],
+  ] as const)
+    it(`returns "${expected}" before each creation and deletion under a schema that is ${state.kind}`, async () => {
+      for (const mutation of [...creations, ...DESTRUCTIVE])
+        expect(describeObstacle(await checkOf(async () => state)(mutation, leaving())), mutation.kind).to.equal(
+          expected,
+        );
+    });
+
+  it('compares no schema before other changes, of which the start of the pass has spoken', async () => {
+    const failing = checkOf(() => Promise.reject(new Error('the schema was compared')));
+    for (const mutation of CONSTRUCTIVE.filter((each) => !creations.includes(each)))
+      expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);
+  });
+});
+
+describe('afterSurvey', () => {
+  const removing: readonly Mutation[] = [
+    CREATE_PROFILE,
+    CREATE_ROLE,
+    DELETE_PROFILE,
+    DELETE_ROLE,
+    STRIP_ROLE,
+    DELETE_ACCESS_ENTRY,
+  ];
+
+  it('lets no profile or role be created or deleted after a glance, which does not show all that the object has', async () => {
+    const pass = leaving();
+    for (const mutation of removing) {
+      const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('stop: Outdated');
+      expect(describeObstacle(await afterSurvey()(mutation, pass)), mutation.kind).to.equal('go');
+    }
+  });
+
+  it('lets the other changes pass after a glance', async () => {
+    const pass = leaving();
+    const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+    for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE].filter((each) => !removing.includes(each)))
+      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('go');
+  });
+});
+
+describe('tagsUnchanged', () => {
+  const { arn } = aProfile();
+  for (const mutation of [
+    { kind: 'tagProfile', name: PROFILE, arn, tags: { [OWNER_TAG]: 'team-a/web' } },
+    { kind: 'tagRole', name: ROLE, tags: {} },
+  ] as const)
+    it(`lets an adoption by ${mutation.kind} pass, unless the tags have changed since they were read`, async () => {
+      const aws = awsWith(aSimulatedProfile({ tags: CAPA_TAGS }), aSimulatedRole({ tags: CAPA_TAGS }));
+      const pass = passStateFor(aws);
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('go');
+      for (const each of [...aws.profiles.values(), ...aws.roles.values()]) each.tags = { ...CAPA_TAGS, theirs: 'x' };
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: Outdated');
+      for (const resources of [aws.profiles, aws.roles]) resources.clear();
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass)), 'gone').to.equal('stop: Outdated');
+      pass.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
+      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: AccessDenied');
+    });
+});
+
+describe('roleUnused', () => {
+  const asked: string[] = [];
+  const checkWith = (user?: string) => {
+    const readRoleUsers = async (_object: unknown, role: { readonly name: string }) => {
+      asked.push(role.name);
+      return roleUsers(user);
+    };
+    return roleUnused(newServices({ live: { findBlocker: async () => undefined, readRoleUsers } }));
+  };
+  beforeEach(() => asked.splice(0));
+
+  it('protects a role that another object uses, and asks the API server once per pass and role', async () => {
+    for (const [user, expected] of [
+      ['team-a/other', 'keep for AWSFargateProfile team-a/other'],
+      [undefined, 'go'],
+    ] as const) {
+      asked.splice(0);
+      const [check, pass] = [checkWith(user), leaving()];
+      for (const mutation of [STRIP_ROLE, DELETE_ROLE])
+        expect(describeObstacle(await check(mutation, pass))).to.equal(expected);
+      await check(DELETE_ROLE, leaving());
+      expect(asked).to.have.length(2);
+    }
+  });
+
+  for (const [failure, expected] of [
+    [{ code: 'AccessDeniedException', statusCode: 403 }, 'stop: AccessDenied'],
+    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'stop: NotNow'],
+  ] as const)
+    it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
+      for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
+        const theirs = aSimulatedProfile({ name: 'theirs', tags: {} });
+        const pass = passStateFor(awsWith(aSimulatedRole(), theirs), aDeletedObject());
+        pass.session.onCall = (called) => (called === operation ? aFailure({ operation, ...failure }) : undefined);
+        expect(describeObstacle(await checkWith()(DELETE_ROLE, pass)), operation).to.equal(expected);
+      }
+    });
+
+  it('asks nothing before a mutation that removes no role', async () => {
+    for (const mutation of [...CONSTRUCTIVE, DELETE_PROFILE])
+      expect(await checkWith('team-a/other')(mutation, leaving()), mutation.kind).to.equal(undefined);
+    expect(asked).to.deep.equal([]);
+  });
+});
+
+describe('accessEntryUnused', () => {
+  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
+    for (const roles of [[aSimulatedRole()], []]) {
+      const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
+      const mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
+      expect(await accessEntryUnused()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
+    }
+  });
+
+  it('does not keep the entry of a role that was made anew, or that is deleted', async () => {
+    const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
+    for (const because of ['roleRecreated', 'roleDeletion'] as const)
+      expect(await accessEntryUnused()({ ...DELETE_ACCESS_ENTRY, because }, pass)).to.equal(undefined);
+  });
+});
+
+describe('mutationTimeLeft', () => {
+  for (const [situation, remaining, timeLeft] of [
+    ['that does not end', Infinity, 10_000],
+    ['of fifteen seconds', 15_000, 10_000],
+    ['that ends two seconds after the longest mutation', 12_000, 10_000],
+    ['that ends sooner', 7_000, 5_000],
+    ['in its last two seconds', 2_000, 0],
+    ['that is over', 0, -2_000],
+  ] as const)
+    it(`allows ${timeLeft} ms with a lease ${situation}`, () => {
+      expect(mutationTimeLeft({ remaining: () => remaining })).to.equal(timeLeft);
+    });
+});

@@ -1,0 +1,202 @@
+import * as E from 'fp-ts/lib/Either.js';
+import * as TE from 'fp-ts/lib/TaskEither.js';
+import { ProfileName } from '../../../api/names.ts';
+import { type ProfileLookup, type AwsFailure, type Role, LEASE_SAFETY_MARGIN } from '../../../pkg/cloud/index.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { jsonEqual } from '../../../pkg/kube/patches.ts';
+import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
+import {
+  type Mutation,
+  isQueuedMutation,
+  isRoleRemoval,
+  subjectOf,
+  isCreation,
+  isDestructive,
+} from '../model/change.ts';
+import { newReason, reasonForSchema } from '../reasons/reasons.ts';
+import { type Check, type Obstacle, stop, type PassState, type RoleUsage } from './guards.ts';
+import { tagsWithoutOwner } from './claims.ts';
+import { readRoleUsage, readUsageByProfiles } from './checks/role-usage.ts';
+import type { Leadership } from '../../../pkg/runtime/leadership.ts';
+import { findProfile } from '../model/observed-state.ts';
+import { isRetryOfFailedProfile, mutationKey, refusalFor } from '../memory.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import type { ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import type { ServedSchema } from '../../shared/crd/served-schema.ts';
+import { findLiveBlocker } from '../../shared/live-profiles.ts';
+import { type ReadRoleUsers, type RoleUserSources, newReadRoleUsers } from './checks/other-role-users.ts';
+
+export interface CheckServices extends LiveGuardServices {
+  readonly clock: Clock;
+  /** 0 or less if this process may have lost its leader lease. */
+  readonly mutationTimeLeft: () => Ms;
+}
+
+/** The cheapest checks come first. */
+export function newChecks(services: CheckServices): readonly Check[] {
+  return [
+    refusalExpired(services),
+    failureBackoffExpired(services),
+    leaseValid(services),
+    afterSurvey(),
+    tagsUnchanged(),
+    roleUnused(services),
+    accessEntryUnused(),
+  ];
+}
+
+const LONGEST_MUTATION: Ms = 10_000;
+
+/** With 0 or less, the change must not be sent. */
+export const mutationTimeLeft = (leadership: Leadership): Ms =>
+  Math.min(LONGEST_MUTATION, leadership.remaining() - LEASE_SAFETY_MARGIN);
+
+export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
+  return async () =>
+    timeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
+}
+
+/** Only a survey shows all that the object has, so no profile or role is created or deleted after a glance. */
+export function afterSurvey(): Check {
+  return async (mutation, { observed }) => {
+    const isOfSurvey = isQueuedMutation(mutation) || mutation.kind === 'createRole' || isRoleRemoval(mutation);
+    return isOfSurvey && observed.depth === 'glance'
+      ? stop(newReason('Outdated', { because: 'all profiles of the EKS cluster have to be read first' }))
+      : undefined;
+  };
+}
+
+/** An object of another namespace may meanwhile have adopted a resource that lacks the tags of this controller. */
+export function tagsUnchanged(): Check {
+  return async (mutation, pass) => {
+    const known = tagsWithoutOwner(mutation, pass);
+    if (known === undefined) return undefined;
+    const { session, target, desired } = pass;
+    const tags = await readTags(mutation, pass);
+    if (E.isLeft(tags))
+      return stop(reasonForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
+    return jsonEqual(tags.right, known)
+      ? undefined
+      : stop(newReason('Outdated', { because: 'the tags have changed meanwhile' }));
+  };
+}
+
+function readTags(mutation: Mutation, { session, target }: PassState): Promise<E.Either<AwsFailure, Tags | undefined>> {
+  const { profiles, roles } = session;
+  if (mutation.kind === 'tagRole') return TE.map((role: Role | undefined) => role?.tags)(roles.get(mutation.name))();
+  const profile = profiles.describe(target.eksCluster, ProfileName.of(subjectOf(mutation)));
+  return TE.map((lookup: ProfileLookup) => (lookup.kind === 'found' ? lookup.profile.tags : undefined))(profile)();
+}
+
+/** A pass checks a role once, because the lock of the role keeps other passes of this process from changing it. */
+export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
+  return async (mutation, pass) => {
+    if (!isRoleRemoval(mutation)) return undefined;
+    const usage = pass.roleUsage.get(mutation.name) ?? (await readRoleUsage(live, pass, mutation.name));
+    pass.roleUsage.set(mutation.name, usage);
+    return obstacleFor(usage);
+  };
+}
+
+/**
+ * While another live profile uses the role, its old entry stays. The controller replaces it when the new profile is
+ * ACTIVE.
+ */
+export function accessEntryUnused(): Check {
+  return async (mutation, pass) => {
+    if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
+    const usage = await readUsageByProfiles(pass, mutation.principal);
+    return obstacleFor(usage);
+  };
+}
+
+function obstacleFor(usage: RoleUsage): Obstacle | undefined {
+  switch (usage.kind) {
+    case 'unused':
+      return undefined;
+    case 'used':
+      return { kind: 'keep', by: usage.by };
+    case 'unknown':
+      return stop(usage.reason);
+  }
+}
+
+interface BackoffCheckServices {
+  readonly clock: Clock;
+}
+
+/** A refused change is not sent again before its backoff ends or the spec changes. */
+export function refusalExpired({ clock }: BackoffCheckServices): Check {
+  return async (mutation, { object, retry, target }) => {
+    const generation = object.metadata.generation ?? 0;
+    const reason = refusalFor(retry.state, mutationKey(mutation, target.identity), generation, clock.monotonic());
+    return reason && stop(reason);
+  };
+}
+
+export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
+  return async (mutation, { observed, retry }) => {
+    if (!isRetryOfFailedProfile(mutation, observed)) return undefined;
+    const found = findProfile(observed.profiles, mutation.name);
+    const now = clock.monotonic();
+    if (found === undefined || now >= (retry.state.recovery?.notBefore ?? now)) return undefined;
+    const facts = { name: found.name, issues: found.health };
+    const name = found.status === 'CREATE_FAILED' ? 'CreateFailed' : 'DeleteFailed';
+    return stop(newReason(name, facts));
+  };
+}
+
+/** An outdated answer could lead to a deletion that cannot be undone. */
+export interface LiveChecks {
+  /** Returns why nothing may be deleted in AWS for the object now. */
+  findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
+  readonly readRoleUsers: ReadRoleUsers;
+}
+
+export interface LiveCheckSources extends RoleUserSources {
+  readonly clusters: () => Resource | undefined;
+  /** The Cluster whose pause is a pause of the object too; Left while this is not known. */
+  readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
+}
+
+export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
+  findBlocker: async (object, signal) => {
+    const cluster = sources.clusterKeyOf(object);
+    return E.isLeft(cluster)
+      ? cluster.left
+      : findLiveBlocker(sources.client, sources.clusters(), object, cluster.right, signal);
+  },
+  readRoleUsers: newReadRoleUsers(sources),
+});
+
+export interface LiveGuardServices {
+  readonly live: LiveChecks;
+  readonly schema: Pick<ServedSchema, 'check'>;
+}
+
+export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => [
+  noLiveBlocker(services),
+  schemaIsOurs(services),
+];
+
+/** The cache may not show yet that the object is paused, changed, gone or being moved. */
+export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
+  return async (mutation, { object, signal }) => {
+    if (!isDestructive(mutation)) return undefined;
+    const because = await live.findBlocker(object, signal);
+    return because === undefined ? undefined : stop(newReason('NotNow', { because }));
+  };
+}
+
+/**
+ * Another CRD hides the fields that it lacks, so the spec may ask for something else than the API server shows. The check at
+ * the start of the pass may be outdated by now.
+ */
+export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
+  return async (mutation, { signal }) => {
+    const isGuarded = isDestructive(mutation) || isCreation(mutation);
+    const reason = isGuarded ? reasonForSchema(await schema.check(signal)) : undefined;
+    return reason && stop(reason);
+  };
+}

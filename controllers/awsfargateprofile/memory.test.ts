@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { keyOf } from '../../pkg/kube/object-key.ts';
+import { RetryStore, type RetryState, withWait } from './memory.ts';
+import { newReason } from './reasons/reasons.ts';
+import { CREATED_AT, aCluster, anObject } from './testing/builders.ts';
+
+const SECOND = 1_000;
+/** A retry state that differs from the empty one. */
+const SURVEYED: RetryState = { surveyed: { until: SECOND } };
+
+function newStore(): { readonly store: RetryStore; readonly at: (now: number) => void } {
+  let now = 0;
+  return { store: new RetryStore({ monotonic: () => now }), at: (then) => (now = then) };
+}
+
+describe('RetryStore', () => {
+  it('gives another object of the same name no retry state', () => {
+    const { store } = newStore();
+    store.update(anObject(), () => SURVEYED);
+    expect(store.get(anObject({ metadata: { uid: 'another' } }))).to.deep.equal({});
+  });
+
+  it('keeps the states of two objects apart, until a state is forgotten', () => {
+    const { store } = newStore();
+    const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+    store.update(web, () => SURVEYED);
+    expect([store.get(web), store.get(api)]).to.deep.equal([SURVEYED, {}]);
+    store.forget(keyOf(web));
+    expect(store.get(web)).to.deep.equal({});
+  });
+
+  describe('isStoppedOtherwise', () => {
+    const sibling = newReason('WaitingForSibling', { ahead: 'x', doing: 'being created', isUnverified: false });
+    const stalled = (status: 'True' | 'False') =>
+      anObject({ status: { conditions: [{ type: 'Stalled', status, lastTransitionTime: CREATED_AT }] } });
+
+    for (const [what, object, reason, expected] of [
+      ['is false for a wait for a sibling', anObject(), sibling, false],
+      [
+        'is false for an update of the EKS cluster',
+        anObject(),
+        newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 0 }),
+        false,
+      ],
+      ['is true for another wait', anObject(), newReason('Creating', { name: 'x' }), true],
+      ['is false for an object without a pass', stalled('False'), undefined, false],
+      ['is true after a start, for an object that is Stalled', stalled('True'), undefined, true],
+      ['is false once a stalled object waits for its turn', stalled('True'), sibling, false],
+    ] as const)
+      it(what, () => {
+        const { store } = newStore();
+        if (reason !== undefined) store.update(object, (state) => withWait(state, reason, 0));
+        expect(store.isStoppedOtherwise(object)).to.equal(expected);
+        expect(store.waitingForTurn).to.equal(reason === sibling ? 1 : 0);
+      });
+  });
+
+  it('keeps a change that is made while a pass holds the state', () => {
+    const { store } = newStore();
+    const quota = newReason('QuotaExceeded', { detail: 'no more' });
+    store.update(anObject(), (state) => withWait(state, quota, 0));
+    const handle = store.handleFor(anObject());
+    store.endSiblingWait(keyOf(anObject()), 'gone');
+    handle.update((state) => ({ ...state, ...SURVEYED }));
+    expect(store.get(anObject())).to.deep.equal(SURVEYED);
+  });
+
+  describe('endSiblingWait', () => {
+    const waitingFor = (reason: ReturnType<typeof newReason>) => {
+      const { store } = newStore();
+      store.update(anObject(), () => withWait({}, reason, 0));
+      return store;
+    };
+    const full = newReason('QuotaExceeded', { detail: 'no more' });
+    const conflict = newReason('RoleSettingsConflict', { name: 'pods', other: 'x', settings: ['rolePath'] });
+
+    for (const [reason, change, expected] of [
+      [full, 'gone', true],
+      [full, 'changed', false],
+      [conflict, 'changed', true],
+      [newReason('WaitingForCluster', { cluster: 'x' }), 'gone', false],
+    ] as const)
+      it(`${expected ? 'ends' : 'continues'} the wait when a sibling is ${change}: ${reason.name}`, () =>
+        expect(waitingFor(reason).endSiblingWait(keyOf(anObject()), change)).to.equal(expected));
+
+    it('ends the waits of the siblings, and of no other object of the namespace', () => {
+      const { store } = newStore();
+      const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+      for (const object of [web, api]) store.update(object, () => withWait({}, full, 0));
+      expect(store.endSiblingWaits('team-a', 'gone', ({ name }) => name === 'api')).to.deep.equal([keyOf(api)]);
+      expect(store.get(web).waiting).to.include({ name: full.name });
+    });
+
+    it('forgets the wait, so that the object is retried at once', () => {
+      const store = waitingFor(full);
+      store.endSiblingWait(keyOf(anObject()), 'gone');
+      expect(store.get(anObject())).to.deep.equal({});
+    });
+  });
+
+  describe('clusterGoneFor', () => {
+    const absent = { object: anObject(), cluster: { kind: 'absent' } } as const;
+    const found = { object: anObject(), cluster: { kind: 'found', object: aCluster() } } as const;
+    const unknown = { object: anObject(), cluster: { kind: 'unknown', reason: 'not served' } } as const;
+
+    it('counts from the first pass that did not find the Cluster', () => {
+      const { store, at } = newStore();
+      expect(store.clusterGoneFor(absent)).to.equal(0);
+      at(20 * SECOND);
+      expect(store.clusterGoneFor(absent)).to.equal(20 * SECOND);
+    });
+
+    it('starts again once the Cluster was found, and goes on counting while the cache cannot tell', () => {
+      const { store, at } = newStore();
+      store.clusterGoneFor(absent);
+      at(20 * SECOND);
+      expect(store.clusterGoneFor(unknown)).to.equal(undefined);
+      expect(store.clusterGoneFor(absent)).to.equal(20 * SECOND);
+      expect(store.clusterGoneFor(found)).to.equal(undefined);
+      expect(store.clusterGoneFor(absent)).to.equal(0);
+    });
+  });
+});

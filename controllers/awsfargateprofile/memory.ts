@@ -1,0 +1,246 @@
+import type { Ms, Clock } from '../../pkg/env/clock.ts';
+import type { Note } from '../shared/note.ts';
+import type { Unanswered } from './note.ts';
+import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { ObjectKey } from '../../pkg/kube/types.ts';
+import type { ReconcileInputs } from './goal/inputs.ts';
+import type { Mutation } from './model/change.ts';
+import { type Observed, findProfile } from './model/observed-state.ts';
+import type { IdentityRef } from '../../pkg/cloud/index.ts';
+
+/** Losing the state costs time, and nothing else. All times are on the monotonic clock. */
+export interface RetryState {
+  /** Without a break since then. */
+  readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
+  /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
+  readonly refused?: readonly Refusal[];
+  readonly trustRejected?: { readonly generation: number; readonly since: Ms };
+  /** The retries of a Fargate profile that EKS failed to create or delete. */
+  readonly recovery?: Recovery;
+  /** What this process has noted: another client may remove the annotation, or set an old one back. */
+  readonly noted?: Note;
+  readonly unanswered?: Unanswered;
+  /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
+  readonly surveyed?: { readonly until: Ms };
+}
+
+/** A failed change, which is not sent again before `notBefore` unless the spec changes. */
+export interface Refusal {
+  /** The result of `mutationKey` in refused-mutations.ts. */
+  readonly mutation: string;
+  readonly generation: number;
+  readonly reason: Reason;
+  readonly notBefore: Ms;
+}
+
+interface Recovery {
+  readonly generation: number;
+  readonly attempts: number;
+  /** The time of the next retry; undefined while the last one is under way. */
+  readonly notBefore?: Ms;
+}
+
+export const NO_RETRY_STATE: RetryState = {};
+
+/** 0 if it waits because of another reason or does not wait. */
+export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
+  return waiting?.name === reason.name ? now - waiting.since : 0;
+}
+
+export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
+  return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
+}
+
+/** With the wait from before a reconcile whose result could not be written into status. */
+export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten, ...state }: RetryState): RetryState {
+  return waiting === undefined ? state : { ...state, waiting };
+}
+
+/** The end of the backoff after a failure with this reason. */
+export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
+  if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
+  return refused?.find((each) => each.reason === reason)?.notBefore;
+}
+
+/**
+ * All is over but what the note needs, the refused changes with one of the `notices`, and the retries of a predecessor that
+ * EKS failed to delete, so that their backoff grows.
+ */
+export function withSuccess(
+  { noted, unanswered, surveyed, refused = [], recovery, waiting }: RetryState,
+  notices: readonly Reason[] = [],
+  now: Ms = 0,
+): RetryState {
+  const kept = refused.filter(({ reason }) => notices.includes(reason));
+  const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
+  const first = kept[0]?.reason ?? removing;
+  return {
+    ...(noted !== undefined && { noted }),
+    ...(unanswered !== undefined && { unanswered }),
+    ...(surveyed !== undefined && { surveyed }),
+    ...(removing !== undefined && recovery !== undefined && { recovery }),
+    ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
+    ...(kept.length > 0 && { refused: kept }),
+  };
+}
+
+export const withNoted = (state: RetryState, noted: Note): RetryState => ({ ...state, noted });
+
+interface Entry {
+  readonly uid: string;
+  readonly state: RetryState;
+}
+
+export interface RetryHandle {
+  readonly state: RetryState;
+  update(change: (state: RetryState) => RetryState): RetryState;
+}
+
+/** Each change applies a function to the newest state, so that a change by a watch event during a pass is not lost. */
+export class RetryStore {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private readonly entries = new Map<string, Entry>();
+  /** By namespace: the names of the objects whose wait a change of another object may end. */
+  private readonly siblingWaits = new Map<string, Set<string>>();
+  /** By object: since when its Cluster does not exist. */
+  private readonly clusterGoneSince = new Map<string, Ms>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  get({ metadata }: Pick<AWSFargateProfile, 'metadata'>): RetryState {
+    const entry = this.entries.get(keyText(keyOf({ metadata })));
+    return entry?.uid === metadata.uid ? entry.state : NO_RETRY_STATE;
+  }
+
+  /**
+   * Whether the last pass of the object stopped for something other than its turn. After a start, the condition Stalled
+   * tells, because a stalled object does not continue until a user acts.
+   */
+  isStoppedOtherwise(object: AWSFargateProfile): boolean {
+    const { waiting } = this.get(object);
+    if (waiting !== undefined) return waiting.name !== 'WaitingForSibling' && waiting.name !== 'ClusterUpdating';
+    return object.status?.conditions?.some(({ type, status }) => type === 'Stalled' && status === 'True') === true;
+  }
+
+  get waitingForTurn(): number {
+    return [...this.entries.values()].filter(({ state }) => state.waiting?.name === 'WaitingForSibling').length;
+  }
+
+  update({ metadata }: Pick<AWSFargateProfile, 'metadata'>, change: (state: RetryState) => RetryState): RetryState {
+    const state = change(this.get({ metadata }));
+    this.set(keyOf({ metadata }), { uid: metadata.uid, state });
+    return state;
+  }
+
+  private set(key: ObjectKey, entry: Entry | undefined): void {
+    if (entry === undefined) this.entries.delete(keyText(key));
+    else this.entries.set(keyText(key), entry);
+    const names = this.siblingWaits.get(key.namespace) ?? new Set<string>();
+    const { waiting } = entry?.state ?? {};
+    if (waiting !== undefined && isEndedBySibling(waiting.name, 'gone')) names.add(key.name);
+    else names.delete(key.name);
+    if (names.size > 0) this.siblingWaits.set(key.namespace, names);
+    else this.siblingWaits.delete(key.namespace);
+  }
+
+  handleFor(object: Pick<AWSFargateProfile, 'metadata'>): RetryHandle {
+    const read = (): RetryState => this.get(object);
+    return {
+      get state() {
+        return read();
+      },
+      update: (change) => this.update(object, change),
+    };
+  }
+
+  forget(key: ObjectKey): void {
+    this.clusterGoneSince.delete(keyText(key));
+    this.set(key, undefined);
+  }
+
+  endSiblingWaits(
+    namespace: string,
+    change: SiblingChange,
+    isSibling: (key: ObjectKey) => boolean,
+  ): readonly ObjectKey[] {
+    return [...(this.siblingWaits.get(namespace) ?? [])]
+      .map((name) => ({ namespace, name }))
+      .filter((key) => isSibling(key) && this.endSiblingWait(key, change));
+  }
+
+  endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
+    const entry = this.entries.get(keyText(key));
+    if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
+    this.set(key, { ...entry, state: withSuccess(entry.state) });
+    return true;
+  }
+
+  /** `undefined` if the Cluster exists, if the object has no Cluster, or if the cache cannot tell. */
+  clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
+    const key = keyText(keyOf(object));
+    if (cluster.kind !== 'absent') {
+      if (cluster.kind === 'found') this.clusterGoneSince.delete(key);
+      return undefined;
+    }
+    const now = this.clock.monotonic();
+    const since = this.clusterGoneSince.get(key) ?? now;
+    this.clusterGoneSince.set(key, since);
+    return now - since;
+  }
+}
+
+const SECOND: Ms = 1_000;
+/** Long enough to read the failure, and short compared with the retry itself, for which EKS takes minutes. */
+const FIRST_RECOVERY: Ms = 10 * SECOND;
+const LONGEST_RECOVERY: Ms = 600 * SECOND;
+
+/** A profile with the status CREATE_FAILED that is not as the spec asks for is deleted for that reason. */
+export function isRetryOfFailedProfile(
+  mutation: Mutation,
+  { profiles }: Pick<Observed, 'profiles'>,
+): mutation is Extract<Mutation, { kind: 'deleteProfile' }> {
+  if (mutation.kind !== 'deleteProfile') return false;
+  const status = findProfile(profiles, mutation.name)?.status;
+  return status === 'DELETE_FAILED' || (status === 'CREATE_FAILED' && mutation.because === 'failed');
+}
+
+/** Starts the backoff at the first look, also after a retry. A change of the spec ends it. */
+export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
+  const { recovery } = state;
+  if (recovery !== undefined && recovery.generation !== generation) {
+    return { ...state, recovery: { generation, attempts: 0, notBefore: now } };
+  }
+  if (recovery?.notBefore !== undefined) return state;
+  const attempts = recovery?.attempts ?? 0;
+  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
+  return { ...state, recovery: { generation, attempts, notBefore: now + pause } };
+}
+
+export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
+  recovery?.generation === generation ? recovery.attempts : 0;
+
+/** After AWS has accepted the request. */
+export function withAttempt(state: RetryState, generation: number): RetryState {
+  return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
+}
+
+export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
+  JSON.stringify([mutation, identity]);
+
+/** Forgets the refused changes whose backoff is over. */
+export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
+  const others = (state.refused ?? []).filter(
+    ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
+  );
+  return { ...state, refused: [...others, refusal] };
+}
+
+/** `undefined` once the backoff of the change is over or the spec has changed. */
+export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
+  return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
+    ?.reason;
+}

@@ -1,0 +1,234 @@
+import type { Reason } from '../reasons/reasons.ts';
+import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import {
+  type NewRole,
+  type NewFargateProfile,
+  isNotDispatched,
+  isNotPrepared,
+  type AwsFailure,
+  type Role,
+  type AccessEntry,
+  type FargateProfile,
+} from '../../../pkg/cloud/index.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+
+export interface Change {
+  readonly mutation: Mutation;
+  /** AWS may refuse the change without harm: the refusal is reported, and the next changes are made all the same. */
+  readonly optional?: true;
+  /**
+   * The change removes what a replacement leaves. The object is Ready all the same, so a reason to stop there is only
+   * reported.
+   */
+  readonly trailing?: true;
+  /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
+  readonly settles?: true;
+}
+
+/**
+ * As observed before the changes. `works`: it serves pods, but a tag is missing, or something that AWS may refuse
+ * without harm. `broken`: it is missing, or new pods may not start. `notRead`: this pass had no reason to read it.
+ */
+export type Health = 'inOrder' | 'works' | 'broken' | 'notRead';
+
+export interface Plan {
+  readonly changes: readonly Change[];
+  readonly end: 'inOrder' | Reason;
+  readonly profile: Health;
+  readonly role: Health;
+  readonly notices: readonly Reason[];
+  /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
+  readonly kept: readonly KeptRole[];
+  /** Problems of a profile that is as the spec asks for, and why new pods may fail. */
+  readonly advice: readonly Advice[];
+  /** The profiles of the object. */
+  readonly profiles: readonly OwnProfile[];
+  /** The profile that status shows; `undefined`: AWS and note have none. */
+  readonly shown: ProfileName | undefined;
+  /** Whether this controller manages the role of the profile. */
+  readonly isRoleManaged: boolean;
+}
+
+export interface KeptRole {
+  readonly name: string;
+  readonly usedBy: string;
+}
+
+/** A problem of a profile that is as the spec asks for. `Ready` stays True and shows `message`. */
+export interface Advice {
+  readonly event: string;
+  readonly message: string;
+}
+
+/**
+ * Why the profile counts as the object's. `ours`: by its tags. `stripped`: the note has its id, and a tag is missing.
+ * `noted`: the note has its id, and a tag names another owner. `unproven`: only a ready control plane could prove it.
+ */
+export interface OwnProfile {
+  readonly name: ProfileName;
+  readonly ownership: 'ours' | 'stripped' | 'noted' | 'unproven';
+}
+
+/** Yields changes in their order, and returns the reason for which the plan ends after them. */
+export type PlanPart = Generator<Change, Reason | undefined>;
+
+export const change = (mutation: Mutation): Change => ({ mutation });
+export const optional = (mutation: Mutation): Change => ({ mutation, optional: true });
+export const settling = (mutation: Mutation): Change => ({ mutation, optional: true, settles: true });
+
+export type Mutation =
+  | { readonly kind: 'createProfile'; readonly profile: NewFargateProfile }
+  | {
+      readonly kind: 'deleteProfile';
+      readonly name: ProfileName;
+      readonly because: 'unwanted' | 'failed' | 'different' | 'replaced';
+    }
+  | { readonly kind: 'tagProfile'; readonly name: ProfileName; readonly arn: string; readonly tags: Tags }
+  | {
+      readonly kind: 'untagProfile';
+      readonly name: ProfileName;
+      readonly arn: string;
+      readonly keys: readonly string[];
+    }
+  | { readonly kind: 'createRole'; readonly role: NewRole }
+  | { readonly kind: 'deleteRole'; readonly name: RoleName }
+  | { readonly kind: 'setTrust'; readonly name: RoleName; readonly trust: string }
+  | { readonly kind: 'setBoundary'; readonly name: RoleName; readonly policyArn: string }
+  | { readonly kind: 'removeBoundary'; readonly name: RoleName }
+  | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
+  /** `retiring`: the role is deleted next. */
+  | {
+      readonly kind: 'detachPolicy';
+      readonly name: RoleName;
+      readonly policyArn: string;
+      readonly retiring: boolean;
+    }
+  /**
+   * `retiring`: the role is deleted next. The documented IAM policy allows to delete only roles with the tags of this
+   * controller, so they are set first.
+   */
+  | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
+  | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
+  /** `principal` is the ARN of the role `name`. */
+  | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
+  /**
+   * `profileCreation` and `roleRecreated`: the entry belongs to an earlier role with the same ARN. In the second case,
+   * a live profile uses the present role.
+   */
+  | {
+      readonly kind: 'deleteAccessEntry';
+      readonly name: RoleName;
+      readonly principal: RoleArn;
+      readonly because: 'roleDeletion' | 'profileCreation' | 'roleRecreated';
+    };
+
+export function subjectOf(mutation: Mutation): ProfileName | RoleName {
+  switch (mutation.kind) {
+    case 'createProfile':
+      return mutation.profile.name;
+    case 'createRole':
+      return mutation.role.name;
+    default:
+      return mutation.name;
+  }
+}
+
+export function resourceOf(mutation: Mutation): string {
+  if (isAccessEntryMutation(mutation)) return `the access entry of ${mutation.principal}`;
+  const isOfProfile = isQueuedMutation(mutation) || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile';
+  return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
+}
+
+/** EKS creates or deletes one profile of a cluster at a time, so these calls wait in its lane. */
+export function isQueuedMutation(
+  mutation: Mutation,
+): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
+  return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
+}
+
+export const isCreation = ({ kind }: Mutation): boolean =>
+  kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
+
+/** The permission for these calls is optional. */
+export function isAccessEntryMutation(
+  mutation: Mutation,
+): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
+  return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
+}
+
+/** Whether the call deletes a role, or prepares its deletion. */
+export function isRoleRemoval(
+  mutation: Mutation,
+): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {
+  return (
+    mutation.kind === 'deleteRole' ||
+    ((mutation.kind === 'detachPolicy' || mutation.kind === 'tagRole') && mutation.retiring === true) ||
+    (mutation.kind === 'deleteAccessEntry' && mutation.because === 'roleDeletion')
+  );
+}
+
+export function isDestructive(mutation: Mutation): boolean {
+  return mutation.kind === 'deleteProfile' || mutation.kind === 'deleteAccessEntry' || isRoleRemoval(mutation);
+}
+
+export function isAbout({ kind }: Mutation): 'profile' | 'role' | 'entry' {
+  switch (kind) {
+    case 'createProfile':
+    case 'deleteProfile':
+    case 'tagProfile':
+    case 'untagProfile':
+      return 'profile';
+    case 'createAccessEntry':
+    case 'deleteAccessEntry':
+      return 'entry';
+    default:
+      return 'role';
+  }
+}
+
+export type MutationOutcome =
+  | {
+      readonly kind: 'done';
+      readonly profile?: FargateProfile;
+      readonly role?: Role;
+      readonly accessEntry?: AccessEntry;
+    }
+  | { readonly kind: 'gone' }
+  /** The name to create is in use, although this pass did not find it: EKS and IAM are eventually consistent. */
+  | { readonly kind: 'nameTaken' }
+  /** The role exists, but IAM, or EKS for a new access entry, does not show it yet. */
+  | { readonly kind: 'notVisible' }
+  /** The role has changed since this pass read it. */
+  | { readonly kind: 'outdated'; readonly failure: AwsFailure }
+  | { readonly kind: 'clusterGone' }
+  /** EKS is making another change in the cluster, to the profile `by`. */
+  | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
+  /** An update of the cluster is in progress, or it is not ACTIVE. */
+  | { readonly kind: 'clusterUpdating'; readonly failure: AwsFailure }
+  /** The trust policy of the role is wrong, or the role is too new and EKS does not see it yet. */
+  | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
+  | { readonly kind: 'failed'; readonly failure: AwsFailure };
+
+/** After a lost answer or a 5xx response, AWS may have made the change. */
+export function isWithoutEffect(outcome: MutationOutcome): boolean {
+  switch (outcome.kind) {
+    case 'siblingBusy':
+    case 'clusterUpdating':
+    case 'roleRejected':
+      return true;
+    case 'failed': {
+      const { code, statusCode = 0 } = outcome.failure;
+      // A 4xx response that is not from AWS does not prove that nothing was changed: a proxy may have forwarded the
+      // request before it failed.
+      const isRefused = code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
+      return isRefused || isNotDispatched(outcome.failure) || isNotPrepared(outcome.failure);
+    }
+    default:
+      return false;
+  }
+}
+
+export interface Step {
+  readonly mutation: Mutation;
+  readonly outcome: MutationOutcome;
+}

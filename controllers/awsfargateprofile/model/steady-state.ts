@@ -1,0 +1,47 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { noteOf } from '../../shared/note.ts';
+import { fieldAt } from '../../../api/record.ts';
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+
+/** For example `being created`; `undefined` if EKS is not changing the profile. */
+export function describeTransit(status: string | undefined): string | undefined {
+  if (status === 'CREATING') return 'being created';
+  return status === 'DELETING' ? 'being deleted' : undefined;
+}
+
+/** The changes that EKS may be making to the object's Fargate profiles, according to its status and its note. */
+export function changesInProgress(
+  object: AWSFargateProfile,
+): readonly { readonly profile: string; readonly doing: string }[] {
+  const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
+  const shown = [{ name: profileName, status: profileStatus }, ...predecessors].flatMap(({ name, status }) => {
+    const doing = describeTransit(status);
+    return name === undefined || doing === undefined ? [] : [{ profile: name, doing }];
+  });
+  const requested = noteOf(object).profiles.flatMap(({ name, requestedAt, served }) =>
+    requestedAt === undefined || served === true || shown.some(({ profile }) => profile === name)
+      ? []
+      : [{ profile: name, doing: 'being created' }],
+  );
+  return [...shown, ...requested];
+}
+
+export const hasChangeInProgress = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;
+
+export function isAtRest({ metadata, status }: KubeObject): boolean {
+  return (
+    metadata.deletionTimestamp === undefined &&
+    fieldAt(status, 'observedGeneration') === metadata.generation &&
+    fieldAt(status, 'predecessors') === undefined &&
+    isTrue(status, 'Ready') &&
+    !isTrue(status, 'Paused')
+  );
+}
+
+function isTrue(status: unknown, type: string): boolean {
+  const conditions = fieldAt(status, 'conditions');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True')
+  );
+}

@@ -1,0 +1,114 @@
+import type { AccessEntry } from '../../../pkg/cloud/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import type { RoleArn } from '../../../api/names.ts';
+import type { Desired } from '../model/desired-state.ts';
+import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
+import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { roleEntryOf } from '../note.ts';
+import { isRecreated } from './compare.ts';
+
+// EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry
+// was created. When EKS creates a Fargate profile, EKS makes an entry for the ARN of the role only if there is none.
+// EKS neither corrects nor deletes an entry. So after a role was deleted and created again with the same name, new pods
+// cannot join the cluster until a client recreates the entry.
+
+/** The type of the entries that EKS makes for Fargate profiles. Others are never changed. */
+const FARGATE_TYPE = 'FARGATE_LINUX';
+/**
+ * IAM gives the creation time of a role in whole seconds, so an entry of the same second may be older than the role.
+ */
+const ROLE_TIME_PRECISION: Ms = 1_000;
+
+/**
+ * While a live profile uses the role, the entry stays, and {@link ensureAccessEntry} replaces it after the creation of
+ * the new profile.
+ */
+export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
+  const { wanted } = desired;
+  const role = wanted && findRole(observed.roles, wanted.role.name);
+  const entry = findEntry(observed, principal);
+  if (wanted === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
+  // An entry of a role that does not exist yet is older than the role.
+  if (role === undefined ? entry.found.type === FARGATE_TYPE : isOutdated(entry.found, role))
+    yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
+}
+
+/** Each role is checked once, because the note says that the entry of the role with its id is right. */
+export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
+  if (!isCheckDue(desired, role)) return undefined;
+  const isKnownRecreated = isRecreated(desired, role);
+  const entry = findEntry(observed, role.arn);
+  if (entry === undefined || entry.mode === 'CONFIG_MAP') return undefined;
+  const told = roleRecreated(desired, role, knownOf(entry), entry.refusal);
+  if (entry.isUnreadable) return isKnownRecreated ? told : undefined;
+  const { found } = entry;
+  if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(found, role, isKnownRecreated))
+    return undefined;
+  if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return told;
+  if (found !== undefined) yield change(deletionOf(role, 'roleRecreated'));
+  yield change({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
+  return undefined;
+}
+
+type EntryState = Reason<'RoleRecreated'>['facts']['entry'];
+
+const knownOf = ({ isUnreadable, found }: ObservedAccessEntry): EntryState =>
+  isUnreadable === true ? 'unknown' : found === undefined ? 'missing' : 'outdated';
+
+export const roleRecreated = (
+  { identity }: Desired,
+  { name, arn, id }: FoundRole,
+  entry: EntryState,
+  refusal: string | undefined,
+): Reason => {
+  const facts = { name, arn, id, cluster: identity.eksCluster, entry };
+  return newReason('RoleRecreated', { ...facts, ...(refusal !== undefined && { refusal }) });
+};
+
+/**
+ * While the EKS cluster is being deleted, the entry stays and goes with it: Cluster API Provider AWS deletes the
+ * cluster as soon as its last profile is gone, so a call for the entry could fail then.
+ */
+export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
+  const entry = findEntry(observed, role.arn);
+  if (observed.cluster === 'gone' || desired.isClusterLeaving) return;
+  if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
+}
+
+export const isManagedHere = ({ wanted, identity }: Desired, found: FoundRole | undefined): boolean =>
+  wanted?.role.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
+
+export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
+  isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
+
+const findEntry = ({ accessEntries = [] }: Observed, role: RoleArn): ObservedAccessEntry | undefined =>
+  accessEntries.find(({ principal }) => principal === role);
+
+const deletionOf = (
+  { name, arn }: FoundRole,
+  because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
+): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
+
+/** If the role is known to be recreated, an entry from the same second counts as older too. */
+export const isOutdated = (
+  { type, createdAt }: Pick<AccessEntry, 'type' | 'createdAt'>,
+  role: Pick<FoundRole, 'createdAt'>,
+  isKnownRecreated = false,
+): boolean =>
+  isKnownRecreated
+    ? createdAt < role.createdAt + ROLE_TIME_PRECISION
+    : type === FARGATE_TYPE && createdAt < role.createdAt;
+
+function isChecked({ note }: Desired, { name, id, arn }: FoundRole): boolean {
+  const entry = roleEntryOf(note, name);
+  return entry?.checked === true && entry.id === id && note.entry !== arn;
+}
+
+/**
+ * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
+ * entry that it has deleted itself.
+ */
+const mustBeCreated = ({ note }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+  mode === 'API' || note.entry === principal;

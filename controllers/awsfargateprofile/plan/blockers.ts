@@ -1,0 +1,263 @@
+import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { type Ownership, isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { type TrustCheck, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
+import {
+  describeDifferences,
+  isRoleOurs,
+  strippedProfileReason,
+  strippedRoleReason,
+  wantedRoleArn,
+} from './compare.ts';
+import { whyDeletable } from './remove.ts';
+import type { Desired, ExistingRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
+import { oursOf, ownershipOf } from '../model/identity.ts';
+import { roleEntryOf } from '../note.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { enumerated } from '../reasons/wording.ts';
+import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
+import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+
+export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
+  if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
+  const { region, account } = desired.place;
+  if (observed.cluster === 'gone') {
+    const { eksCluster: cluster, clusterName } = desired.identity;
+    const isOfObject = clusterName === undefined;
+    return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject });
+  }
+  const { profile, role } = desired.wanted;
+  const found = findProfile(observed.profiles, profile.name);
+  const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
+  return (
+    findProfileBlocker(desired, observed, profile) ??
+    // The limits come before the role: an object that may not name a role learns nothing about it, and its trust policy
+    // is not evaluated.
+    (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
+    findRoleBlocker(desired, observed, role) ??
+    findAdoptionBlocker(desired, observed, profile) ??
+    (isToBeMade ? findRolePathBlocker(desired, observed) : undefined)
+  );
+}
+
+function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason | undefined {
+  if (fields.length === 0) return undefined;
+  const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. The empty value is written ""`;
+  return newReason('InvalidSpec', { detail });
+}
+
+/**
+ * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object, so nothing is adopted
+ * before.
+ */
+function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
+  const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
+  const isAdopted = observed.profiles.some((found) => {
+    const ownership = ownershipOf(desired, found);
+    return isUnstamped(ownership) || (ownership.kind === 'foreign' && found.name === wanted.name);
+  });
+  return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
+    ? desired.creationBlocker
+    : undefined;
+}
+
+/**
+ * EKS answers "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing
+ * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
+ */
+function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
+  const { surplus, note, identity, place } = desired;
+  if (surplus === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
+  const { clusterName, eksCluster, profileName: profile } = identity;
+  const isOfObject = clusterName === undefined;
+  // The reader puts the role that the spec asks for first.
+  const name = roles[0]?.name;
+  const found = name === undefined ? undefined : findRole(roles, name);
+  const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
+  return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
+}
+
+/** A first attempt that differs from the spec is no blocker: the controller replaces it. */
+export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
+  const found = findProfile(observed.profiles, wanted.name);
+  const former = desired.isReplaceable || found !== undefined ? undefined : findFormerProfile(desired, observed);
+  if (former !== undefined) {
+    const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
+    const { isProvisioned } = desired;
+    return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
+  }
+  if (found === undefined) return undefined;
+  const differences = describeDifferences(desired, observed, found);
+  const ownership = ownershipOf(desired, found);
+  if (ownership.kind === 'foreign') {
+    const obstacles = findAdoptionObstacles(desired, ownership, found, differences);
+    if (obstacles === undefined || obstacles.length > 0) {
+      const stripped = strippedProfileReason(desired, found);
+      if (stripped !== undefined) return stripped;
+      const adoption = adoptionPolicyFor(desired, ownership, found);
+      return stopAtForeign(
+        desired,
+        newReason('ProfileNotOwned', {
+          name: found.name,
+          whose: ownership.whose,
+          isProvisioned: desired.isProvisioned,
+          ...(adoption && { adoption }),
+          ...(obstacles && { obstacles }),
+        }),
+      );
+    }
+  }
+  const stays =
+    differences.length > 0 && found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined;
+  return stays
+    ? newReason('SpecDiffers', { name: found.name, fields: differences, isProvisioned: desired.isProvisioned })
+    : undefined;
+}
+
+/** A profile of the object that serves under another name than the spec now asks for. */
+const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
+  oursOf(desired, observed.profiles).find(
+    (found) => found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined,
+  );
+
+export function findRoleBlocker(desired: Desired, observed: Observed, role: WantedRole): Reason | undefined {
+  const { isProvisioned } = desired;
+  const found = findRole(observed.roles, role.name);
+  if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
+  if (found === undefined) {
+    // The controller does not recreate a deleted role of another owner that spec.roleName names, nor the role that
+    // Cluster API Provider AWS shares between all its profiles.
+    const isForeign = role.isNamedInSpec && roleEntryOf(desired.note, role.name)?.managed === false;
+    if (isForeign || isSharedByCapa(role.name)) {
+      return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
+    }
+    return desired.roleConflict;
+  }
+  const stripped = strippedRoleReason(desired, found);
+  if (stripped !== undefined) return stripped;
+  const ownership = roleOwnership(found, desired.identity);
+  if (ownership.kind === 'ours') {
+    return desired.roleConflict;
+  }
+  if (role.isNamedInSpec) return findTrustBlocker(desired, found);
+  const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
+  const facts = { name: role.name, whose: ownership.whose, isTrusted, isProvisioned };
+  return stopAtForeign(desired, newReason('RoleNotOwned', facts));
+}
+
+/**
+ * Without a ready control plane, nothing proves that the EKS cluster belongs to the namespace of the object. The reason
+ * then does not name the owner.
+ */
+const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
+
+function findExistingRoleBlocker(
+  desired: Desired,
+  role: ExistingRole,
+  found: FoundRole | undefined,
+): Reason | undefined {
+  if (found?.arn === role.arn) return findTrustBlocker(desired, found);
+  // IAM finds a role by its name alone, whatever its path and the case of its letters.
+  const other = found && { arn: found.arn, wanted: role.arn };
+  const { isProvisioned } = desired;
+  return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
+}
+
+function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefined {
+  const verdict = checkTrustOf(desired, found);
+  if (verdict.kind === 'trusted') return undefined;
+  const { reason: problem, mistake } = verdict;
+  return newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false });
+}
+
+const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole): TrustCheck =>
+  checkTrust(trust, {
+    ...place,
+    cluster: identity.eksCluster,
+    ...(wanted !== undefined && { profile: wanted.profile.name }),
+  });
+
+/**
+ * The differences that prevent an adoption; `undefined` if adoptionPolicy or the tag of another owner forbids it,
+ * whatever the differences are.
+ */
+function findAdoptionObstacles(
+  desired: Desired,
+  ownership: Extract<Ownership, { kind: 'foreign' }>,
+  found: FargateProfile,
+  differences: readonly string[],
+): readonly string[] | undefined {
+  if (desired.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
+  return found.status === 'ACTIVE' ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
+}
+
+/**
+ * The adoptionPolicy with which the controller would adopt the profile; `undefined` if a tag really names another
+ * owner.
+ */
+function adoptionPolicyFor(
+  desired: Desired,
+  { claimed }: Extract<Ownership, { kind: 'foreign' }>,
+  found: FargateProfile,
+): AdoptionPolicy | undefined {
+  if (!claimed) return 'Always';
+  return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
+}
+
+export function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
+  const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
+}
+
+/** Role policies that the limits exclude are not attached, which harms no profile that works. */
+export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
+  const role = desired.wanted?.role;
+  const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
+  if (found === undefined || roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
+  const excess = desired.excess.filter(
+    ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
+  );
+  return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
+}
+
+/** A role of another owner is used unchanged, like that of spec.roleARN, so the same limits apply. */
+function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
+  if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
+  const found = findRole(observed.roles, wanted.role.name);
+  return found === undefined || roleOwnership(found, identity).kind === 'ours'
+    ? []
+    : findRoleExcess(limits, 'spec.roleName', found.arn);
+}
+
+// An EKS cluster with the authentication mode CONFIG_MAP admits pods by the ConfigMap aws-auth, in which a role ARN must
+// not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
+
+/**
+ * A provisioned object may have its profile back after a deletion in AWS, because pods may have joined the cluster
+ * before.
+ */
+export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
+  isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
+
+/** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
+const isCreationChecked = ({ creationBlocker, isProvisioned }: Desired): boolean =>
+  creationBlocker === undefined && !isProvisioned;
+
+export function findRolePathProblem(
+  desired: Desired,
+  observed: Observed,
+  { isLive }: { readonly isLive: boolean },
+): Reason | undefined {
+  const path = pathOf(desired, observed);
+  const { wanted, identity } = desired;
+  if (wanted === undefined || path === '/' || observed.authenticationMode !== 'CONFIG_MAP') return undefined;
+  const { kind, name } = wanted.role;
+  const found = findRole(observed.roles, name);
+  const isForeign = found !== undefined && roleOwnership(found, identity).kind === 'foreign';
+  const field = kind === 'existing' ? 'spec.roleARN' : isForeign ? 'spec.roleName' : 'spec.rolePath';
+  return newReason('RolePathNotMapped', { name, path, field, cluster: identity.eksCluster, isLive });
+}
+
+export const pathOf = (desired: Desired, observed: Observed): string =>
+  (desired.wanted && parseRoleArn(wantedRoleArn(desired, observed, desired.wanted.role))?.path) ?? '/';

@@ -1,0 +1,363 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ProfileName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { NotedProfile } from '../../shared/note.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
+import type { Observed } from '../model/observed-state.ts';
+import {
+  HERE,
+  NOW,
+  PROFILE,
+  PROFILE_ID,
+  PROFILE_TAGS,
+  RECORDED,
+  aProfile,
+  aRole,
+  observed,
+} from '../testing/builders.ts';
+import { FOREIGN_TAGS } from '../testing/fixtures.ts';
+import { type Desires, deleted, living } from '../testing/plan-tables.ts';
+import { whyDeletable } from './remove.ts';
+
+const HOUR = 60 * 60_000;
+const OTHER = ProfileName.of('other');
+const [REJECT, REPLACE] = [
+  { profileName: PROFILE },
+  { profileName: PROFILE, updateStrategy: { type: 'Replace' } },
+] as const;
+const KEPT_FOR_TEN_MINUTES = { type: 'Replace', replace: { keepPredecessorFor: '10m' } } as const;
+const STATUSES = ['ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED'];
+
+/** The profile that the spec asks for, or that has its name. */
+const named = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile(over);
+const other = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile({ name: OTHER, ...over });
+const DIFFERENT = { selectors: [{ namespace: 'other', labels: {} }] };
+const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
+
+const entry = (name: ProfileName, over: Partial<NotedProfile> = {}): NotedProfile => ({
+  name,
+  id: PROFILE_ID,
+  ...over,
+});
+const served = (name: ProfileName, over: Partial<NotedProfile> = {}): NotedProfile =>
+  entry(name, { served: true, ...over });
+
+interface Given {
+  readonly spec?: Partial<AWSFargateProfileSpec>;
+  readonly profiles?: readonly NotedProfile[];
+  readonly last?: number;
+  readonly isQuotaExceeded?: boolean;
+}
+
+const partsOf = ({ spec = REJECT, profiles = [], last }: Given) => ({
+  spec,
+  note: { in: HERE, profiles, ...(last !== undefined && { last }) },
+});
+const alive = (given: Given = {}): Desires =>
+  living(partsOf(given), { isQuotaExceeded: given.isQuotaExceeded ?? false });
+const leaving = (given: Given = {}, over: Partial<DesiredInputs> = {}): Desires => deleted(partsOf(given), over);
+
+type Row = readonly [situation: string, desires: Desires, seen: Observed, fate: string];
+
+/** The fate of the last one of the profiles. */
+function fateOf(desires: Desires, seen: Observed): string {
+  const found = seen.profiles.at(-1);
+  return found === undefined ? 'no profile' : (whyDeletable(desires(seen), seen, found) ?? 'stays');
+}
+
+/** Each table has a row of the table "Which profile of ours may be deleted"; the first row that fits counts. */
+const TABLES: Readonly<Record<string, readonly Row[]>> = {
+  'of which another profile was made by another record, because it is in no note and not older than what served,': [
+    ...[{}, { abandonment: 'removeFinalizer' } as const].map((over): Row => [
+      `is noted, in a deletion ${JSON.stringify(over)}`,
+      leaving({ profiles: [served(PROFILE)], last: NOW }, over),
+      aws(other({ createdAt: NOW }), named({ createdAt: NOW })),
+      'stays',
+    ]),
+    [
+      'is the stranger itself, in a deletion',
+      leaving({ profiles: [served(PROFILE)], last: NOW }),
+      aws(named({ createdAt: NOW }), other({ createdAt: NOW })),
+      'stays',
+    ],
+    [
+      'is the stranger itself, and no noted one is left',
+      leaving({ last: NOW }),
+      aws(other({ createdAt: NOW + 1 })),
+      'stays',
+    ],
+    [
+      'has failed',
+      alive({ profiles: [served(PROFILE)], last: NOW }),
+      aws(other({ createdAt: NOW }), named({ status: 'CREATE_FAILED' })),
+      'stays',
+    ],
+    [
+      'is a stranger that has failed',
+      alive({ profiles: [served(PROFILE)], last: NOW }),
+      aws(named(), other({ status: 'CREATE_FAILED', createdAt: NOW })),
+      'stays',
+    ],
+    [
+      'was replaced long ago',
+      alive({ profiles: [served(PROFILE, { activeSince: 0 }), served(OTHER)], last: NOW }),
+      aws(aProfile({ name: ProfileName.of('third'), createdAt: NOW }), named(), other()),
+      'stays',
+    ],
+    [
+      'is an unfinished first attempt that differs',
+      alive({ profiles: [entry(PROFILE)], last: NOW }),
+      aws(other({ createdAt: NOW }), named(DIFFERENT)),
+      'stays',
+    ],
+    [
+      'is older by a millisecond than what served',
+      leaving({ profiles: [served(PROFILE)], last: NOW }),
+      aws(named(), other({ createdAt: NOW - 1 })),
+      'unwanted',
+    ],
+    [
+      'is younger, but nothing of the note has served',
+      leaving({ profiles: [entry(PROFILE)] }),
+      aws(named(), other({ createdAt: NOW })),
+      'unwanted',
+    ],
+    [
+      'is younger, but in the note',
+      leaving({ profiles: [served(PROFILE), entry(OTHER)], last: NOW }),
+      aws(named(), other({ createdAt: NOW })),
+      'unwanted',
+    ],
+    [
+      'was replaced long ago by the younger one, which the spec asks for',
+      alive({ profiles: [served(OTHER)], last: NOW - HOUR }),
+      aws(other(), named({ createdAt: NOW })),
+      'stays',
+    ],
+  ],
+
+  'of a deleted object': [
+    ...STATUSES.map((status): Row => [`has status ${status}`, leaving(), aws(named({ status })), 'unwanted']),
+    ['has any name', leaving(), aws(other()), 'unwanted'],
+    ['has served', leaving({ profiles: [served(PROFILE)], last: NOW }), aws(named()), 'unwanted'],
+    ['goes with its cluster', leaving({}, { abandonment: 'removeFinalizer' }), aws(named()), 'unwanted'],
+    ['is retained', leaving({}, { surplus: 'retain' }), aws(named()), 'stays'],
+    [
+      'has failed and is retained',
+      leaving({}, { surplus: 'retain' }),
+      aws(named({ status: 'CREATE_FAILED' })),
+      'stays',
+    ],
+  ],
+
+  'that has failed': ['CREATE_FAILED', 'DELETE_FAILED'].flatMap((status): readonly Row[] => [
+    [
+      `is as the spec asks for, and ${status}`,
+      alive({ profiles: [served(PROFILE)] }),
+      aws(named({ status })),
+      'failed',
+    ],
+    [`differs, and is ${status}`, alive(), aws(named({ status, ...DIFFERENT })), 'failed'],
+    [`is not wanted, and ${status}`, alive({ spec: REPLACE }), aws(named(), other({ status })), 'failed'],
+    [`has been replaced just now, and is ${status}`, alive(), aws(named(), other({ status })), 'failed'],
+  ]),
+
+  'that is not the wanted one': [
+    ...[REJECT, REPLACE].flatMap((spec): readonly Row[] => {
+      const strategy = spec === REJECT ? 'Reject' : 'Replace';
+      const since = (activeSince: number): Desires =>
+        alive({ spec, profiles: [served(PROFILE, { activeSince }), served(OTHER)] });
+      return [
+        [
+          `waits for the wanted one, ACTIVE for 30 s, under ${strategy}`,
+          since(NOW - 30_000),
+          aws(named(), other()),
+          'replaced',
+        ],
+        [
+          `waits for the wanted one, ACTIVE for less, under ${strategy}`,
+          since(NOW - 29_999),
+          aws(named(), other()),
+          'stays',
+        ],
+        [
+          `waits for the wanted one, ACTIVE in the future, under ${strategy}`,
+          since(NOW + HOUR),
+          aws(named(), other()),
+          'stays',
+        ],
+        [
+          `waits for the wanted one, which is UPDATING, under ${strategy}`,
+          since(0),
+          aws(named({ status: 'UPDATING' }), other()),
+          'stays',
+        ],
+        [
+          `waits for the wanted one, which differs, under ${strategy}`,
+          since(0),
+          aws(named(DIFFERENT), other()),
+          'stays',
+        ],
+        [
+          `waits for the wanted one, which is foreign, under ${strategy}`,
+          since(0),
+          aws(named({ tags: FOREIGN_TAGS }), other()),
+          'stays',
+        ],
+        [`waits for the wanted one, which is gone, under ${strategy}`, since(0), aws(other()), 'stays'],
+        [
+          `waits for the wanted one, which was made again, under ${strategy}`,
+          since(0),
+          aws(named({ arn: 'a/b/c/again' }), other()),
+          'stays',
+        ],
+      ];
+    }),
+    ...(
+      [
+        ['ten minutes', 10 * 60_000, 'replaced'],
+        ['less than ten minutes', 10 * 60_000 - 1, 'stays'],
+      ] as const
+    ).map(([span, ms, fate]): Row => [
+      `is kept for ten minutes, and the wanted one is ACTIVE for ${span}`,
+      alive({
+        spec: { profileName: PROFILE, updateStrategy: KEPT_FOR_TEN_MINUTES },
+        profiles: [served(PROFILE, { activeSince: NOW - ms }), served(OTHER)],
+      }),
+      aws(named(), other()),
+      fate,
+    ]),
+    ['is the wanted one', alive({ profiles: [served(PROFILE, { activeSince: 0 })] }), aws(other(), named()), 'stays'],
+    [
+      'has the wanted name and differs, for long',
+      alive({ profiles: [served(PROFILE, { activeSince: 0 })] }),
+      aws(named(DIFFERENT)),
+      'stays',
+    ],
+  ],
+
+  'that is an unfinished first attempt and differs': [
+    ['has never served', alive({ profiles: [entry(PROFILE)] }), aws(named(DIFFERENT)), 'different'],
+    ['has a former name and has never served', alive({ profiles: [entry(OTHER)] }), aws(other()), 'different'],
+    [
+      'was created less than an hour ago',
+      alive({ profiles: [entry(PROFILE)] }),
+      aws(named({ ...DIFFERENT, createdAt: NOW - HOUR + 1 })),
+      'different',
+    ],
+    [
+      'was created an hour ago',
+      alive({ profiles: [entry(PROFILE)] }),
+      aws(named({ ...DIFFERENT, createdAt: NOW - HOUR })),
+      'stays',
+    ],
+    ['has served', alive({ profiles: [served(PROFILE)] }), aws(named(DIFFERENT)), 'stays'],
+    ['does not differ', alive({ profiles: [entry(PROFILE)] }), aws(named()), 'stays'],
+    [
+      'was made again by another client',
+      alive({ profiles: [entry(PROFILE)] }),
+      aws(named({ ...DIFFERENT, arn: 'a/b/c/again' })),
+      'stays',
+    ],
+    ['is in no note', alive(), aws(named(DIFFERENT)), 'stays'],
+    [
+      'is in status alone',
+      living({
+        spec: REJECT,
+        metadata: { annotations: {} },
+        status: { ...RECORDED, profileName: PROFILE, profileARN: named().arn },
+      }),
+      aws(named(DIFFERENT)),
+      'stays',
+    ],
+    ['may be replaced', alive({ spec: REPLACE, profiles: [entry(OTHER)] }), aws(other()), 'stays'],
+  ],
+
+  'for which EKS has no room': [
+    [
+      'is surplus and has never served',
+      alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
+      aws(named(DIFFERENT), other()),
+      'unwanted',
+    ],
+    [
+      'is surplus and has not served for an hour',
+      alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
+      aws(named(DIFFERENT), other({ createdAt: NOW - HOUR })),
+      'unwanted',
+    ],
+    [
+      'is surplus and has served',
+      alive({ spec: REPLACE, profiles: [served(PROFILE), served(OTHER)], isQuotaExceeded: true }),
+      aws(named(DIFFERENT), other()),
+      'stays',
+    ],
+    [
+      'is surplus and in no note',
+      alive({ spec: REPLACE, profiles: [served(PROFILE)], isQuotaExceeded: true }),
+      aws(named(DIFFERENT), other()),
+      'stays',
+    ],
+    [
+      'is surplus, while EKS has room',
+      alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)] }),
+      aws(named(DIFFERENT), other()),
+      'stays',
+    ],
+    [
+      'is surplus, and the last one that is ACTIVE',
+      alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
+      aws(other()),
+      'stays',
+    ],
+    [
+      'is the wanted one',
+      alive({ spec: REPLACE, profiles: [served(OTHER), entry(PROFILE)], isQuotaExceeded: true }),
+      aws(other(), named()),
+      'stays',
+    ],
+  ],
+};
+
+describe('whyDeletable, for a profile', () => {
+  for (const [topic, rows] of Object.entries(TABLES))
+    describe(topic, () => {
+      for (const [situation, desires, seen, fate] of rows)
+        it(`${situation}: ${fate}`, () => expect(fateOf(desires, seen)).to.equal(fate));
+    });
+
+  it('keeps the last ACTIVE profile that served, whatever status, note and strategy of a living object say', () => {
+    const aName = fc.constantFrom(PROFILE, OTHER, ProfileName.of('third'));
+    const anEntry = fc.record(
+      { name: aName, id: fc.constant(PROFILE_ID), served: fc.constant(true as const), activeSince: fc.nat(2 * NOW) },
+      { requiredKeys: ['name'] },
+    );
+    const aFound = fc.record({
+      name: aName,
+      status: fc.constantFrom('ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED'),
+      selectors: fc.constantFrom(named().selectors, DIFFERENT.selectors),
+      tags: fc.constantFrom(PROFILE_TAGS, FOREIGN_TAGS),
+      createdAt: fc.constantFrom(NOW - 2 * HOUR, NOW - 1),
+    });
+    const isSameName = { selector: ({ name }: { readonly name: string }) => name };
+    fc.assert(
+      fc.property(
+        fc.constantFrom(REJECT, REPLACE),
+        fc.uniqueArray(anEntry, isSameName),
+        fc.uniqueArray(aFound, isSameName),
+        fc.boolean(),
+        (spec, profiles, foundIn, isQuotaExceeded) => {
+          const seen = aws(...foundIn.map((each) => aProfile(each)));
+          const desired = alive({ spec, profiles, isQuotaExceeded })(seen);
+          const active = seen.profiles.filter(({ status, tags }) => status === 'ACTIVE' && tags === PROFILE_TAGS);
+          const hasServed = ({ name }: FargateProfile): boolean =>
+            desired.note.profiles.some((each) => each.name === name && each.served === true);
+          const left = active.filter((found) => whyDeletable(desired, seen, found) === undefined);
+          if (active.some(hasServed)) expect(left).to.not.deep.equal([]);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import {
+  boundaryAddition,
+  isAdded,
+  policyAddition,
+  tagsAfter,
+  tagsToCreate,
+  tagDrift,
+} from '../../../pkg/fargate/tags/tag-drift.ts';
+import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
+import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
+import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
+import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { hasOtherPath } from './compare.ts';
+
+export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
+  if (role.kind === 'existing') return undefined;
+  const found = findRole(observed.roles, role.name);
+  if (found === undefined) {
+    if (desired.creationBlocker !== undefined) return desired.creationBlocker;
+    const { name, path, trust, permissionsBoundary } = role;
+    const boundary = permissionsBoundary !== undefined && { permissionsBoundary };
+    yield change({ kind: 'createRole', role: { name, path, trust, tags: tagsToCreate(role), ...boundary } });
+    for (const policyArn of role.policies) yield change({ kind: 'attachPolicy', name, policyArn });
+    return undefined;
+  }
+  if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
+  // The plan deletes a role with another path, unless another object or profile uses it. So this role is in use.
+  if (hasOtherPath(role, found)) {
+    const { isProvisioned } = desired;
+    return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
+  }
+  yield* roleDrift(desired, observed, role, found);
+  return undefined;
+}
+
+/**
+ * Tags come first, because only they prove that the role belongs to this controller, and that policies and boundary
+ * come from it.
+ */
+export function* roleDrift(
+  desired: Desired,
+  observed: Observed,
+  role: ManagedRole,
+  found: FoundRole,
+): Iterable<Change> {
+  const { name } = found;
+  const dispensable = isServing(desired, observed) ? optional : change;
+  const additions = [
+    ...found.attached.map(policyAddition),
+    ...(found.permissionsBoundary === undefined ? [] : [boundaryAddition(found.permissionsBoundary)]),
+  ];
+  const drift = tagDrift(role, { tags: found.tags, additions }, foldCase);
+  const { set, remove } = drift;
+  const missing = role.policies.filter((arn) => !found.attached.includes(arn));
+  const { permissionsBoundary: policyArn } = role;
+  const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
+  // The controller takes off later only what the tags record, so the record comes before the additions.
+  if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
+  if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
+  if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
+    const mutation = { kind: 'setBoundary', name, policyArn } as const;
+    yield role.isBoundaryFromLimits ? dispensable(mutation) : change(mutation);
+  }
+  const taken = new Set<string>();
+  if (isBoundarySurplus(desired, role, found)) {
+    yield change({ kind: 'removeBoundary', name });
+    taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
+  }
+  for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
+  // Policies that another client attached stay: only the tags of the role prove which ones the controller attached.
+  const wanted = [...role.policies, ...role.policiesInSpec];
+  for (const arn of found.attached) {
+    if (wanted.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
+    yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
+    taken.add(policyAddition(arn));
+  }
+  if (remove.length > 0) yield dispensable({ kind: 'untagRole', name, keys: remove });
+  const after = {
+    tags: tagsAfter(drift, found.tags, foldCase),
+    additions: additions.filter((each) => !taken.has(each)),
+  };
+  const left = tagDrift(role, after, foldCase);
+  if (!hasNoTags(left.set)) yield settling({ kind: 'tagRole', name, tags: left.set });
+  if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
+}
+
+/** Its pods already run without missing tags and what the flags require. */
+const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
+  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === 'ACTIVE';
+
+/**
+ * Only a boundary that the controller set for the spec is removed. After provisioning, spec.rolePermissionsBoundary is
+ * immutable: if it is missing then, the API server has dropped it under another CRD, or the boundary came from the
+ * operator's limits. So it stays.
+ */
+const isBoundarySurplus = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
+  role.permissionsBoundary === undefined &&
+  found.permissionsBoundary !== undefined &&
+  isAdded(found.tags, boundaryAddition(found.permissionsBoundary)) &&
+  !isProvisioned;

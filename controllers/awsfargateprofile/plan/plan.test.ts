@@ -1,0 +1,625 @@
+import { expect } from 'chai';
+import { ProfileName, RoleName } from '../../../api/names.ts';
+import type { AdoptionPolicy, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
+import type { Plan } from '../model/change.ts';
+import { newReason } from '../reasons/reasons.ts';
+import {
+  type ObjectParts,
+  CONTROL_PLANE_FACTS,
+  HERE,
+  NAMESPACE_TAG,
+  NOTED,
+  NOW,
+  PROFILE,
+  PROFILE_ID,
+  PROFILE_TAGS,
+  RECORDED,
+  ROLE,
+  ROLE_ARN,
+  ROLE_TAGS,
+  TARGET,
+  aProfile,
+  aRole,
+  asWanted,
+  observed,
+} from '../testing/builders.ts';
+import {
+  CAPA_TAGS,
+  FOREIGN_TAGS,
+  PROVISIONED,
+  SHARED_ROLE,
+  SHARED_ROLE_ARN,
+  SHARED_ROLE_NAME,
+  TRUST_POLICIES,
+  recordTag,
+} from '../testing/fixtures.ts';
+import { describePlan } from '../testing/mutations.ts';
+import { withoutRoles } from '../testing/pass-state.ts';
+import { type Desires, deleted, living, testPlans, withPlan } from '../testing/plan-tables.ts';
+import { plan } from './plan.ts';
+
+const THEIRS = 'arn:aws:iam::111122223333:policy/theirs';
+const CREATE_PROFILE = 'create profile; stop: Creating';
+const DELETE_PROFILE = 'delete unwanted profile; stop: DeletingProfile';
+const DELETE_FORMER = 'delete different profile former; stop: DeletingProfile';
+const DELETE_ROLE = 'strip pod policy; delete role; in order';
+const REPLACE = 'delete different profile; stop: DeletingProfile';
+const RETRY = 'delete failed profile; stop: DeletingProfile';
+
+const SELECTORS_DIFFER = 'selectors are "namespace other" in AWS, but "namespace web" in the spec';
+
+const withProfile = (over: Partial<FargateProfile>, role: Partial<FoundRole> = {}): Observed =>
+  observed({ profile: aProfile(over), role: aRole(role) });
+const withStatus = (status: string, tags: Readonly<Record<string, string>> = PROFILE_TAGS): Observed =>
+  withProfile({ status, tags });
+const withRoleAlone = (over: Partial<FoundRole> = {}): Observed => observed({ role: aRole(over) });
+const GONE = observed({ cluster: 'gone' });
+const ROLE_OF_GONE = observed({ cluster: 'gone', role: aRole() });
+const OTHER = { selectors: [{ namespace: 'other', labels: {} }] };
+const WIDE = { trust: TRUST_POLICIES.wide };
+const FOREIGN = withStatus('ACTIVE', FOREIGN_TAGS);
+const USING_SHARED = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE });
+
+const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
+const plain = living();
+const WITHOUT_NOTE = { metadata: { annotations: {} } };
+/** The note has the id of a profile that has never been as the spec asked for. */
+const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
+const attempted = living({ note: ATTEMPTED });
+const provisioned = living({ note: NOTED, status: PROVISIONED });
+const OF_STATUS = {
+  ...WITHOUT_NOTE,
+  status: { ...RECORDED, ...PROVISIONED, profileARN: aProfile().arn },
+};
+const oneSubnet = { subnetIDs: ['subnet-0a'] };
+const TAGGED_BY_US = withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' } });
+const TAGGED_ROLE = { tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'x' } };
+const always = ofSpec({ adoptionPolicy: 'Always' });
+const never = ofSpec({ adoptionPolicy: 'Never' });
+const emptied = living({}, {}, { emptySelectorFields: ['spec.selectors[0].labels.app'] });
+const NOT_NOW = { creationBlocker: newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }) };
+const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desires => living({ spec }, {}, NOT_NOW);
+
+const FORMER = ProfileName.of('former');
+const FORMER_ROLE = aRole({ name: RoleName.of('former-role') });
+const THIRTY_SECONDS_AGO = NOW - 30_000;
+/** The note has a former profile, and the spec asks for another name. */
+const renamed = (served: { served?: true } = {}, change: Partial<Desired> = {}): Desires =>
+  living(
+    { spec: { profileName: PROFILE }, note: { in: HERE, profiles: [{ name: FORMER, id: PROFILE_ID, ...served }] } },
+    {},
+    change,
+  );
+const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargateProfile>): Observed => ({
+  ...withRoleAlone(),
+  profiles: [
+    ...(wanted === undefined ? [] : [aProfile(wanted)]),
+    ...(former === undefined ? [] : [aProfile({ name: FORMER, ...former })]),
+  ],
+});
+const REPLACE_TYPE = { updateStrategy: { type: 'Replace' } } as const;
+const replacing = { profileName: PROFILE, ...REPLACE_TYPE };
+const SERVED_FORMER = { name: FORMER, id: PROFILE_ID, served: true } as const;
+const replaceable = living({ spec: replacing, note: { in: HERE, profiles: [SERVED_FORMER] } });
+const activeSince = (since: { wanted?: number; former?: number }, spec: Partial<AWSFargateProfileSpec>): Desires => {
+  const time = (instant: number | undefined) => (instant === undefined ? {} : { activeSince: instant });
+  const wanted = { name: PROFILE, id: PROFILE_ID, ...time(since.wanted) };
+  return living({ spec, note: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, wanted] } });
+};
+const succeeded = activeSince({ wanted: THIRTY_SECONDS_AGO }, replacing);
+const OLDER = ProfileName.of('older');
+const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
+  const { profiles, ...rest } = withFormer({});
+  return { ...rest, profiles: [aProfile({ name: OLDER, ...older }), ...profiles] };
+};
+const withFormerRole = (former: Partial<FargateProfile>): Observed => ({
+  ...withFormer(former),
+  roles: [...withRoleAlone().roles, { name: FORMER_ROLE.name, found: FORMER_ROLE }],
+});
+
+/** AWS has not answered these create requests. */
+const unanswered = (...names: readonly ProfileName[]): Partial<Desired> => ({
+  note: { in: HERE, profiles: names.map((name) => ({ name, requestedAt: NOW })), roles: [] },
+});
+const unansweredRole: Partial<Desired> = {
+  note: { in: HERE, profiles: [], roles: [{ name: ROLE, requestedAt: NOW }] },
+};
+
+const deletion = deleted();
+const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
+  deleted(parts, { surplus: 'retain' }, change);
+/** The note has a time, and EKS has a younger profile that is in no note. */
+const ELSEWHERE = { note: { ...NOTED, last: NOW } };
+const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
+
+const planFor = (desires: Desires, seen: Observed): Plan => plan(desires(seen), seen);
+
+describe('plan', () => {
+  testPlans({
+    'for a living object, if': [
+      [
+        'neither role nor profile exist',
+        plain,
+        observed(),
+        'create role; attach pod policy; create profile; stop: Creating',
+      ],
+      ['the role has no policies', plain, withRoleAlone({ attached: [] }), `attach pod policy; ${CREATE_PROFILE}`],
+      ['the role exists', plain, withRoleAlone(), CREATE_PROFILE],
+      ['role and profile are as wanted', plain, asWanted(), 'in order'],
+      ['the profile has a tag that the spec dropped', plain, TAGGED_BY_US, 'untag profile of added,team?; in order'],
+      [
+        'the profile has one added tag too many',
+        ofSpec({ additionalTags: { team: 'x' } }),
+        withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag old', 'tag team'), old: 'y', team: 'x' } }),
+        'tag role with added,team?; untag profile of old?; tag profile with added?; in order',
+      ],
+      ['the EKS cluster is gone', plain, GONE, 'stop: EKSClusterNotFound'],
+      ['EKS is creating the profile', plain, withoutRoles(withStatus('CREATING')), 'stop: Creating'],
+      ['EKS is deleting the profile', plain, withoutRoles(withStatus('DELETING')), 'stop: DeletingProfile'],
+      ['the creation of the profile failed', plain, withStatus('CREATE_FAILED'), RETRY],
+      ['the deletion of the profile failed', plain, withStatus('DELETE_FAILED'), RETRY],
+      ['the profile has an unknown status', plain, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
+      ['another client has deleted the profile', provisioned, withRoleAlone(), CREATE_PROFILE],
+      ['its own create was not answered', living({}, {}, unanswered(PROFILE)), withRoleAlone(), CREATE_PROFILE],
+      [
+        'its own create with the role of spec.roleARN was not answered',
+        living({ spec: { roleARN: ROLE_ARN } }, {}, unanswered(PROFILE)),
+        withRoleAlone(),
+        CREATE_PROFILE,
+      ],
+      [
+        'another management cluster has made a younger profile',
+        living(ELSEWHERE),
+        withStranger(),
+        'stop: ManagedElsewhere',
+      ],
+      [
+        'another management cluster has made a younger profile, and that of the note is gone',
+        living(ELSEWHERE),
+        withFormer({ createdAt: NOW }),
+        'stop: ManagedElsewhere',
+      ],
+      ['a selector has no value in the manifest', emptied, observed(), 'stop: InvalidSpec'],
+      ['a selector has no value in the manifest, and the profile is as wanted', emptied, asWanted(), 'in order'],
+    ],
+    'for an object for which nothing may be created, if': [
+      ...withPlan(
+        'stop: ClusterDeleting',
+        ['the role is missing', blocked(), observed()],
+        ['the profile is missing', blocked(), withRoleAlone()],
+        ['the role of a live profile is missing', blocked(), observed({ profile: aProfile() })],
+        ['CAPA created the profile', blocked(), withStatus('ACTIVE', CAPA_TAGS)],
+        ['CAPA failed to create the profile', blocked(), withStatus('CREATE_FAILED', CAPA_TAGS)],
+        ['the profile has no owner', blocked({ adoptionPolicy: 'Always' }), withStatus('ACTIVE', {})],
+        ['another object has the profile, which must not be told', blocked(), FOREIGN],
+        ['the role belongs to another namespace', blocked(), withRoleAlone({ tags: { [NAMESPACE_TAG]: 'team-b' } })],
+      ),
+      ['role and profile are as wanted', blocked(), asWanted(), 'in order'],
+      ['the trust policy of the role has drifted', blocked(), withProfile({}, WIDE), 'set trust; in order'],
+      ['the profile uses a foreign role', blocked({ roleName: SHARED_ROLE_NAME }), USING_SHARED, 'in order'],
+      [
+        'a foreign profile has the former name',
+        renamed({}, NOT_NOW),
+        withFormer({ tags: FOREIGN_TAGS }, {}),
+        'in order',
+      ],
+    ],
+    'for a profile with the wanted name that belongs to': [
+      ...withPlan(
+        'stop: ProfileNotOwned',
+        ['another object', plain, FOREIGN],
+        [
+          'another object, while the role does not exist',
+          plain,
+          observed({ profile: aProfile({ tags: FOREIGN_TAGS }) }),
+        ],
+        ['another object, with adoptionPolicy Always', always, FOREIGN],
+        ['no owner', plain, withStatus('ACTIVE', {})],
+        ['no owner, being created, with adoptionPolicy Always', always, withStatus('CREATING', {})],
+        ['no owner, different, with adoptionPolicy Always', always, withProfile({ ...OTHER, tags: {} })],
+        ['no owner, in other subnets, with Always', always, withProfile({ subnets: ['subnet-0f'], tags: {} })],
+        ['CAPA, with adoptionPolicy Never', never, withStatus('ACTIVE', CAPA_TAGS)],
+      ),
+      [
+        'no owner, as wanted, with adoptionPolicy Always',
+        always,
+        withStatus('ACTIVE', {}),
+        'tag profile with prod,owner; stop: Outdated',
+      ],
+      [
+        'no owner, in the subnets that EKS chose, with adoptionPolicy Always',
+        living(
+          { spec: { adoptionPolicy: 'Always' } },
+          { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: undefined } },
+        ),
+        withStatus('ACTIVE', {}),
+        'tag profile with prod,owner; stop: Outdated',
+      ],
+      [
+        'CAPA, beside a role that has drifted',
+        plain,
+        withProfile({ tags: CAPA_TAGS }, WIDE),
+        'tag profile with owner; stop: Outdated',
+      ],
+      ['CAPA, which failed to create it', plain, withStatus('CREATE_FAILED', CAPA_TAGS), RETRY],
+      ['the object itself, with adoptionPolicy Never', never, asWanted(), 'in order'],
+    ],
+    'for a profile of the object that differs from the spec': [
+      ...withPlan(
+        'stop: SpecDiffers',
+        ['without a note', plain, withProfile(OTHER)],
+        ['once it has served', living({ note: NOTED }), withProfile(OTHER)],
+        [
+          'once it has served for long',
+          living({ note: { ...NOTED, profiles: [{ ...NOTED.profiles[0], activeSince: 0 }] } }),
+          withProfile(OTHER),
+        ],
+        ['under another id than that of the note', attempted, withProfile({ ...OTHER, arn: 'a/b/c/other' })],
+        ['by the status of an object without a note', living(OF_STATUS), withProfile(OTHER)],
+        ['in its selectors', plain, withProfile({ selectors: [] })],
+        ['in its role', plain, withProfile({ podExecutionRoleArn: SHARED_ROLE_ARN })],
+        ['in subnets that spec.subnetIDs names', ofSpec(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
+      ),
+      ['after a create, if the role is missing', attempted, observed({ profile: aProfile(OTHER) }), REPLACE],
+      ['that failed', plain, withProfile({ ...OTHER, status: 'CREATE_FAILED' }), RETRY],
+      [
+        'still being created',
+        attempted,
+        withoutRoles(withProfile({ ...OTHER, status: 'CREATING' })),
+        'stop: WaitingForCreate',
+      ],
+      ['in subnets alone, without spec.subnetIDs', attempted, withProfile({ subnets: ['subnet-0f'] }), 'in order'],
+      ['in the order of subnets alone', plain, withProfile({ subnets: ['subnet-0b', 'subnet-0a'] }), 'in order'],
+    ],
+    'after a change of the profile name, if': [
+      ['the former profile has never served', renamed(), withFormer({}), DELETE_FORMER],
+      [
+        'the former profile has never served, and a foreign profile has the new name',
+        renamed(),
+        withFormer({}, { tags: FOREIGN_TAGS }),
+        'stop: ProfileNotOwned',
+      ],
+      ['the former profile has served', renamed({ served: true }), withFormer({}), 'stop: SpecDiffers'],
+      ['a foreign profile has the former name', renamed(), withFormer({ tags: FOREIGN_TAGS }), CREATE_PROFILE],
+      ['the former profile has lost its tags', renamed(), withFormer({ tags: {} }), 'stop: OwnershipTagMissing'],
+      ['another client has deleted the former profile', renamed({ served: true }), withFormer(), CREATE_PROFILE],
+      [
+        'the create under the former name was not answered',
+        renamed({}, unanswered(FORMER)),
+        withFormer(),
+        'stop: Propagating',
+      ],
+    ],
+    'for an object with updateStrategy Replace, if': [
+      ['only the wanted profile exists', succeeded, asWanted(), 'in order'],
+      ['the former profile serves pods', replaceable, withFormer({}), 'create profile; stop: Replacing'],
+      ['EKS creates the wanted profile', replaceable, withFormer({}, { status: 'CREATING' }), 'stop: Replacing'],
+      ['the wanted profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
+      [
+        'the wanted profile has just become ACTIVE, and the former one failed',
+        replaceable,
+        withFormer({ status: 'CREATE_FAILED' }, {}),
+        'delete failed profile former; in order: RemovingPredecessor',
+      ],
+      [
+        'the former profile was ACTIVE for long, and the wanted one has just become so',
+        activeSince({ former: THIRTY_SECONDS_AGO }, replacing),
+        withFormer({}, {}),
+        'in order: PredecessorKept',
+      ],
+      [
+        'EKS creates another profile, which is not wanted any more',
+        succeeded,
+        withFormer({ status: 'CREATING' }, {}),
+        'in order: WaitingForCreate',
+      ],
+      [
+        'EKS deletes the former profile',
+        succeeded,
+        withFormer({ status: 'DELETING' }, {}),
+        'in order: RemovingPredecessor',
+      ],
+      [
+        'one former profile serves pods, and another failed',
+        replaceable,
+        withTwoFormer({ status: 'CREATE_FAILED' }),
+        'delete failed profile older; stop: DeletingProfile',
+      ],
+      [
+        'an unused role has to be deleted, and the last create was not answered',
+        living({ spec: replacing }, {}, unanswered(PROFILE)),
+        withFormerRole({}),
+        'stop: Propagating',
+      ],
+      [
+        'the former profile uses another role, and the last create was not answered',
+        living({ spec: replacing }, {}, unanswered(PROFILE)),
+        withFormerRole({ podExecutionRoleArn: FORMER_ROLE.arn }),
+        'create profile; stop: Replacing',
+      ],
+      ['two former profiles serve pods', replaceable, withTwoFormer({}), 'create profile; stop: Replacing'],
+      [
+        'two former profiles are ACTIVE, and EKS has no room',
+        living(
+          { spec: replacing, note: { in: HERE, profiles: [SERVED_FORMER, { name: OLDER, id: PROFILE_ID }] } },
+          { isQuotaExceeded: true },
+        ),
+        withTwoFormer({}),
+        'delete unwanted profile older; stop: DeletingProfile',
+      ],
+      [
+        'the wanted profile has been ACTIVE for long',
+        succeeded,
+        withFormer({}, {}),
+        'delete replaced profile former; in order: RemovingPredecessor',
+      ],
+      [
+        'the wanted profile has been ACTIVE for long, and the strategy is Reject again',
+        activeSince({ wanted: THIRTY_SECONDS_AGO }, { profileName: PROFILE }),
+        withFormer({}, {}),
+        'delete replaced profile former; in order: RemovingPredecessor',
+      ],
+      [
+        'the wanted profile has been ACTIVE for long, and its role is gone',
+        succeeded,
+        { ...withFormer({}, {}), roles: observed().roles },
+        'create role; attach pod policy; stop: Outdated',
+      ],
+      [
+        'the profile differs from the spec, which names none',
+        living({ spec: REPLACE_TYPE, note: NOTED }),
+        withProfile(OTHER),
+        'create profile 9999-team-a_web; stop: Replacing',
+      ],
+      [
+        'the spec has changed for the second time',
+        living({ spec: REPLACE_TYPE }),
+        withProfile({ ...OTHER, name: ProfileName.of('9999-team-a_web') }),
+        'create profile 9998-team-a_web; stop: Replacing',
+      ],
+    ],
+    'for a deletion, if': [
+      ...withPlan(
+        DELETE_PROFILE,
+        ['role and profile exist', deletion, asWanted()],
+        ['the roles are unread', deletion, withoutRoles(asWanted())],
+        ['the creation of the profile failed', deletion, withStatus('CREATE_FAILED')],
+        ['the deletion of the profile failed', deletion, withStatus('DELETE_FAILED')],
+        ['the profile differs from the spec', deletion, withProfile(OTHER)],
+        ['the profile might have been replaced', deleted({ spec: replacing }), asWanted()],
+      ),
+      ...withPlan(
+        'stop: Outdated',
+        ['the profile is gone, and the roles are unread', deletion, withoutRoles(observed())],
+        ['the profile is foreign, and the roles are unread', deletion, withoutRoles(FOREIGN)],
+        ['the EKS cluster is gone, and the roles are unread', deletion, withoutRoles(GONE)],
+      ),
+      ['the profile is being created', deletion, withStatus('CREATING'), 'stop: WaitingForCreate'],
+      ['the profile is being deleted', deletion, withStatus('DELETING'), 'stop: DeletingProfile'],
+      ['the profile has an unknown status', deletion, withStatus('PAUSED'), 'stop: UnknownProfileStatus'],
+      ['the profile is gone', deletion, withRoleAlone(), DELETE_ROLE],
+      ['the EKS cluster is gone', deletion, ROLE_OF_GONE, DELETE_ROLE],
+      ['the role has no policies', deletion, withRoleAlone({ attached: [] }), 'delete role; in order'],
+      [
+        'the role has a policy of others',
+        deletion,
+        withRoleAlone({ attached: [THEIRS] }),
+        'strip theirs; delete role; in order',
+      ],
+      ['the role has an inline policy', deletion, withRoleAlone({ blockers: ['x'] }), 'stop: RoleBlocked'],
+      [
+        'CAPA created the role',
+        deletion,
+        withRoleAlone({ tags: CAPA_TAGS }),
+        `tag role with eks-cluster,namespace, retiring; ${DELETE_ROLE}`,
+      ],
+      ...withPlan(
+        'in order',
+        ['neither role nor profile exist', deletion, observed()],
+        ['the role is foreign', deleted({ spec: { roleName: SHARED_ROLE_NAME } }), observed({ role: SHARED_ROLE })],
+        ['a foreign profile uses our role', deletion, FOREIGN],
+        ['the EKS cluster is not found in the account of the note', deleted({ note: NOTED }), GONE],
+        ['the EKS cluster is not found, and nothing was created', deletion, GONE],
+        ['nothing exists in an existing cluster, and there is no note', deleted(WITHOUT_NOTE), observed()],
+      ),
+      [
+        'EKS is deleting a foreign profile that uses our role',
+        deletion,
+        withStatus('DELETING', FOREIGN_TAGS),
+        'stop: DeletingProfile',
+      ],
+      [
+        'EKS is deleting one of two foreign profiles that use our role',
+        deletion,
+        withFormer({ tags: FOREIGN_TAGS }, { tags: FOREIGN_TAGS, status: 'DELETING' }),
+        'in order',
+      ],
+      [
+        'the EKS cluster is not found, and there is no note',
+        deleted(WITHOUT_NOTE),
+        ROLE_OF_GONE,
+        'stop: AccountUncertain',
+      ],
+      ...withPlan(
+        'stop: Propagating',
+        ['the create of the profile was not answered', deleted({}, {}, unanswered(PROFILE)), withRoleAlone()],
+        ['the create of the role was not answered', deleted({}, {}, unansweredRole), observed()],
+        [
+          'the note was lost lately, and may have had a create',
+          deleted(WITHOUT_NOTE, {}, { isLost: true }),
+          observed(),
+        ],
+      ),
+      [
+        'the create of the profile was not answered, in no cluster',
+        deleted({}, {}, unanswered(PROFILE)),
+        ROLE_OF_GONE,
+        DELETE_ROLE,
+      ],
+      ...withPlan(
+        'stop: ManagedElsewhere',
+        ['another management cluster has made a younger profile', deleted(ELSEWHERE), withStranger()],
+        [
+          'another management cluster has made a younger profile, in a teardown',
+          deleted(ELSEWHERE, { abandonment: 'removeFinalizer' }),
+          withStranger(),
+        ],
+      ),
+      ['another profile of the object is older', deleted(ELSEWHERE), withStranger(NOW - 1), DELETE_PROFILE],
+    ],
+    'for a retained object in a cluster that is being deleted, if': [
+      ['role and profile exist', retaining(), asWanted(), 'stop: RetainBlocksClusterDeletion'],
+      ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
+      ['the EKS cluster is not found', retaining(WITHOUT_NOTE), GONE, 'in order'],
+      ['the profile is foreign', retaining(), FOREIGN, 'in order'],
+      ['the last create was not answered', retaining({}, unanswered(PROFILE)), withRoleAlone(), 'stop: Propagating'],
+    ],
+  });
+
+  describe('tells the health of', () => {
+    const tagged = ofSpec({ additionalTags: { team: 'web' } });
+    const bounded = ofSpec({ rolePermissionsBoundary: THEIRS });
+    const limited = living({}, { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
+    const recreated = living({ note: { ...NOTED, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
+    const shared = ofSpec({ roleName: SHARED_ROLE_NAME });
+    const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, health: string])[] = [
+      ['profile and role as wanted', plain, asWanted(), 'inOrder, inOrder'],
+      ['a role of another owner', shared, USING_SHARED, 'inOrder, inOrder'],
+      ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
+      ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
+      ['a role with a dropped tag, and no profile', plain, withRoleAlone(TAGGED_ROLE), 'broken, works'],
+      ['a role in use without the boundary of the operator', limited, asWanted(), 'inOrder, works'],
+      ['a role without the boundary of the operator', limited, withRoleAlone(), 'broken, broken'],
+      ['a role in use without the boundary of the spec', bounded, asWanted(), 'inOrder, broken'],
+      ['a role with another trust policy', plain, withProfile({}, WIDE), 'inOrder, broken'],
+      ['a role without its policy', plain, withProfile({}, { attached: [] }), 'inOrder, broken'],
+      ['a missing role', plain, observed({ profile: aProfile() }), 'inOrder, broken'],
+      ['a role that was created again', recreated, asWanted(), 'inOrder, broken'],
+      ['a profile that differs', plain, withProfile(OTHER), 'broken, inOrder'],
+      [
+        'a profile that differs, so that the controller deletes it and creates another',
+        attempted,
+        withProfile(OTHER),
+        'broken, inOrder',
+      ],
+      ['a profile of another object', plain, FOREIGN, 'broken, inOrder'],
+      ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
+      [
+        'both in the note, without tags',
+        living({ note: NOTED }),
+        withProfile({ tags: {} }, { tags: {} }),
+        'works, works',
+      ],
+      [
+        'the role of spec.roleARN without its tags, which does not trust Fargate',
+        living({ spec: { roleARN: ROLE_ARN }, note: NOTED }),
+        withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
+        'inOrder, broken',
+      ],
+      ['nothing, in a deletion', deletion, asWanted(), 'notRead, notRead'],
+    ];
+    for (const [situation, desires, seen, expected] of rows)
+      it(`${situation}: ${expected}`, () => {
+        const { profile, role } = planFor(desires, seen);
+        expect(`${profile}, ${role}`).to.equal(expected);
+      });
+  });
+
+  it('names the fields in which a profile differs', () => {
+    const fields = (field: string, isProvisioned: boolean, name = PROFILE) =>
+      newReason('SpecDiffers', { name, fields: [field], isProvisioned });
+    expect(planFor(plain, withProfile(OTHER)).end).to.deep.equal(fields(SELECTORS_DIFFER, false));
+    const former = living({
+      spec: { profileName: PROFILE },
+      note: { in: HERE, profiles: [SERVED_FORMER] },
+      status: PROVISIONED,
+    });
+    expect(planFor(former, withFormer({})).end).to.deep.equal(
+      fields('the name is former in AWS, but team-a_web in the spec', true, FORMER),
+    );
+  });
+
+  it('names the profile that another management cluster has made, by the id that take-over needs', () => {
+    const { end } = planFor(deleted(ELSEWHERE, { abandonment: 'removeFinalizer' }), withStranger());
+    const facts = { name: FORMER, id: PROFILE_ID, isDeleting: true, abandonment: 'removeFinalizer' };
+    expect(end).to.have.property('facts').that.deep.equals(facts);
+    expect(planFor(living(ELSEWHERE), withStranger())).to.have.nested.property('end.facts.isDeleting', false);
+  });
+
+  it('tells whether the EKS cluster that is not found is that of a Cluster', () => {
+    for (const [clusterName, isOfObject] of [
+      [TARGET.clusterName, false],
+      [undefined, true],
+    ] as const) {
+      const over = { target: { ...TARGET, clusterName } };
+      for (const desires of [living({}, over), deleted(WITHOUT_NOTE, over)])
+        expect(planFor(desires, GONE)).to.have.nested.property('end.facts.isOfObject', isOfObject);
+    }
+  });
+
+  it('names the role to look for in an unknown account, unless the spec brings it or it is foreign', () => {
+    for (const [spec, seen, role] of [
+      [{}, GONE, ROLE],
+      [{}, ROLE_OF_GONE, ROLE],
+      [{}, observed({ cluster: 'gone', role: aRole({ tags: {} }) }), undefined],
+      [{ roleARN: ROLE_ARN }, { ...GONE, roles: [] }, undefined],
+    ] as const)
+      expect(planFor(deleted({ ...WITHOUT_NOTE, spec }), seen)).to.have.nested.property('end.facts.role', role);
+  });
+
+  it('names the profile that new pods get while a former one stays', () => {
+    for (const [former, taker] of [
+      ['former', 'former'],
+      ['zone', PROFILE],
+    ] as const) {
+      const name = ProfileName.of(former);
+      const { profiles, ...rest } = asWanted();
+      const [notice] = planFor(replaceable, { ...rest, profiles: [...profiles, aProfile({ name })] }).notices;
+      expect(notice?.facts).to.include({ name: PROFILE, predecessor: former, taker });
+    }
+    const [removal] = planFor(succeeded, withFormer({}, {})).notices;
+    expect(removal?.facts).to.deep.equal({ name: PROFILE, predecessor: FORMER });
+  });
+
+  it('names what prevents the adoption of a foreign profile', () => {
+    expect(planFor(always, withProfile({ ...OTHER, status: 'CREATE_FAILED', tags: {} })))
+      .to.have.nested.property('end.facts.obstacles')
+      .that.deep.equals(['status is CREATE_FAILED instead of ACTIVE', SELECTORS_DIFFER]);
+  });
+
+  it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {
+    const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
+      const planned = planFor(ofSpec({ adoptionPolicy: policy }), withStatus('ACTIVE', tags));
+      return planned.end !== 'inOrder' && planned.end.name === 'ProfileNotOwned'
+        ? planned.end.facts.adoption
+        : describePlan(planned);
+    };
+    expect(adoptionOf('Owned', {}), 'no owner').to.equal('Always');
+    expect(adoptionOf('Never', {}), 'no owner').to.equal('Always');
+    expect(adoptionOf('Never', CAPA_TAGS), 'Cluster API Provider AWS').to.equal('Owned');
+    for (const policy of ['Owned', 'Always', 'Never'] as const)
+      expect(adoptionOf(policy, FOREIGN_TAGS), 'another object').to.equal(undefined);
+  });
+
+  it('creates the profile with the values of the spec', () => {
+    const spec = { subnetIDs: ['subnet-0c'], selectors: [{ namespace: 'web', labels: { a: 'x' } }] };
+    expect(planFor(ofSpec(spec), withRoleAlone()).changes).to.deep.equal([
+      {
+        mutation: {
+          kind: 'createProfile',
+          profile: {
+            cluster: 'team-a_prod-control-plane',
+            name: PROFILE,
+            podExecutionRoleArn: ROLE_ARN,
+            subnets: ['subnet-0c'],
+            selectors: [{ namespace: 'web', labels: { a: 'x' } }],
+            tags: PROFILE_TAGS,
+          },
+        },
+      },
+    ]);
+  });
+});

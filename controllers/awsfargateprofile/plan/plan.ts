@@ -1,0 +1,148 @@
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { profileIdOf } from '../../shared/note.ts';
+import type { Desired } from '../model/desired-state.ts';
+import { type Observed, areRolesUnread, findProfile, findRole } from '../model/observed-state.ts';
+import { ownershipOf } from '../model/identity.ts';
+import { type Change, type Health, type Plan, type PlanPart, change } from '../model/change.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { findBlocker, findProfileBlocker, findRoleBlocker, findLimitNotice } from './blockers.ts';
+import { ensureAccessEntry } from './access-entry.ts';
+import {
+  describeDifferences,
+  isRecreated,
+  wantedRoleArn,
+  isRoleOurs,
+  strippedProfileReason,
+  strippedRoleReason,
+} from './compare.ts';
+import { ensureProfile, profileDrift } from './ensure-profile.ts';
+import { ensureRole, roleDrift } from './ensure-role.ts';
+import { keptRoles, removeUnwanted } from './remove.ts';
+import { adviceFor, isRoleManaged, ownProfiles, profileToShow } from './verdicts.ts';
+import { isSucceeded, keptReason, transitReason } from './replace.ts';
+
+/**
+ * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
+ * replaced: then a profile that serves pods goes after the wanted one has taken over (docs/adr/0022). Profiles are
+ * deleted before roles and created after them, because a profile needs its role.
+ */
+export function plan(desired: Desired, observed: Observed): Plan {
+  const [changes, end] = collect(planParts(desired, observed));
+  // Once the wanted profile serves pods, nothing depends on what it replaces.
+  const isLeftover = end === undefined && isSucceeded(desired, observed);
+  const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
+  const notices = [
+    findLimitNotice(desired, observed),
+    isLeftover ? (wait ?? keptReason(desired, observed)) : undefined,
+  ];
+  return {
+    changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
+    end: end ?? 'inOrder',
+    profile: profileHealth(desired, observed),
+    role: roleHealth(desired, observed),
+    notices: notices.filter((notice) => notice !== undefined),
+    kept: keptRoles(desired, observed),
+    advice: end === undefined ? adviceFor(desired, observed) : [],
+    profiles: ownProfiles(desired, observed),
+    shown: profileToShow(desired, observed, end),
+    isRoleManaged: isRoleManaged(desired, observed),
+  };
+}
+
+function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Reason | undefined] {
+  const changes: Change[] = [];
+  let next = parts.next();
+  for (; !next.done; next = parts.next()) changes.push(next.value);
+  return [changes, next.value];
+}
+
+function* planParts(desired: Desired, observed: Observed): PlanPart {
+  const { wanted, elsewhere } = desired;
+  const [stranger] = elsewhere;
+  if (stranger !== undefined) return managedElsewhere(desired, stranger);
+  const transit = transitReason(desired, observed);
+  if (transit !== undefined) return transit;
+  const blocker = findBlocker(desired, observed);
+  if (blocker !== undefined) return blocker;
+  const adoption = yield* adopt(desired, observed);
+  if (adoption !== undefined) return adoption;
+  if (!isSucceeded(desired, observed)) {
+    const removal = yield* removeUnwanted(desired, observed);
+    if (removal !== undefined) return removal;
+  }
+  if (wanted === undefined) return undefined;
+  const role = yield* ensureRole(desired, observed, wanted.role);
+  if (role !== undefined) return role;
+  const roleArn = wantedRoleArn(desired, observed, wanted.role);
+  const profile = yield* ensureProfile(desired, observed, wanted.profile, roleArn);
+  if (profile !== undefined) return profile;
+  // The access entry of a live profile depends on the id of a role that this plan creates.
+  const found = findRole(observed.roles, wanted.role.name);
+  if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was made anew' });
+  return yield* ensureAccessEntry(desired, observed, found);
+}
+
+/** Another management cluster, or a restored backup of it, has made this profile: it may need all that the object has. */
+const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
+  newReason('ManagedElsewhere', {
+    name,
+    id: profileIdOf(arn) ?? '',
+    isDeleting: wanted === undefined,
+    abandonment,
+  });
+
+/** An adoption tag is the only change of its plan: AWS is read again before anything else is changed. */
+function* adopt(desired: Desired, observed: Observed): PlanPart {
+  const { wanted, identity } = desired;
+  if (wanted === undefined) return undefined;
+  const profile = findProfile(observed.profiles, wanted.profile.name);
+  if (profile?.status === 'ACTIVE' && !isStamped(desired, profile)) {
+    const [tag] = profileDrift(wanted.profile, profile);
+    if (tag !== undefined) yield change(tag.mutation);
+    return newReason('Outdated', { because: 'the profile was adopted' });
+  }
+  const role = findRole(observed.roles, wanted.role.name);
+  if (role === undefined || wanted.role.kind !== 'managed') return undefined;
+  const ownership = roleOwnership(role, identity);
+  if (ownership.kind !== 'ours' || ownership.stamped) return undefined;
+  const [tag] = roleDrift(desired, observed, wanted.role, role);
+  if (tag !== undefined) yield change(tag.mutation);
+  return newReason('Outdated', { because: 'the role was adopted' });
+}
+
+const isStamped = (desired: Desired, found: FargateProfile): boolean => {
+  const ownership = ownershipOf(desired, found);
+  return ownership.kind === 'ours' && ownership.stamped;
+};
+
+function roleHealth(desired: Desired, observed: Observed): Health {
+  const role = desired.wanted?.role;
+  if (role === undefined || areRolesUnread(observed)) return 'notRead';
+  const found = findRole(observed.roles, role.name);
+  const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
+  if (found === undefined || isRecreated(desired, found)) return 'broken';
+  if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
+  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'inOrder';
+  return healthAfter([...roleDrift(desired, observed, role, found)]);
+}
+
+function profileHealth(desired: Desired, observed: Observed): Health {
+  const wanted = desired.wanted?.profile;
+  if (wanted === undefined) return 'notRead';
+  const found = findProfile(observed.profiles, wanted.name);
+  if (found?.status !== 'ACTIVE') return 'broken';
+  const isStripped = strippedProfileReason(desired, found) !== undefined;
+  if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
+  if (describeDifferences(desired, observed, found).length > 0) return 'broken';
+  return healthAfter([...profileDrift(wanted, found)]);
+}
+
+function healthAfter(drift: readonly Change[]): Health {
+  if (drift.length === 0) return 'inOrder';
+  return drift.every(isHarmless) ? 'works' : 'broken';
+}
+
+/** A tag of a role that no profile uses yet is no optional change, but harms nobody. */
+const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>
+  optional === true || kind === 'tagRole' || kind === 'untagRole';

@@ -1,0 +1,188 @@
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
+import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import type { Desired } from '../model/desired-state.ts';
+import { type FoundRole, type Observed, foundRoles, isFailed, areRolesUnread } from '../model/observed-state.ts';
+import { ownershipOf, oursOf } from '../model/identity.ts';
+import { type PlanPart, change, type Mutation } from '../model/change.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { removeAccessEntry } from './access-entry.ts';
+import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsWanted } from './compare.ts';
+import { isSucceeded, keptUntil } from './replace.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { entryOf } from '../note.ts';
+
+/** One profile in a pass, then the roles. */
+export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
+  if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
+  for (const found of observed.profiles) {
+    const end = yield* removeProfile(desired, observed, found);
+    if (end !== undefined) return end;
+  }
+  if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
+  if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues with the deletion');
+  for (const found of foundRoles(observed.roles)) {
+    const end = yield* removeUnwantedRole(desired, observed, found);
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+/**
+ * The result of a create request is not known yet. That matters only if its profile would be unwanted or use an
+ * unwanted role.
+ */
+function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
+  const { note, wanted } = desired;
+  const open = note.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
+  if (observed.cluster === 'gone') return false;
+  if (wanted === undefined)
+    return desired.isLost || open.length > 0 || note.roles.some(({ requestedAt }) => requestedAt !== undefined);
+  return (
+    open.length > 0 &&
+    (open.some(({ name }) => name !== wanted.profile.name) ||
+      foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found)))
+  );
+}
+
+const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
+  newReason('Propagating', {
+    detail: isLost
+      ? 'This object has no record of what it has in AWS, so a Fargate profile or a role that it requested may still appear'
+      : 'AWS has not answered the request to create the Fargate profile or its role, so it may still appear',
+    remedy: `The controller sends no second request. It waits for at most a minute, and then ${next} on its own`,
+  });
+
+/**
+ * EKS deletes no cluster that has profiles, so with `deletionPolicy: Retain` the object waits until a user deletes the
+ * profile.
+ */
+function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
+  if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues');
+  const found = observed.profiles.find(
+    (each) => ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined,
+  );
+  return found === undefined
+    ? undefined
+    : newReason('RetainBlocksClusterDeletion', { name: found.name, cluster: desired.identity.eksCluster });
+}
+
+function* removeProfile(desired: Desired, observed: Observed, found: FargateProfile): PlanPart {
+  const { name, status } = found;
+  if (ownershipOf(desired, found).kind !== 'ours') return strippedProfileReason(desired, found);
+  const because = whyDeletable(desired, observed, found);
+  if (because === undefined) return undefined;
+  const deleting = isSucceeded(desired, observed)
+    ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
+    : newReason('DeletingProfile', replacementFacts(desired, found));
+  switch (status) {
+    case 'CREATING':
+      return newReason('WaitingForCreate', replacementFacts(desired, found));
+    case 'DELETING':
+      return deleting;
+    case 'ACTIVE':
+    case 'CREATE_FAILED':
+    case 'DELETE_FAILED':
+      yield change({ kind: 'deleteProfile', name, because });
+      return deleting;
+    default:
+      return newReason('UnknownProfileStatus', { name, status });
+  }
+}
+
+/**
+ * The plan ends after the deletion of a role that is made again with another path, because IAM may still show the
+ * deleted one.
+ */
+function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
+  const { name } = found;
+  if (found.arn === desired.broughtRole) return undefined;
+  const stripped = strippedRoleReason(desired, found);
+  if (stripped !== undefined) return stripped;
+  if (!isOurUnwantedRole(desired, found)) return undefined;
+  const user = userOf(observed, found);
+  if (user !== undefined)
+    return user.status === 'DELETING' ? newReason('DeletingProfile', { name: user.name }) : undefined;
+  if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
+  const ownership = roleOwnership(found, desired.identity);
+  // The documented IAM policy allows only changes of roles with the tags of this controller.
+  if (ownership.kind === 'ours' && !ownership.stamped)
+    yield change({ kind: 'tagRole', name, tags: roleOwnershipTags(desired.identity), retiring: true });
+  for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
+  yield* removeAccessEntry(desired, observed, found);
+  yield change({ kind: 'deleteRole', name });
+  return isSameRoleName(desired.wanted?.role.name, name)
+    ? newReason('Outdated', { because: 'the role is made again with another path' })
+    : undefined;
+}
+
+/** Roles of this controller that the object does not need any more, and that stay because another owner's profile uses them. */
+export function keptRoles(
+  desired: Desired,
+  { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
+): readonly { readonly name: string; readonly usedBy: string }[] {
+  if (desired.surplus === 'retain') return [];
+  return foundRoles(roles).flatMap((found) => {
+    const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
+    return user === undefined || ownershipOf(desired, user).kind === 'ours'
+      ? []
+      : [{ name: found.name, usedBy: `Fargate profile "${user.name}"` }];
+  });
+}
+
+const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
+  isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
+
+export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
+  const role = desired.wanted?.role;
+  const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
+  return !isWanted && roleOwnership(found, desired.identity).kind === 'ours';
+}
+
+/**
+ * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role. If
+ * all such profiles are being deleted, the object waits, because nobody would delete the role afterwards.
+ */
+function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
+  const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
+  return users.find(({ status }) => status !== 'DELETING') ?? users[0];
+}
+
+export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
+
+/** How long a first attempt may be deleted because the spec was corrected meanwhile, by AWS's clock. */
+const FIRST_ATTEMPT: Ms = 60 * 60_000;
+
+/**
+ * Which profile of the object may be deleted, and why; `undefined`: it stays. The first row that fits counts. Nothing else
+ * decides about the deletion of a profile: a note or a status is never a reason for it.
+ */
+export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
+  const { wanted, surplus, elsewhere, isReplaceable, isQuotaExceeded } = desired;
+  // Another record of this object has made a profile, so the other side may need this one.
+  if (elsewhere.length > 0) return undefined;
+  if (wanted === undefined) return surplus === 'delete' ? 'unwanted' : undefined;
+  if (isFailed(found)) return 'failed';
+  if (isAsWanted(desired, observed, found)) return undefined;
+  if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
+  if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
+  const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);
+  return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
+}
+
+/** Pods need it until the wanted profile is ACTIVE, also if no pass has found everything in order since its creation. */
+const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
+  found.status === 'ACTIVE' &&
+  !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === 'ACTIVE');
+
+function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
+  const isYoung = found.createdAt === undefined || desired.now - found.createdAt < FIRST_ATTEMPT;
+  return isYoung && hasNeverServed(desired, found);
+}
+
+/** This note has a create request for the profile, which has never been as the spec asked for. */
+function hasNeverServed({ note }: Desired, found: FargateProfile): boolean {
+  const entry = entryOf(note, found);
+  return entry !== undefined && entry.served !== true;
+}

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Note, NotedProfile } from '../../shared/note.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { HERE, NOW, PROFILE, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
+import { FOREIGN_TAGS } from '../testing/fixtures.ts';
+import { type Desires, living } from '../testing/plan-tables.ts';
+import { keptUntil, servingPredecessor } from './replace.ts';
+
+const MINUTE = 60_000;
+const profile = (name: string, over: Partial<FargateProfile> = {}): FargateProfile =>
+  aProfile({ name: ProfileName.of(name), arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`), ...over });
+const entry = (name: string, over: Partial<NotedProfile> = {}): NotedProfile => ({
+  name: ProfileName.of(name),
+  id: `id-of-${name}`,
+  ...over,
+});
+const noted = (...profiles: readonly NotedProfile[]): Partial<Note> => ({ in: HERE, profiles });
+const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
+const replacing = (note: Partial<Note>, keepPredecessorFor = '0s'): Desires =>
+  living({
+    spec: { profileName: PROFILE, updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } },
+    note,
+  });
+
+describe('The predecessor that serves pods until the wanted profile does', () => {
+  for (const [situation, note, seen, name] of [
+    [
+      'is the one that served last',
+      noted(entry('a', { served: true }), entry('b', { served: true })),
+      aws(profile('a'), profile('b')),
+      'b',
+    ],
+    [
+      'is the one that served, and not a younger attempt',
+      noted(entry('a', { served: true }), entry('b')),
+      aws(profile('b'), profile('a')),
+      'a',
+    ],
+    [
+      'is an ACTIVE one',
+      noted(entry('a'), entry('b', { served: true })),
+      aws(profile('a'), profile('b', { status: 'DELETING' })),
+      'a',
+    ],
+    ['is not the wanted one', noted(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
+    ['is none of another object', noted(), aws(profile('a', { tags: FOREIGN_TAGS })), undefined],
+  ] as const)
+    it(`${situation}: ${name ?? 'none'}`, () =>
+      expect(servingPredecessor(replacing(note)(seen), seen)?.name).to.equal(name));
+});
+
+describe('A predecessor stays', () => {
+  const seen = aws(profile('a'), profile(PROFILE));
+  for (const [situation, activeSince, keepPredecessorFor, until] of [
+    ['for 30 s after the wanted profile is ACTIVE', NOW - MINUTE, '0s', NOW - MINUTE / 2],
+    ['for 30 s, if a shorter time is asked for', NOW - MINUTE, '29s', NOW - MINUTE / 2],
+    ['for keepPredecessorFor', NOW - MINUTE, '10m', NOW + 9 * MINUTE],
+    [
+      'from now on, while the note does not have since when the wanted profile is ACTIVE',
+      undefined,
+      '10m',
+      NOW + 10 * MINUTE,
+    ],
+    ['from now on, if that time is in the future', NOW + MINUTE, '10m', NOW + 10 * MINUTE],
+  ] as const)
+    it(situation, () => {
+      const note = noted(entry(PROFILE, { served: true, ...(activeSince !== undefined && { activeSince }) }));
+      expect(keptUntil(replacing(note, keepPredecessorFor)(seen), seen)).to.equal(until);
+    });
+
+  it('from now on, after another client has deleted the wanted profile and the controller has created it again', () => {
+    const note = noted(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
+    expect(keptUntil(replacing(note)(seen), seen)).to.equal(NOW + MINUTE / 2);
+  });
+});

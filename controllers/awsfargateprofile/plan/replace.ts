@@ -1,0 +1,91 @@
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { isPreferred } from '../../../pkg/fargate/overlap.ts';
+import { servedIn } from '../../shared/note.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { oursOf } from '../model/identity.ts';
+import { entryOf } from '../note.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
+import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+
+/** So that EKS knows the wanted profile everywhere before its predecessors are deleted. */
+const SHORTEST_OVERLAP: Ms = 30_000;
+
+type Profiles = Pick<Observed, 'profiles'>;
+
+const wantedOf = (desired: Desired, { profiles }: Profiles): FargateProfile | undefined =>
+  oursOf(desired, profiles).find(({ name }) => name === desired.wanted?.profile.name);
+
+const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly FargateProfile[] =>
+  oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
+
+/** A profile with the wanted name that differs from the spec takes over from no other, and not from itself. */
+export function isSucceeded(desired: Desired, observed: Observed): boolean {
+  const found = wantedOf(desired, observed);
+  return found?.status === 'ACTIVE' && isAsWanted(desired, observed, found);
+}
+
+/**
+ * Since when this very profile, known by its unique id, has been ACTIVE and wanted, in ms since 1970. A time in the future
+ * comes from a wrong clock, and counts as now.
+ */
+export function activeSince(desired: Desired, found: FargateProfile): Ms {
+  return Math.min(entryOf(desired.note, found)?.activeSince ?? desired.now, desired.now);
+}
+
+/** Until when the predecessors stay beside the ACTIVE wanted profile, in ms since 1970. */
+export function keptUntil(desired: Desired, observed: Profiles): Ms {
+  const wanted = wantedOf(desired, observed);
+  const since = wanted === undefined ? desired.now : activeSince(desired, wanted);
+  return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
+}
+
+/** Until the wanted profile is ACTIVE, pods use this one: of the ACTIVE predecessors the one that served last. */
+export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
+  const active = predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
+  return servedIn(desired.note, active) ?? active[0];
+}
+
+export function creatingReason(desired: Desired, observed: Profiles, name: string): Reason {
+  const serving = servingPredecessor(desired, observed);
+  return serving === undefined
+    ? newReason('Creating', { name })
+    : newReason('Replacing', { name, predecessor: serving.name });
+}
+
+/** Of an object whose wanted profile serves pods, if none of its predecessors has to be deleted yet. */
+export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
+  const kept = predecessorsOf(desired, observed);
+  const { wanted, now } = desired;
+  if (wanted === undefined || kept[0] === undefined) return undefined;
+  const { name } = wanted.profile;
+  const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
+  const until = keptUntil(desired, observed);
+  return newReason('PredecessorKept', { name, predecessor: kept[0].name, taker, until, remaining: until - now });
+}
+
+export function transitReason(desired: Desired, observed: Observed): Reason | undefined {
+  // Once the wanted profile serves pods, the pass does not wait for what EKS does to its predecessors.
+  if (isSucceeded(desired, observed)) return undefined;
+  for (const found of oursOf(desired, observed.profiles)) {
+    if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
+    if (found.status !== 'CREATING') continue;
+    // With `deletionPolicy: Retain`, the controller does not delete the profile afterwards.
+    return isCreatedAsWanted(desired, found) || desired.surplus === 'retain'
+      ? creatingReason(desired, observed, found.name)
+      : newReason('WaitingForCreate', replacementFacts(desired, found));
+  }
+  return undefined;
+}
+
+/** The role is not compared, because it has not been read yet. */
+function isCreatedAsWanted(desired: Desired, found: FargateProfile): boolean {
+  const wanted = desired.wanted?.profile;
+  return (
+    wanted?.name === found.name &&
+    areSelectorsEqual(wanted.selectors, found.selectors) &&
+    areSubnetsAsWanted(desired, wanted, found)
+  );
+}

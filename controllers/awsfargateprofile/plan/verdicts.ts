@@ -1,0 +1,96 @@
+import type { ProfileName } from '../../../api/names.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { servedIn } from '../../shared/note.ts';
+import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model/change.ts';
+import type { Desired } from '../model/desired-state.ts';
+import { oursOf, ownershipOf } from '../model/identity.ts';
+import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
+import { isEntryOf } from '../note.ts';
+import { type Reason, describeIssues, messageOf, newReason } from '../reasons/reasons.ts';
+import { findRolePathProblem } from './blockers.ts';
+import { isRoleOurs, strippedProfileReason } from './compare.ts';
+import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
+
+// What the plan says for the report, which decides nothing itself.
+
+/** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
+const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
+
+/** Why no pod can start on the profile until AWS has made the change, and maybe more. */
+export function interruptionBy(mutation: Mutation, desired: Desired, observed: Observed): Reason | undefined {
+  if (mutation.kind === 'deleteProfile')
+    return isSucceeded(desired, observed) ? undefined : newReason('DeletingProfile', { name: mutation.name });
+  const { wanted, identity } = desired;
+  if (wanted === undefined) return undefined;
+  const { name } = wanted.profile;
+  if (findProfile(observed.profiles, name)?.status !== 'ACTIVE') return creatingReason(desired, observed, name);
+  return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
+    ? newReason('RestoringRole', { name: wanted.role.name, cluster: identity.eksCluster })
+    : undefined;
+}
+
+export const adviceFor = (desired: Desired, observed: Observed): readonly Advice[] => [
+  ...healthAdvice(desired, observed),
+  ...rolePathAdvice(desired, observed),
+];
+
+function healthAdvice({ wanted }: Desired, { profiles }: Observed): readonly Advice[] {
+  const name = wanted?.profile.name;
+  const issues = name === undefined ? undefined : findProfile(profiles, name)?.health;
+  if (issues === undefined || issues.length === 0) return [];
+  const said = describeIssues(issues).replace(/\.$/, '');
+  const message = toPrintableLine(
+    `EKS reports health issues of Fargate profile "${name}". ${said}. Correct the problem that EKS names, because new pods may fail to start.`,
+  );
+  return [{ event: 'UnhealthyEKSFargateProfile', message }];
+}
+
+function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[] {
+  const reason = findRolePathProblem(desired, observed, { isLive: true });
+  return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason) }];
+}
+
+export const ownProfiles = (desired: Desired, { profiles }: Observed): readonly OwnProfile[] =>
+  profiles.flatMap((found): readonly OwnProfile[] => {
+    const isNoted = isEntryOf(desired.note.profiles, found);
+    const isStripped = strippedProfileReason(desired, found) !== undefined;
+    const { name } = found;
+    if (ownershipOf(desired, found).kind === 'ours') return [{ name, ownership: 'ours' }];
+    if (isStripped) return [{ name, ownership: isNoted ? 'stripped' : 'unproven' }];
+    return isNoted ? [{ name, ownership: 'noted' }] : [];
+  });
+
+/** The profile that stops the reconcile, or the one that serves until the wanted one is ACTIVE, or the wanted one. */
+export function profileToShow(
+  desired: Desired,
+  observed: Observed,
+  end: Reason | undefined,
+): ProfileName | undefined {
+  const stopping = end && profileIn(end, observed);
+  if (stopping !== undefined) return stopping.name;
+  const { wanted, note } = desired;
+  if (wanted === undefined) {
+    const ours = oursOf(desired, observed.profiles);
+    const serving = servingPredecessor(desired, observed) ?? servedIn(note, ours) ?? ours[0];
+    return serving?.name ?? note.profiles[0]?.name;
+  }
+  const serving = isSucceeded(desired, observed) ? undefined : servingPredecessor(desired, observed);
+  return serving?.name ?? wanted.profile.name;
+}
+
+function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | undefined {
+  const isAboutProfile =
+    reason.name === 'SpecDiffers' ||
+    reason.name === 'RetainBlocksClusterDeletion' ||
+    (reason.name === 'OwnershipTagMissing' && reason.facts.resource === 'Fargate profile');
+  return isAboutProfile ? findProfile(profiles, reason.facts.name) : undefined;
+}
+
+/** A role that is to be created is managed too. */
+export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
+  const role = desired.wanted?.role;
+  if (role?.kind !== 'managed') return false;
+  const found = findRole(roles, role.name);
+  return found === undefined || isRoleOurs(desired, found);
+}

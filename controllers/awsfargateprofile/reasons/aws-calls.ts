@@ -1,0 +1,161 @@
+import {
+  type AffectedConditionType,
+  defineReason,
+  MINUTE,
+  SECOND,
+  pollForUserAction,
+  pollDoubling,
+  MISSING_PATIENCE,
+  pollProgress,
+} from './definition.ts';
+import {
+  type Abandonable,
+  remedyFor,
+  type DeniedCall,
+  remedyForDenial,
+  type OfTarget,
+  type SubnetSource,
+  RETRIES,
+  CONTINUES,
+  IF_UNREACHABLE,
+  listed,
+  quoted,
+  describeSubnetCorrection,
+  type Description,
+} from './wording.ts';
+
+/** `detail` has the error message of AWS and the name of the call, `about` the condition that becomes False. */
+export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
+
+export interface TagChange {
+  readonly change: 'set' | 'remove';
+  readonly keys: readonly string[];
+  readonly resource: string;
+}
+
+const describeTagChange = ({ change, keys, resource }: TagChange): string =>
+  `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
+
+/** `signatureTime`: AWS rejects the time in the signature. `serviceError`: AWS has an error of its own. */
+type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer';
+
+const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
+  throttled: [],
+  signatureTime: [
+    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. AWS accepts a signature for five minutes. The credentials stay in use",
+  ],
+  serviceError: [
+    'If this lasts for more than ten minutes, look at the health of this service in the AWS Health Dashboard',
+  ],
+  noAnswer: [IF_UNREACHABLE],
+};
+
+const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
+
+/**
+ * `violation` names a field with a value that AWS cannot accept, and the right form. It is told unless AWS itself names
+ * another field.
+ */
+type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
+
+const SELECTORS = 'spec.selectors';
+const SUBNETS = /\bsubnets?\b/i;
+/** The field to correct, by what the error message of AWS names. The first match counts. */
+const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
+  [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
+  [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
+  [/\bselectors?\b|\blabels?\b/i, SELECTORS],
+  [/\btags?\b/i, 'spec.additionalTags'],
+];
+
+function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): string {
+  if (SUBNETS.test(detail)) return describeSubnetCorrection(subnets);
+  const field = FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1];
+  return violation !== undefined && (field === undefined || field === SELECTORS)
+    ? `Correct ${violation}`
+    : `Correct ${field ?? 'the spec'}, or the AWS resource that it names`;
+}
+
+export const AWS_CALL_REASONS = {
+  AccessDenied: defineReason<FailedCall & DeniedCall & { readonly tags?: TagChange }>({
+    nature: 'human',
+    patience: MISSING_PATIENCE,
+    poll: pollForUserAction,
+    describe: ({ detail, tags }) =>
+      `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}. AWS says: ${detail}`,
+    remedy: (facts) =>
+      `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
+  }),
+  AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
+    nature: 'outage',
+    // The rate limiter delays throttled requests already. With a longer delay, one of 200 profiles that were created at
+    // once came half a minute after all others.
+    poll: (waited, facts) => (facts.why === 'throttled' ? 2 * SECOND : whileUnavailable(waited, facts)),
+    describe: ({ detail }) => detail,
+    remedy: ({ why = 'noAnswer' }) => [...UNAVAILABILITY_CURES[why], RETRIES].join('. '),
+  }),
+  AWSError: defineReason<FailedCall & { readonly missing?: string }>({
+    nature: 'retry',
+    poll: pollDoubling(5 * SECOND, 5 * MINUTE),
+    // The controller makes about five attempts in this time.
+    patience: 2 * MINUTE,
+    describe: ({ detail, missing }) =>
+      missing === undefined
+        ? `AWS answers a request of the controller with an error: ${detail}`
+        : `AWS says that ${missing} does not exist: ${detail}`,
+    remedy: () =>
+      `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
+  }),
+  SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
+    nature: 'human',
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ detail, region }) =>
+      `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
+    remedy: ({ abandonment, isOfObject = false }) =>
+      remedyFor(
+        `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+          isOfObject
+            ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
+            : 'correct spec.region of the control plane, if it names the wrong region'
+        }`,
+        CONTINUES,
+        abandonment,
+        'the region stays unusable',
+      ),
+  }),
+  Refused: defineReason<Refusal>({
+    nature: 'human',
+    poll: pollForUserAction,
+    describe: ({ detail }) => `AWS rejects a request of the controller. AWS says: ${detail}`,
+    remedy: (facts) => `${describeCorrection(facts)}. ${RETRIES}`,
+  }),
+} as const;
+
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
+
+export const QUOTA_REASONS = {
+  QuotaExceeded: defineReason<Description>({
+    nature: 'wait',
+    ...eks,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    endedBySibling: 'gone',
+    describe: ({ detail }) => `EKS refuses another Fargate profile because of a quota. EKS says: ${detail}`,
+    remedy: () =>
+      `Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
+  }),
+  AWSQuotaExceeded: defineReason<FailedCall>({
+    nature: 'human',
+    poll: pollForUserAction,
+    describe: ({ detail }) => `A quota of the AWS account is used up. AWS says: ${detail}`,
+    remedy: () => `Delete resources that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
+  }),
+} as const;
+
+export const PROPAGATION_REASONS = {
+  Propagating: defineReason<Description & { readonly remedy?: string }>({
+    nature: 'wait',
+    poll: pollProgress,
+    describe: ({ detail }) => detail,
+    remedy: ({ remedy = RETRIES }) => remedy,
+  }),
+} as const;

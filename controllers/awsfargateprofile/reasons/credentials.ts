@@ -1,0 +1,204 @@
+import { type Denial, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
+import {
+  type ReasonSpec,
+  defineReason,
+  MINUTE,
+  SECOND,
+  pollEvery,
+  pollDoubling,
+  MISSING_PATIENCE,
+  pollRarely,
+} from './definition.ts';
+import {
+  type Abandonable,
+  remedyFor,
+  remedyForPolicy,
+  type Description,
+  RETRIES,
+  CONTINUES,
+  type OfTarget,
+  identityField,
+  quoted,
+} from './wording.ts';
+import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
+
+const credentials = { conditionType: 'CredentialsReady' } as const;
+
+/** The first retry comes soon: an expired session may be renewed by then. */
+const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
+
+const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
+  nature: 'human',
+  ...credentials,
+  poll: pollUnusable,
+  describe: ({ detail }) => detail,
+  remedy,
+});
+
+/** A user may be about to create what is missing, so `Stalled` becomes True only after a delay. */
+const missing = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
+  ...unusable(remedy),
+  patience: MISSING_PATIENCE,
+});
+
+const fixed =
+  (action: string, outlook = CONTINUES) =>
+  ({ abandonment }: Description & Abandonable & OfTarget): string =>
+    remedyFor(action, outlook, abandonment);
+
+/** `missing` has kind and name. */
+const absent =
+  (action: (missing: string) => string) =>
+  ({ missing: object, abandonment }: Description & Abandonable & { readonly missing: string }): string =>
+    remedyFor(action(object), CONTINUES, abandonment);
+
+export const CREDENTIAL_REASONS = {
+  CredentialsMissing: missing<Description & Abandonable & OfTarget>(({ abandonment, ...target }) =>
+    remedyFor(
+      `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
+      RETRIES,
+      abandonment,
+    ),
+  ),
+  CredentialsInvalid: missing<Description & Abandonable & { readonly whose: string | undefined }>(
+    ({ whose, abandonment }) =>
+      whose === MANAGER_ITSELF
+        ? remedyFor(
+            'Renew these credentials in the place from which the pod of the manager gets them. If the pod gets them from environment variables, restart the manager',
+            'Otherwise the controller reads them again on its own',
+            abandonment,
+          )
+        : remedyFor(
+            'Renew the credentials of this identity in its Secret, or those of its source identity',
+            'The controller then reads them again on its own',
+            abandonment,
+          ),
+  ),
+  IdentityUnreadable: defineReason<Description>({
+    nature: 'outage',
+    ...credentials,
+    poll: pollEvery(30 * SECOND),
+    describe: ({ detail }) => detail,
+    remedy: () =>
+      `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
+  }),
+  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or correct the reference to it`)),
+  IdentityNotAllowed: missing(
+    fixed('Allow the namespace in spec.allowedNamespaces of the identity, or use another identity'),
+  ),
+  IdentityLoop: unusable(
+    fixed('Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop'),
+  ),
+  IdentityInvalid: unusable(
+    fixed(
+      'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
+    ),
+  ),
+  SecretNotFound: missing(
+    absent(
+      (secret) =>
+        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
+    ),
+  ),
+  SecretIncomplete: missing(
+    fixed('Add the missing keys to the Secret; temporary credentials also need the key SessionToken'),
+  ),
+  /** AWS often names no policy if the role is in another account. */
+  AssumeRoleDenied: missing<Description & Abandonable & { readonly denial: Denial }>(
+    ({ denial: { policy }, abandonment }) =>
+      remedyFor(
+        policy === undefined
+          ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
+          : remedyForPolicy('sts:AssumeRole', policy),
+        RETRIES,
+        abandonment,
+      ),
+  ),
+  AssumeRoleRefused: unusable(
+    fixed(
+      'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+      RETRIES,
+    ),
+  ),
+} as const;
+
+export const ACCOUNT_REASONS = {
+  RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
+    nature: 'human',
+    ...credentials,
+    poll: pollRarely,
+    describe: ({ region }) =>
+      `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
+    remedy: ({ abandonment, isOfObject = false }) =>
+      remedyFor(
+        isOfObject
+          ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If the API server does not allow this change, create the Cluster and its control plane again',
+        CONTINUES,
+        abandonment,
+      ),
+  }),
+  /** AWS accepts the credentials in `acceptedIn`. */
+  RegionNotEnabled: defineReason<
+    Abandonable &
+      OfTarget & {
+        readonly detail: string;
+        readonly region: string;
+        readonly acceptedIn: string;
+        readonly account?: string;
+      }
+  >({
+    nature: 'human',
+    ...credentials,
+    // The first retries come soon, because AWS may have rejected credentials that a user was just replacing.
+    poll: pollDoubling(2 * SECOND, 5 * MINUTE),
+    describe: ({ region, acceptedIn, account, detail }) =>
+      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}. Usually region ${quoted(region)} is then not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}. AWS says: ${detail}`,
+    remedy: ({ region, abandonment, ...target }) =>
+      remedyFor(
+        `Enable region ${quoted(region)} in the AWS account. Or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
+        RETRIES,
+        abandonment,
+        'the region stays disabled',
+      ),
+  }),
+  WrongAccount: defineReason<
+    Abandonable & OfTarget & { readonly whose: string; readonly recorded: string; readonly found: string }
+  >({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ whose, recorded, found }) =>
+      `the credentials of ${whose} belong to account ${found}, but this object records account ${recorded} for its Fargate profile. The controller reads and changes nothing in account ${found}`,
+    remedy: ({ whose, recorded, abandonment, ...target }) =>
+      remedyFor(
+        `Name an identity of account ${recorded} in ${identityField(target)}, or change the credentials of ${whose}`,
+        RETRIES,
+        abandonment,
+      ),
+  }),
+  AccountUncertain: defineReason<
+    OfTarget & {
+      readonly cluster: string;
+      readonly region: string;
+      readonly account: string;
+      readonly profile: string;
+      readonly role: string | undefined;
+    }
+  >({
+    nature: 'human',
+    ...credentials,
+    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
+    describe: ({ cluster, region, account, profile }) =>
+      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile ${quoted(profile)} is`,
+    remedy: ({ cluster, role, ...target }) =>
+      [
+        `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS`,
+        ...(role === undefined
+          ? []
+          : [
+              `A role that the controller created for this object stays: ${quoted(role)}, whose tag ${EKS_CLUSTER_TAG} ends with "/${cluster}". Delete it if no other Fargate profile uses it`,
+            ]),
+      ].join('. '),
+  }),
+} as const;

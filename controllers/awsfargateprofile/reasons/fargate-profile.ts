@@ -1,0 +1,152 @@
+import { MAX_FACT, cut } from '../../../api/text.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { defineReason, MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from './definition.ts';
+import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from './wording.ts';
+
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
+
+type Named = { readonly name: string };
+
+export type ReportedIssue = {
+  readonly code: string;
+  readonly message: string;
+  readonly resourceIds: readonly string[];
+};
+
+/** The most health issues, and resources of an issue, that are shown. */
+const MAX_SHOWN = 10;
+
+/** The API server refuses an object that is too large. */
+export const firstIssues = (issues: readonly ReportedIssue[]): readonly ReportedIssue[] =>
+  issues.slice(0, MAX_SHOWN).map(({ code, message, resourceIds }) => ({
+    code: cut(code, MAX_FACT),
+    message: cut(message, MAX_FACT),
+    resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
+  }));
+
+/** The caller adds the full stop. */
+export function describeIssues(issues: readonly ReportedIssue[]): string {
+  if (issues.length === 0) return 'EKS gives no reason';
+  const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
+    resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (resources: ${listed(resourceIds)})`,
+  );
+  const rest = issues.length - shown.length;
+  return `EKS says: ${cut(shown.join('; '), MAX_FACT)}${rest > 0 ? `; and ${rest} more` : ''}`;
+}
+
+const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
+  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
+
+/** `name` is the profile that replaces `predecessor`. */
+type Replaced = Named & { readonly predecessor: string };
+
+/** `successor` is created after the deletion. It may have the name of the deleted profile. */
+type Succeeded = Named & { readonly successor?: string };
+const describeSuccessor = (name: string, successor: string): string =>
+  successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
+
+/** EKS usually needs minutes to create or delete a profile. The controller never gives up. */
+const LATE_AFTER: Ms = 30 * MINUTE;
+
+const late = <F>(describe: (facts: F) => string) => ({
+  after: LATE_AFTER,
+  describe: (facts: F) => `${describe(facts)} for more than 30 minutes. Usually EKS needs a few minutes`,
+  remedy: () => 'Only EKS can end this: ask AWS Support for the cause. The controller waits',
+});
+
+export const PROFILE_REASONS = {
+  SpecDiffers: defineReason<Named & SpecChangeable & { readonly fields: readonly string[] }>({
+    nature: 'human',
+    ...eks,
+    poll: pollForUserAction,
+    describe: ({ name, fields }) =>
+      `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
+    remedy: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? `Set spec.updateStrategy.type to Replace: then the controller creates a new profile, and deletes this one when the new one is ACTIVE. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
+        : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, delete this object and create it again: then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
+  }),
+  Creating: defineReason<Named>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
+    late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
+  }),
+  Replacing: defineReason<Replaced>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    announced: true,
+    describe: ({ name, predecessor }) =>
+      `EKS is creating Fargate profile ${quoted(name)}, which replaces ${quoted(predecessor)}; pods still start on ${quoted(predecessor)}`,
+    late: late(
+      ({ name, predecessor }) =>
+        `Pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating ${quoted(name)}, which replaces it,`,
+    ),
+  }),
+  PredecessorKept: defineReason<Replaced & { readonly taker: string; readonly until: Ms; readonly remaining: Ms }>({
+    nature: 'wait',
+    ...eks,
+    poll: (_waited, { remaining }) => remaining,
+    announced: true,
+    describe: ({ name, predecessor, taker, until }) =>
+      `Fargate profile ${quoted(name)} is ACTIVE and replaces ${quoted(predecessor)}, which the controller keeps until ${formatTimestamp(until)}. ` +
+      `A new pod that matches both starts on ${quoted(taker)}, the first name in alphabetical order. Then the controller deletes ${quoted(predecessor)}, and EKS stops its pods at once, without regard to PodDisruptionBudgets`,
+  }),
+  RemovingPredecessor: defineReason<Replaced>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name, predecessor }) =>
+      `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is removing`,
+    late: late(
+      ({ name, predecessor }) =>
+        `Fargate profile ${quoted(name)} is ACTIVE, and the controller has been removing ${quoted(predecessor)}, which it replaces,`,
+    ),
+  }),
+  DeletingProfile: defineReason<Succeeded>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name, successor }) =>
+      `EKS is deleting Fargate profile ${quoted(name)}` +
+      (successor === undefined ? '' : `; then the controller ${describeSuccessor(name, successor)}`),
+    late: late(({ name }) => `EKS has been deleting Fargate profile ${quoted(name)}`),
+  }),
+  WaitingForCreate: defineReason<Succeeded>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name, successor }) =>
+      successor === undefined
+        ? `EKS is still creating Fargate profile ${quoted(name)} and cannot delete it yet; the controller deletes it afterwards`
+        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec; then the controller deletes it and ${describeSuccessor(name, successor)}`,
+    late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
+  }),
+  CreateFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
+    describe: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
+    remedy: ({ issues }) =>
+      `${remedyForIssues(issues)}. The controller retries on its own: it deletes the failed profile and creates it again`,
+  }),
+  DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
+    nature: 'retry',
+    ...eks,
+    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
+    describe: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
+    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller retries the deletion on its own`,
+  }),
+  UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
+    nature: 'wait',
+    ...eks,
+    poll: pollProgress,
+    describe: ({ name, status }) =>
+      `Fargate profile ${quoted(name)} has the EKS status ${status}, which this version of the controller does not know`,
+    remedy: () =>
+      'If the status stays, use a newer version of the controller. Until the status changes, the controller does not change the profile',
+  }),
+} as const;

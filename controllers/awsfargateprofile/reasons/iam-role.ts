@@ -1,0 +1,170 @@
+import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { POD_EXECUTION_POLICY_NAME } from '../../../pkg/fargate/arns.ts';
+import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
+import { defineReason, MINUTE, SECOND, pollRarely, pollForUserAction, pollDoubling } from './definition.ts';
+import {
+  type SpecChangeable,
+  RETRIES,
+  CONTINUES,
+  IF_UNREACHABLE,
+  quoted,
+  listed,
+  OR_REPLACE_OBJECT,
+} from './wording.ts';
+
+const iam = { conditionType: 'IAMFargateRolesReady' } as const;
+
+const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
+
+const ROLE_OF_CAPA =
+  'This is the name of the role that Cluster API Provider AWS shares between all Fargate profiles of the account, so the controller uses a role of this name but does not create it';
+
+const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
+  notAllowed: `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
+  denied: 'Remove the statement that denies this from the trust policy of the role',
+  condition: 'Correct this condition in the trust policy of the role, so that it allows what EKS sends',
+};
+
+/** How a user lets EKS admit a role by an access entry, which may have a path. */
+const CHANGE_MODE =
+  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP, which cannot be undone: in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config';
+
+type Named = { readonly name: string };
+
+const ENTRY_STATES = {
+  outdated:
+    'The access entry of the role in the EKS cluster still belongs to the deleted role, so new pods of this Fargate profile cannot join the cluster',
+  missing:
+    'The EKS cluster has no access entry of the role, so new pods of this Fargate profile cannot join the cluster',
+  unknown:
+    'The access entry of the role in the EKS cluster may still belong to the deleted role; then new pods of this Fargate profile cannot join the cluster',
+} as const;
+
+export const ROLE_REASONS = {
+  /**
+   * `other`: the role with this name has another ARN in IAM than spec.roleARN, which is `wanted`. `isOfCapa`: Cluster
+   * API Provider AWS shares this role between profiles.
+   */
+  RoleNotFound: defineReason<
+    Named &
+      SpecChangeable & {
+        readonly other?: { readonly arn: string; readonly wanted: string };
+        readonly isOfCapa?: boolean;
+      }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, other, isOfCapa = false }) =>
+      other === undefined
+        ? `IAM role ${quoted(name)}, which the spec names, does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
+        : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
+    remedy: ({ other, isOfCapa = false, isProvisioned = false }) =>
+      isProvisioned
+        ? `Create the role again with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        : other === undefined
+          ? isOfCapa
+            ? `Set spec.roleName to another name, or remove it: then the controller creates a role. Or create the role yourself, ${ROLE_CONTENTS}. ${RETRIES}`
+            : `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+          : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
+  }),
+  /** `mistake` is undefined if only EKS rejects the role. `ours`: the controller manages the trust policy. */
+  RoleTrustInvalid: defineReason<
+    Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, problem }) => `EKS Fargate cannot assume IAM role ${quoted(name)}: ${problem}`,
+    remedy: ({ mistake, ours }) => {
+      if (mistake !== undefined) return `${TRUST_CORRECTIONS[mistake]}. ${RETRIES}`;
+      return ours
+        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
+        : `The controller finds no mistake in the trust policy of the role. Look at conditions in it that only AWS can evaluate, for example on an organization, and at other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
+    },
+  }),
+  /** `settings` are fields below `spec`. */
+  RoleSettingsConflict: defineReason<
+    Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollRarely,
+    endedBySibling: 'changed',
+    describe: ({ name, other = 'another Fargate profile', settings }) =>
+      `IAM role ${quoted(name)} is also used by ${other}, and this object has other values in ${listed(settings.map((setting) => `spec.${setting}`))}`,
+    remedy: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
+        : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
+  }),
+  /** `other` is an object of another manager that is being deleted or gets another role. */
+  WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, 30 * SECOND),
+    describe: ({ name, other }) =>
+      `this object needs IAM role ${quoted(name)}. ${other} still has this role, and is being deleted or gets another role. Another manager (with another --namespace or --watch-filter) reconciles that object, and may be deleting the role now`,
+    remedy: () =>
+      `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
+  }),
+  /** `refusal` is the error message of AWS about the access entry. */
+  RoleRecreated: defineReason<
+    Named & {
+      readonly arn: string;
+      readonly id: string;
+      readonly cluster: string;
+      readonly entry: 'outdated' | 'missing' | 'unknown';
+      readonly refusal?: string;
+    }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, id, entry, refusal }) =>
+      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. ${ENTRY_STATES[entry]}` +
+      (refusal === undefined
+        ? ''
+        : `. AWS refuses a request of the controller about the access entry. AWS says: ${refusal}`),
+    remedy: ({ arn, cluster, entry, refusal }) =>
+      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `delete the access entry of ${arn} and create it again`} with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise remove the annotation ${RECORD_ANNOTATION} from this object afterwards: the controller writes it again` +
+      (refusal === undefined
+        ? ''
+        : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
+  }),
+  /** `detail` is the error of the AWS call that has failed, if one has. */
+  RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
+    nature: 'wait',
+    ...iam,
+    poll: pollDoubling(2 * SECOND, MINUTE),
+    describe: ({ name, cluster, detail }) =>
+      `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
+      (detail === undefined ? '' : `. The controller could not read the access entry: ${detail}`),
+    remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
+  }),
+  /**
+   * `isLive`: the profile exists and stays, because a user may have entered the role into aws-auth without its path.
+   */
+  RolePathNotMapped: defineReason<
+    Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
+  >({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, path, cluster }) =>
+      `IAM role ${quoted(name)} has the path ${path}, but EKS cluster ${quoted(cluster)} has the authentication mode CONFIG_MAP: it admits pods only by the ConfigMap aws-auth, in which the ARN of a role must have no path`,
+    remedy: ({ field, isLive = false }) =>
+      isLive
+        ? `If new pods can join the EKS cluster, no action is needed. If not, ${CHANGE_MODE}. ${OR_REPLACE_OBJECT}. Give the new object a role with the path /`
+        : `${field === 'spec.rolePath' ? 'Remove spec.rolePath, which is / by default' : `Name a role with the path / in ${field}`}. Or ${CHANGE_MODE}. ${RETRIES}`,
+  }),
+  RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, blockers }) =>
+      `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
+    remedy: ({ blockers }) =>
+      `Remove ${listed(blockers)} from the role. The controller then deletes the role on its own`,
+  }),
+} as const;

@@ -1,0 +1,166 @@
+import { type AdoptionPolicy, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type AffectedConditionType, defineReason, pollForUserAction, pollRarely } from './definition.ts';
+import {
+  type Abandonment,
+  describeAbandonment,
+  type SpecChangeable,
+  CONTINUES,
+  quoted,
+  listed,
+  REPLACE_OBJECT,
+  enumerated,
+} from './wording.ts';
+import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
+
+const eks = { conditionType: 'EKSFargateProfileReady' } as const;
+
+const iam = { conditionType: 'IAMFargateRolesReady' } as const;
+
+type Named = { readonly name: string };
+
+export const OWNERSHIP_REASONS = {
+  /**
+   * `adoption` is the adoptionPolicy with which the controller would adopt the profile, `obstacles` why it does not
+   * although that is `Always`.
+   */
+  ProfileNotOwned: defineReason<
+    Named &
+      SpecChangeable & {
+        readonly whose: string;
+        readonly adoption?: AdoptionPolicy;
+        readonly obstacles?: readonly string[];
+      }
+  >({
+    nature: 'human',
+    ...eks,
+    poll: pollForUserAction,
+    endedBySibling: 'gone',
+    describe: ({ name, whose, obstacles }) =>
+      `Fargate profile ${quoted(name)} belongs to ${whose}. This controller does not change or delete it` +
+      (obstacles === undefined
+        ? ''
+        : `, and does not adopt it because it differs from the spec: ${obstacles.join('; ')}`),
+    remedy: ({ adoption, obstacles, isProvisioned = false }) => {
+      const evade = isProvisioned ? REPLACE_OBJECT : 'Set spec.profileName to another name';
+      if (obstacles !== undefined)
+        return isProvisioned
+          ? evade
+          : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
+      return adoption === undefined
+        ? `${evade}. Or wait: as soon as the existing profile no longer exists, this controller creates its own profile with this name`
+        : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
+    },
+  }),
+  /** The trust policy lets Fargate use the role for profiles of the EKS cluster. */
+  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
+    nature: 'human',
+    ...iam,
+    poll: pollForUserAction,
+    describe: ({ name, whose }) =>
+      `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
+    remedy: ({ isTrusted, isProvisioned = false }) => {
+      const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
+      const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
+      return `${isProvisioned ? REPLACE_OBJECT : evade}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`;
+    },
+  }),
+  /** Another record of this object has made the profile; `id` is the unique id at the end of its ARN. */
+  ManagedElsewhere: defineReason<
+    Named & {
+      readonly id: string;
+      readonly isDeleting: boolean;
+      readonly abandonment?: Abandonment | undefined;
+    }
+  >({
+    nature: 'human',
+    ...eks,
+    keepsReady: true,
+    poll: pollForUserAction,
+    describe: ({ name, id }) =>
+      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but it was made by a record that this object does not have: another management cluster or a restored backup. The controller creates and deletes nothing in AWS for this object`,
+    remedy: ({ id, isDeleting, abandonment }) => {
+      const takeOver = `If the profile belongs to this object here, annotate the object with ${TAKE_OVER_ANNOTATION}=${id}. ${CONTINUES}`;
+      if (abandonment === 'removeFinalizer')
+        return `${takeOver}. ${describeAbandonment(abandonment, ', if another management cluster looks after it,')}`;
+      return isDeleting
+        ? `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain: then the deletion ends here, and nothing changes in AWS`
+        : `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain and delete the object here: then nothing changes in AWS`;
+    },
+  }),
+  OwnershipTagMissing: defineReason<{
+    readonly resource: 'Fargate profile' | 'IAM role';
+    readonly name: string;
+    readonly tags: readonly { readonly key: string; readonly value: string }[];
+    readonly abandonment?: Abandonment | undefined;
+    readonly about: AffectedConditionType;
+  }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollForUserAction,
+    describe: ({ resource, name, tags }) =>
+      `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
+    remedy: ({ resource, tags, abandonment }) =>
+      [
+        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
+          (abandonment === undefined ? '' : ', or delete it in AWS'),
+        CONTINUES,
+        abandonment === undefined
+          ? `If the ${resource} belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object`
+          : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
+      ].join('. '),
+  }),
+} as const;
+
+function describeAllowed(excess: readonly LimitExcess[]): string {
+  const sentences = excess.map(({ field, allowed }) => {
+    const name = field.replace(/\[\d+\]$/, '');
+    const patterns = allowed.filter((pattern) => pattern !== 'none');
+    return patterns.length === 0
+      ? `Remove the value from ${name}`
+      : `Use only values in ${name} that match ${enumerated(patterns)}`;
+  });
+  return [...new Set(sentences)].join('. ');
+}
+
+const EKS_CLUSTER_FIELD = 'spec.eksCluster';
+
+function flagsFor(excess: readonly LimitExcess[]): string {
+  const flags = excess.map(({ field }) => flagFor(field));
+  return [...new Set(flags)].join(' and ');
+}
+
+function flagFor(field: string): string {
+  if (field.startsWith('spec.roleAdditionalPolicies')) return '--allow-policy-arn';
+  return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
+}
+
+/** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
+const flagValueFor = (value: string): string =>
+  `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
+
+/** The API server refuses a change of spec.eksCluster. */
+function describeAllowedClusters(excess: readonly LimitExcess[]): string {
+  const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
+  const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
+  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster. If clusterctl installed the manager, the operator adds it to the clusterctl variable CAPAF_ALLOW_EKS_CLUSTERS, after a comma, and runs clusterctl upgrade apply --infrastructure aws-fargate:<installed version>. ${CONTINUES}`;
+  return patterns.length === 0
+    ? ask
+    : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
+}
+
+export const OPERATOR_LIMIT_REASONS = {
+  NotAllowedByOperator: defineReason<{
+    readonly excess: readonly LimitExcess[];
+    readonly about: AffectedConditionType;
+  }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollRarely,
+    describe: ({ excess }) =>
+      `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
+    remedy: ({ excess }) =>
+      excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
+        ? describeAllowedClusters(excess)
+        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager. ${CONTINUES}`,
+  }),
+} as const;

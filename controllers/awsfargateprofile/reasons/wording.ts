@@ -1,0 +1,120 @@
+import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
+import { FINALIZER } from '../../../api/v1beta2/index.ts';
+
+export const RETRIES = 'The controller retries on its own';
+export const CONTINUES = 'The controller then continues on its own';
+
+export const IF_UNREACHABLE =
+  'If this lasts for more than ten minutes, look at the network between the manager and AWS: proxy, firewall, VPC endpoint';
+
+export const quoted = (text: string): string => `"${text}"`;
+export const listed = (texts: readonly string[]): string => texts.join(', ');
+export const enumerated = (names: readonly string[]): string =>
+  names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
+
+export type SpecChangeable = {
+  /** The API server then refuses changes of the fields that EKS cannot change. */
+  readonly isProvisioned?: boolean;
+};
+
+const replacement =
+  'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
+/** For a problem that only a new object solves. */
+export const REPLACE_OBJECT = `Create ${replacement}`;
+export const OR_REPLACE_OBJECT = `Or create ${replacement}`;
+
+/** The code that finds the problem writes the whole description. Its last sentence has no full stop. */
+export type Description = { readonly detail: string };
+
+/** Whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
+export type OfTarget = { readonly isOfObject?: boolean };
+
+export const identityField = ({ isOfObject = false }: OfTarget): string =>
+  isOfObject ? 'spec.eksCluster.identityRef' : 'spec.identityRef of the control plane';
+
+/** Where the subnets of a profile come from. `eks`: EKS chooses them. */
+export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
+
+export function describeSubnetCorrection(source: SubnetSource): string {
+  switch (source) {
+    case 'spec':
+      return 'Correct spec.subnetIDs, or the AWS resource that it names';
+    case 'controlPlane':
+      return 'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
+    case 'eks':
+      return 'Name private subnets in spec.subnetIDs';
+  }
+}
+
+export type DeniedCall = SpecChangeable & {
+  readonly denial: Denial;
+  /** The action of the call. AWS may have denied another action. */
+  readonly called: string;
+  readonly region: string;
+  readonly account?: string | undefined;
+};
+
+const OWN_CREDENTIALS = 'for the credentials that the controller uses';
+
+const PLACES: Readonly<Record<PolicyKind, string>> = {
+  'identity-based policy': 'the IAM policies of the credentials that the controller uses',
+  'resource-based policy': 'the policy of the resource, which for a role is its trust policy',
+  'service control policy': 'the service control policies of AWS Organizations',
+  'resource control policy': 'the resource control policies of AWS Organizations',
+  'VPC endpoint policy': 'the policy of the VPC endpoint between the manager and AWS',
+  'permissions boundary': 'the permissions boundary of the user or role of these credentials',
+  'session policy':
+    'the session policy of these credentials, which for an AWSClusterRoleIdentity is in spec.inlinePolicy and spec.policyARNs',
+};
+
+/** The caller adds the full stop. */
+export function remedyForPolicy(action: string, policy: Denial['policy']): string {
+  if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
+  return policy === undefined || policy.kind === 'identity-based policy'
+    ? `Allow ${action} ${OWN_CREDENTIALS}`
+    : `Allow ${action} in ${PLACES[policy.kind]}`;
+}
+
+/** AWS names no action where it does not offer the service. */
+export function remedyForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
+  const { action, policy } = denial;
+  if (action === undefined && policy === undefined && called.startsWith('eks:')) {
+    const whose = account === undefined ? 'the account' : `account ${account}`;
+    return `AWS names no denied action. Look whether AWS offers EKS Fargate in region ${quoted(region)}, and whether ${whose} may use it; AWS Support can tell. If both is so, allow ${called} ${OWN_CREDENTIALS}`;
+  }
+  const remedy = remedyForPolicy(action ?? called, policy);
+  // The API server refuses a change of these fields once the object is provisioned.
+  return action === 'iam:CreateRole' && !isProvisioned
+    ? `${remedy}. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
+    : remedy;
+}
+
+/**
+ * How a user can make a deleted object disappear while its profile and role stay in AWS: `deletionPolicy: Retain`, or
+ * no finalizer. While the EKS cluster is being deleted, only the second helps: an object with `Retain` also waits for
+ * its profile, because EKS deletes no cluster with profiles.
+ */
+export type Abandonment = 'retain' | 'removeFinalizer';
+
+/** `condition` says when to do so, for example ", if …,". */
+export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
+  const action =
+    abandonment === 'retain'
+      ? 'set spec.deletionPolicy to Retain'
+      : `remove ${FINALIZER} from metadata.finalizers of this object`;
+  return `Or${condition} ${action}: then the deletion of this object ends, and its profile and role stay in AWS`;
+}
+
+export type Abandonable = { readonly abandonment?: Abandonment | undefined };
+
+/** The removal of the finalizer is hard to undo, so it is advised only for the case that `lasting` describes. */
+export function remedyFor(
+  action: string,
+  outlook: string,
+  abandonment: Abandonment | undefined,
+  lasting = 'you can no longer get credentials for the AWS account',
+): string {
+  const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
+  const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
+  return [action, outlook, ...wayOut].join('. ');
+}

@@ -1,0 +1,53 @@
+import { MAX_MESSAGE, cut } from '../../../api/text.ts';
+import type { Condition } from '../../../api/v1beta2/index.ts';
+
+/** The time depends on the previous condition, so it is added later. */
+export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
+
+const OWNED = [
+  'Ready',
+  'CredentialsReady',
+  'EKSFargateProfileReady',
+  'IAMFargateRolesReady',
+  'Available',
+  'Reconciling',
+  'Stalled',
+  'SelectorsOverlap',
+  'Deleting',
+  'Paused',
+] as const;
+export type ConditionType = (typeof OWNED)[number];
+
+/** Left by Cluster API Provider AWS on an object that this controller took over, and outdated. */
+const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
+
+/** `Ready` comes first, as in Cluster API's own objects, and these come last. */
+const LAST: readonly string[] = ['Paused', 'Deleting'];
+
+/** `lastTransitionTime` changes only with the status of a condition, so the same values give the same list. */
+export function mergeConditions(
+  before: readonly Condition[],
+  updates: readonly ConditionUpdate[],
+  timestamp: string,
+): readonly Condition[] {
+  const kept = before.filter(({ type }) => !LEFT_BEHIND.includes(type) && !updates.some((each) => each.type === type));
+  const merged = updates.map((each): Condition => {
+    const previous = before.find(({ type }) => type === each.type);
+    const since = previous?.status === each.status ? previous.lastTransitionTime : timestamp;
+    return { ...each, message: cut(each.message ?? '', MAX_MESSAGE), lastTransitionTime: since };
+  });
+  return [...kept, ...merged].toSorted(byRank);
+}
+
+export function conditionOf(conditions: readonly Condition[] | undefined, type: ConditionType): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+function byRank(a: Condition, b: Condition): number {
+  return rank(a.type) - rank(b.type) || (a.type < b.type ? -1 : a.type > b.type ? 1 : 0);
+}
+
+function rank(type: string): number {
+  if (type === 'Ready') return 0;
+  return LAST.includes(type) ? 2 + LAST.indexOf(type) : 1;
+}

@@ -1,0 +1,379 @@
+import { expect } from 'chai';
+import {
+  type AWSFargateProfile,
+  type AWSFargateProfileStatus,
+  DELETE_FOR_MOVE_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
+import { ProfileName } from '../../../api/names.ts';
+import type { Note, NotedProfile } from '../../shared/note.ts';
+import { conditionsAfter } from './conditions.ts';
+import { abandonedEvents, eventsAfter, retainedEvent } from './events.ts';
+import { statusAfter } from './status.ts';
+import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
+import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
+import {
+  HERE,
+  NOTED,
+  NOW,
+  PROFILE,
+  PROFILE_ID,
+  PROFILE_TAGS,
+  ROLE,
+  CREATED_AT,
+  aDeletedObject,
+  aFailure,
+  aProfile,
+  aRole,
+  anObject,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from '../testing/builders.ts';
+import {
+  ATTACH_POLICY,
+  CREATE_PROFILE,
+  CREATE_ROLE,
+  DELETE_ACCESS_ENTRY,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  SET_TRUST,
+  STRIP_ROLE,
+} from '../testing/mutations.ts';
+import {
+  type CompletedPassParts,
+  READY,
+  completedPass,
+  condition,
+  observedPass,
+  ready,
+} from '../testing/completed-pass.ts';
+import { FOREIGN_TAGS } from '../testing/fixtures.ts';
+import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+
+const ARN = aProfile().arn;
+const DONE: MutationOutcome = { kind: 'done' };
+
+interface Given {
+  readonly object?: AWSFargateProfile;
+  readonly steps?: readonly Step[];
+  readonly reason?: Reason;
+  readonly status?: string | undefined;
+  readonly tags?: Tags;
+  readonly depth?: 'glance' | 'survey';
+}
+
+/**
+ * Returns the events of a reconcile that found the Fargate profile with this status, or no profile if `status` is
+ * absent.
+ */
+function told({
+  object = anObject(),
+  steps = [],
+  reason,
+  status,
+  tags = PROFILE_TAGS,
+  depth = 'survey',
+}: Given): readonly string[] {
+  const isGoing = object.metadata.deletionTimestamp !== undefined;
+  const found = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
+  const seen = { ...found, depth };
+  const desired = isGoing ? desiredOfDeletion(object, {}, seen) : desiredOf(object, {}, seen);
+  const pass = completedPass({ object, desired, seen, end: reason ?? 'inOrder', steps });
+  return eventsAfter(pass).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
+}
+
+const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly string[] =>
+  told({ steps: [{ mutation, outcome }] });
+
+const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`;
+const AGAIN = 'The controller then creates it again.';
+const TAGS = `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`;
+const BOUNDARY = `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`;
+
+describe('the events of a completed mutation', () => {
+  const rows: readonly (readonly [mutation: Mutation, event: string | undefined])[] = [
+    [CREATE_ROLE, `Normal SuccessfulIAMRoleCreation: Created fargate IAM role "${ROLE}"`],
+    [DELETE_ROLE, `Normal SuccessfulIAMRoleDeletion: Deleted fargate IAM role "${ROLE}"`],
+    [CREATE_PROFILE, `Normal InitiatedCreateEKSFargateProfile: Started creating EKS fargate profile ${PROFILE}`],
+    [DELETE_PROFILE, INITIATED],
+    [{ ...DELETE_PROFILE, because: 'failed' }, `${INITIATED}, because EKS reports it as failed. ${AGAIN}`],
+    [{ ...DELETE_PROFILE, because: 'different' }, `${INITIATED}, because it differs from the spec. ${AGAIN}`],
+    [{ kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} }, TAGS],
+    [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] }, TAGS],
+    [SET_TRUST, `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`],
+    [{ kind: 'setBoundary', name: ROLE, policyArn: 'x' }, BOUNDARY],
+    [{ kind: 'removeBoundary', name: ROLE }, BOUNDARY],
+    [ATTACH_POLICY, undefined],
+    [STRIP_ROLE, undefined],
+    [{ kind: 'tagRole', name: ROLE, tags: {} }, undefined],
+    [{ kind: 'untagRole', name: ROLE, keys: [] }, undefined],
+    [DELETE_ACCESS_ENTRY, undefined],
+  ];
+  for (const [mutation, event] of rows)
+    it(`of ${mutation.kind}: ${event ?? 'none'}`, () =>
+      expect(did(mutation)).to.deep.equal(event === undefined ? [] : [event]));
+
+  it('are none when the controller has changed nothing in AWS', () => {
+    const failure = aFailure();
+    const outcomes: readonly MutationOutcome[] = [
+      ...(['gone', 'nameTaken', 'notVisible', 'clusterGone'] as const).map((kind) => ({ kind })),
+      ...(['clusterUpdating', 'roleRejected', 'outdated'] as const).map((kind) => ({ kind, failure })),
+      { kind: 'siblingBusy', by: PROFILE, doing: 'CREATING' },
+      { kind: 'failed', failure: aFailure({ code: 'NotDispatched', message: 'the rate limit: no result in 15 s' }) },
+    ];
+    for (const outcome of outcomes)
+      for (const [mutation] of rows) expect(did(mutation, outcome), outcome.kind).to.deep.equal([]);
+  });
+});
+
+describe('the events of a failed mutation', () => {
+  const failure = aFailure({ code: 'InvalidParameterException', statusCode: 400, message: 'no' });
+  const detail = 'no (EKS CreateFargateProfile: InvalidParameterException)';
+  const [LATER, ON] = [
+    'The conditions of this object tell what happens next.',
+    'The controller continues without this change.',
+  ];
+  const deletion: Mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' };
+  const rows: readonly (readonly [Mutation, reason: string, doing: string, outlook?: string])[] = [
+    [CREATE_ROLE, 'FailedIAMRoleCreation', `create fargate IAM role "${ROLE}"`],
+    [DELETE_ROLE, 'FailedIAMRoleDeletion', `delete fargate IAM role "${ROLE}"`],
+    [CREATE_PROFILE, 'FailedCreateEKSFargateProfile', `create EKS fargate profile ${PROFILE}`],
+    [DELETE_PROFILE, 'FailedDeleteEKSFargateProfile', `delete EKS fargate profile ${PROFILE}`],
+    [ATTACH_POLICY, 'FailedUpdateAWS', `update fargate IAM role "${ROLE}"`],
+    [deletion, 'FailedDeleteAccessEntry', `delete the access entry of fargate IAM role "${ROLE}"`, ON],
+  ];
+  for (const [mutation, reason, doing, outlook = LATER] of rows)
+    it(`of ${mutation.kind} contain the message of AWS, and say what happens next`, () =>
+      expect(did(mutation, { kind: 'failed', failure })).to.deep.equal([
+        `Warning ${reason}: Failed to ${doing}. AWS says: ${detail}. ${outlook}`,
+      ]));
+
+  it('of an access entry point to the conditions if AWS has not answered', () => {
+    const unanswered = aFailure({ code: 'NoAnswer', message: 'no answer within 10 s' });
+    const [event] = did(deletion, { kind: 'failed', failure: unanswered });
+    expect(event)
+      .to.contain('no answer within 10 s')
+      .and.to.satisfy((text: string) => text.endsWith(LATER));
+  });
+
+  it('are one event, although the reason of the pass is a Warning too', () => {
+    const reason = newReason('Refused', { detail, about: 'EKSFargateProfileReady' });
+    expect(
+      told({ steps: [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }], reason }),
+    ).to.have.length(1);
+  });
+});
+
+describe('the events of a creation or deletion that EKS has completed', () => {
+  const noting = (...profiles: readonly NotedProfile[]) => anObject({ note: { in: HERE, profiles } });
+  const leaving = (status: AWSFargateProfileStatus) =>
+    aDeletedObject({ note: NOTED, status: { profileName: PROFILE, ...status } });
+  const CREATED = `Normal SuccessfulCreateEKSFargateProfile: Created new EKS fargate profile ${PROFILE}`;
+  const DELETED = `Normal SuccessfulDeleteEKSFargateProfile: Deleted EKS fargate profile ${PROFILE}`;
+
+  const created = { name: PROFILE, id: PROFILE_ID };
+  const creating = noting(created);
+  const openUnderOther = { name: ProfileName.of('other'), requestedAt: NOW };
+  const predecessors = [{ name: PROFILE, status: 'DELETING' }];
+  const reason = newReason('Creating', { name: PROFILE });
+  const blocked = newReason('Refused', { detail: 'no', about: 'IAMFargateRolesReady' });
+  const notOurs = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
+  for (const [situation, given, events] of [
+    ['a profile that EKS has created', { object: creating, status: 'ACTIVE' }, [CREATED]],
+    [
+      'the same, before all is in order',
+      { object: creating, status: 'ACTIVE', reason: blocked },
+      [CREATED, `Warning Refused: ${messageOf(blocked)}`],
+    ],
+    ['the same, once more', { object: noting({ ...created, served: true, activeSince: NOW }), status: 'ACTIVE' }, []],
+    [
+      'the same, once more, before all is in order, beside another request without an answer',
+      { object: noting(openUnderOther, { ...created, activeSince: NOW }), status: 'ACTIVE' },
+      [],
+    ],
+    ['a profile that was found', { object: noting(), status: 'ACTIVE' }, []],
+    ['a profile that takes over again', { object: noting({ ...created, served: true }), status: 'ACTIVE' }, []],
+    [
+      'a profile of another owner',
+      { object: noting({ name: PROFILE, requestedAt: NOW }), status: 'ACTIVE', tags: FOREIGN_TAGS, reason: notOurs },
+      [`Warning ProfileNotOwned: ${messageOf(notOurs)}`],
+    ],
+    ['a profile that is being created', { object: creating, status: 'CREATING', reason }, []],
+    ['a profile that could not be created', { object: creating, status: 'CREATE_FAILED', reason }, []],
+    ['a profile that EKS has deleted', { object: leaving({ profileStatus: 'DELETING' }) }, [DELETED]],
+    ['a predecessor that EKS has deleted', { object: anObject({ status: { predecessors } }) }, [DELETED]],
+    ['the same, which a glance does not show', { object: anObject({ status: { predecessors } }), depth: 'glance' }, []],
+    ['a profile that another client has deleted', { object: leaving({ profileStatus: 'ACTIVE' }) }, []],
+    ['a profile that was never there', { object: leaving({}) }, []],
+  ] satisfies readonly (readonly [string, Given, readonly string[]])[])
+    it(`are right for ${situation}`, () => expect(told(given)).to.deep.equal(events));
+
+  it('come before the events of the mutations of the same pass', () => {
+    const steps: readonly Step[] = [{ mutation: DELETE_ROLE, outcome: DONE }];
+    expect(told({ object: leaving({ profileStatus: 'DELETING' }), steps })).to.deep.equal([
+      DELETED,
+      `Normal SuccessfulIAMRoleDeletion: Deleted fargate IAM role "${ROLE}"`,
+    ]);
+  });
+});
+
+describe('the Warning event of a reason', () => {
+  const trouble = newReason('SpecDiffers', {
+    name: PROFILE,
+    fields: ['subnets are a instead of b'],
+    isProvisioned: false,
+  });
+  const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
+  const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });
+  const failed = newReason('CreateFailed', { name: PROFILE, issues: [] });
+  const showing = (type: string, shown: Reason | undefined): AWSFargateProfileStatus => {
+    const message = shown === undefined ? 'All is well' : messageOf(shown);
+    return { conditions: [{ type, status: 'False', reason: 'x', message, lastTransitionTime: CREATED_AT }] };
+  };
+  const alive = (type: string, shown?: Reason) => anObject({ status: showing(type, shown) });
+
+  for (const [situation, reason, object, isTold] of [
+    ['a new problem', trouble, anObject(), true],
+    ['another problem than Ready shows', trouble, alive('Ready'), true],
+    ['the problem that Ready shows', trouble, alive('Ready', trouble), false],
+    ['a problem beside a Ready profile', refused, alive('Ready'), true],
+    ['the same, shown in Reconciling', refused, alive('Reconciling', refused), false],
+    ['the same, shown in Stalled', refused, alive('Stalled', refused), false],
+    ['a problem of a deletion', blocked, aDeletedObject(), true],
+    ['the same, shown in Deleting', blocked, aDeletedObject({ status: showing('Deleting', blocked) }), false],
+    ['a failed creation, although the controller retries it', failed, anObject(), true],
+    ['a wait', newReason('Creating', { name: PROFILE }), anObject(), false],
+    ['an outage', newReason('AWSUnavailable', { detail: 'no answer' }), anObject(), false],
+  ] as const)
+    it(`is ${isTold ? '' : 'not '}recorded for ${situation}`, () => {
+      const events = isTold ? [`Warning ${reason.name}: ${messageOf(reason)}`] : [];
+      expect(told({ reason, object })).to.deep.equal(events);
+    });
+
+  it('is not repeated for a problem whose message is longer than a condition allows', () => {
+    const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
+    const pass = observedPass({ end: reason });
+    expect(eventsAfter(pass).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);
+    const status = statusAfter(pass);
+    const ofReady = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
+    expect(ofReady.length).to.be.at.most(32_768);
+    expect(ofReady).to.contain('Change the spec to match the profile');
+    expect(ofReady.isWellFormed()).to.equal(true);
+    expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
+  });
+});
+
+describe('the event about health issues of a profile in use', () => {
+  const few: readonly ReportedIssue[] = [
+    { code: 'AccessDenied', message: 'The role cannot be assumed', resourceIds: [] },
+  ];
+  const many = Array.from({ length: 300 }, (_, index) => ({
+    code: 'AccessDenied',
+    message: `issue ${index} ${'😀'.repeat(10_000)}`,
+    resourceIds: Array.from({ length: 300 }, () => 'r'.repeat(10_000)),
+  }));
+  const seenWith = (object: AWSFargateProfile, health = few): readonly string[] =>
+    eventsAfter(observedPass({ object, seen: observed({ profile: aProfile({ health }), role: aRole() }) })).map(
+      ({ type, reason }) => `${type} ${reason}`,
+    );
+
+  for (const [what, health] of [
+    ['the issues', few],
+    ['more issues than the status has room for', many],
+  ] as const)
+    it(`is recorded once, when ${what} begin`, () => {
+      expect(seenWith(ready(), health)).to.deep.equal(['Warning UnhealthyEKSFargateProfile']);
+      const seen = observed({ profile: aProfile({ health }), role: aRole() });
+      const message = conditionsAfter(observedPass({ seen })).find(({ type }) => type === 'Ready')?.message ?? '';
+      const conditions = [condition('Ready', 'True', 'Ready', message)];
+      expect(seenWith(anObject({ status: { ...READY, conditions } }), health)).to.deep.equal([]);
+    });
+
+  it('is not recorded for a healthy profile', () => {
+    expect(eventsAfter(observedPass({ object: ready() }))).to.deep.equal([]);
+  });
+});
+
+describe('the event of an object that is deleted with its profile and role kept', () => {
+  const PROFILE_AND_ROLE = `EKS fargate profile ${PROFILE} and its IAM role`;
+  const REST = `the rest of EKS fargate profile ${PROFILE} and of its IAM role`;
+  for (const [status, what] of [
+    [{ profileName: PROFILE, profileStatus: 'ACTIVE' }, `The controller leaves ${PROFILE_AND_ROLE} in AWS`],
+    [{ profileName: PROFILE, profileStatus: 'DELETING' }, `The controller leaves ${REST} in AWS`],
+    [{ profileName: PROFILE }, `The controller leaves ${REST} in AWS`],
+    [{}, 'The controller changes nothing in AWS'],
+  ] as const)
+    it(what, () =>
+      expect(retainedEvent(aDeletedObject({ status }))).to.deep.equal({
+        type: 'Normal',
+        reason: 'RetainedEKSFargateProfile',
+        message: `${what}, because spec.deletionPolicy is Retain`,
+      }),
+    );
+
+  it('names each profile of the note, because a replacement may leave two', () => {
+    const note = { in: HERE, profiles: [...NOTED.profiles, { name: ProfileName.of('9999-team-a_web') }] };
+    const object = aDeletedObject({ note, status: { profileName: PROFILE, profileStatus: 'ACTIVE' } });
+    expect(retainedEvent(object).message).to.contain(`EKS fargate profile ${PROFILE} and 9999-${PROFILE} and its`);
+  });
+});
+
+describe('the event of an object that is deleted without the finalizer of this controller', () => {
+  const without = (annotations: readonly string[] = [], note: Partial<Note> = NOTED): AWSFargateProfile =>
+    aDeletedObject({
+      metadata: { finalizers: ['other'], annotations: Object.fromEntries(annotations.map((key) => [key, 'true'])) },
+      note,
+    });
+  const { deletionTimestamp: _none, ...living } = without().metadata;
+  for (const [situation, object, count] of [
+    ['another client has removed it', without(), 1],
+    ['the controller has removed it', without([], { in: HERE, deleting: true }), 0],
+    ['clusterctl moves the object', without([DELETE_FOR_MOVE_ANNOTATION]), 0],
+    ['the object is not deleted', { ...without(), metadata: living }, 0],
+    ['its profile and role are to stay', without([RETAIN_ANNOTATION]), 0],
+    ['AWS has nothing of it', without([], {}), 0],
+  ] as const)
+    it(`is ${count === 0 ? 'not ' : ''}recorded: ${situation}`, () =>
+      expect(abandonedEvents(object)).to.have.length(count));
+});
+
+describe('the events about a kept role', () => {
+  const object = aDeletedObject();
+  const keptAfter = (pass: CompletedPassParts): readonly string[] =>
+    eventsAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), ...pass })).map(
+      ({ reason, message }) => `${reason}: ${message}`,
+    );
+  const kept = [{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }];
+  const seen = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
+
+  it('name the object that uses the role too, once the deletion is over', () => {
+    expect(keptAfter({ kept })).to.deep.equal([
+      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because AWSFargateProfile team-a/other uses it`,
+    ]);
+    expect(keptAfter({ kept, end: newReason('Conflict', {}) })).to.deep.equal([]);
+  });
+
+  it('name the foreign profile that uses the role', () => {
+    expect(keptAfter({ seen })).to.deep.equal([
+      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because Fargate profile "${PROFILE}" uses it`,
+    ]);
+  });
+
+  it('do not exist for a foreign role, a wanted role, and with deletionPolicy Retain', () => {
+    const { profiles } = seen;
+    expect(keptAfter({ seen: { ...observed({ role: aRole({ tags: {} }) }), profiles } })).to.deep.equal([]);
+    expect(keptAfter({ object: anObject(), desired: desiredOf(), seen })).to.deep.equal([]);
+    expect(keptAfter({ desired: { ...desiredOfDeletion(), surplus: 'retain' }, seen })).to.deep.equal([]);
+  });
+});
+
+describe('the event about an object for which the controller does nothing', () => {
+  it('is recorded when the wait begins, and not again', () => {
+    const reason = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
+    const message = messageOf(reason);
+    expect(told({ reason })).to.deep.equal([`Normal ClusterDeleting: ${message}`]);
+    const shown = { type: 'Ready', status: 'False', message, lastTransitionTime: CREATED_AT } as const;
+    expect(told({ reason, object: anObject({ status: { conditions: [shown] } }) })).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,271 @@
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
+import { type ConditionType, conditionOf } from './condition-list.ts';
+import { findProfile } from '../model/observed-state.ts';
+import { type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
+import { formatLocation, noteOf } from '../../shared/note.ts';
+import { type CompletedPass, noticesOf, reasonOf } from '../model/result.ts';
+import { profileNameOf } from '../../shared/profile-names.ts';
+import {
+  type Reason,
+  describeReason,
+  isAnnounced,
+  keepsReady,
+  mayStopBeforeAwsRead,
+  messageOf,
+  natureOf,
+} from '../reasons/reasons.ts';
+import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
+
+/** Where Cluster API Provider AWS records an event too, reason and text are the same. */
+export interface EventSpec {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
+  return [
+    ...eventsOfProfile(pass),
+    ...eventsOfUnreadableEntries(pass),
+    ...eventsForSteps(stepsToReport(pass)),
+    ...eventsOfKeptRoles(pass),
+    ...eventOfProblem(pass),
+    ...eventsOfAdvice(pass),
+  ];
+}
+
+/** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
+function stepsToReport(pass: CompletedPass): readonly Step[] {
+  const steps = pass.execution?.steps ?? [];
+  const isTold = reasonOf(pass)?.name === 'RoleRecreated';
+  return isTold
+    ? steps.filter(({ mutation, outcome }) => outcome.kind !== 'failed' || !isAccessEntryMutation(mutation))
+    : steps;
+}
+
+export const eventsForSteps = (steps: readonly Step[]): readonly EventSpec[] => steps.flatMap(eventOfStep);
+
+export const retainedEvent = (object: AWSFargateProfile): EventSpec =>
+  normal('RetainedEKSFargateProfile', `${describeRetained(object)}, because spec.deletionPolicy is Retain`);
+
+export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventSpec =>
+  normal(
+    'ReleasedWithoutCredentials',
+    `The deletion ends without a call to AWS, because the controller has created nothing in AWS for this AWSFargateProfile. If you have restored the object from a backup, look in AWS for Fargate profile "${profileNameOf(object)}" and its role. The controller could not look for them: ${describeReason(reason)}`,
+  );
+
+/**
+ * There is no event if the user wants the profile to stay, or if the deletion in AWS had begun: then the controller has
+ * removed the finalizer, or a user did so as a condition advised.
+ */
+export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
+  const { in: location, deleting } = noteOf(object);
+  if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || deleting) return [];
+  const message =
+    'This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. ' +
+    `Fargate profile "${profileNameOf(object)}" and its role stay in ${formatLocation(location)} (account/region/EKS cluster). ` +
+    'If you do not need them, delete them in AWS.';
+  return [warning('AbandonedEKSFargateProfile', message)];
+}
+
+export const RESUMED_DELETION: EventSpec = {
+  type: 'Normal',
+  reason: 'ResumedDeletion',
+  message:
+    'The deletion of this AWSFargateProfile had begun before clusterctl moved the object to this management cluster, so the controller deletes it again',
+};
+
+export const IGNORED_DELETION: EventSpec = {
+  type: 'Warning',
+  reason: 'IgnoredDeletion',
+  message:
+    'The record annotation says that the deletion of this AWSFargateProfile had begun, but AWS or the status of the object shows that the annotation is an old copy. The controller does not delete the object',
+};
+
+function describeRetained(object: AWSFargateProfile): string {
+  const { profileName, profileStatus } = object.status ?? {};
+  if (profileName === undefined) return 'The controller changes nothing in AWS';
+  const names = new Set([profileName, ...noteOf(object).profiles.map(({ name }) => name)]);
+  const profiles = `EKS fargate profile ${[...names].join(' and ')}`;
+  // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
+  return profileStatus === undefined || profileStatus === 'DELETING'
+    ? `The controller leaves the rest of ${profiles} and of its IAM role in AWS`
+    : `The controller leaves ${profiles} and its IAM role in AWS`;
+}
+
+function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
+  const subject = subjectOf(mutation);
+  if (outcome.kind === 'failed') {
+    // A request that was not sent is no failure of AWS.
+    return isNotDispatched(outcome.failure) ? [] : failureOf(mutation, subject, outcome.failure);
+  }
+  if (outcome.kind !== 'done') return [];
+  switch (mutation.kind) {
+    case 'createRole':
+      return [normal('SuccessfulIAMRoleCreation', `Created fargate IAM role "${subject}"`)];
+    case 'deleteRole':
+      return [normal('SuccessfulIAMRoleDeletion', `Deleted fargate IAM role "${subject}"`)];
+    case 'createProfile':
+      return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
+    case 'deleteProfile':
+      return [
+        normal(
+          'InitiatedDeleteEKSFargateProfile',
+          `Started deleting EKS fargate profile ${subject}${PURPOSES[mutation.because]}`,
+        ),
+      ];
+    case 'tagProfile':
+    case 'untagProfile':
+      return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
+    case 'setTrust':
+      return [normal('UpdatedIAMRole', `Updated the trust policy of fargate IAM role "${subject}"`)];
+    case 'setBoundary':
+    case 'removeBoundary':
+      return [normal('UpdatedIAMRole', `Updated the permissions boundary of fargate IAM role "${subject}"`)];
+    case 'createAccessEntry':
+      return [
+        normal(
+          'CreatedAccessEntry',
+          `Created the access entry of fargate IAM role "${subject}", so that new pods can join the EKS cluster`,
+        ),
+      ];
+    case 'deleteAccessEntry':
+      // The deletion of the role follows, and has an event.
+      return mutation.because === 'roleDeletion'
+        ? []
+        : [
+            normal(
+              'DeletedAccessEntry',
+              `Deleted the access entry of fargate IAM role "${subject}", because it belonged to a deleted role with this name`,
+            ),
+          ];
+    case 'attachPolicy':
+    case 'detachPolicy':
+    case 'tagRole':
+    case 'untagRole':
+      // Most of these belong to the creation or deletion of a role, which has an event.
+      return [];
+  }
+}
+
+const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
+  unwanted: '',
+  failed: ', because EKS reports it as failed. The controller then creates it again.',
+  replaced: ', because another profile of this object has replaced it',
+  different: ', because it differs from the spec. The controller then creates it again.',
+};
+
+const updateTags = (name: string): string => `update the tags of EKS fargate profile ${name}`;
+const FAILURES: Partial<
+  Record<Step['mutation']['kind'], { readonly reason: string; readonly doing: (name: string) => string }>
+> = {
+  createRole: { reason: 'FailedIAMRoleCreation', doing: (name) => `create fargate IAM role "${name}"` },
+  deleteRole: { reason: 'FailedIAMRoleDeletion', doing: (name) => `delete fargate IAM role "${name}"` },
+  createProfile: { reason: 'FailedCreateEKSFargateProfile', doing: (name) => `create EKS fargate profile ${name}` },
+  deleteProfile: { reason: 'FailedDeleteEKSFargateProfile', doing: (name) => `delete EKS fargate profile ${name}` },
+  tagProfile: { reason: 'FailedUpdateAWS', doing: updateTags },
+  untagProfile: { reason: 'FailedUpdateAWS', doing: updateTags },
+  createAccessEntry: {
+    reason: 'FailedCreateAccessEntry',
+    doing: (name) => `create the access entry of fargate IAM role "${name}"`,
+  },
+  deleteAccessEntry: {
+    reason: 'FailedDeleteAccessEntry',
+    doing: (name) => `delete the access entry of fargate IAM role "${name}"`,
+  },
+};
+
+function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFailure): readonly EventSpec[] {
+  const { reason, doing } = FAILURES[mutation.kind] ?? {
+    reason: 'FailedUpdateAWS',
+    doing: (name: string) => `update fargate IAM role "${name}"`,
+  };
+  const detail = describeFailure(failure);
+  const isAnswer = failure.statusCode !== undefined && failure.code !== 'Undecodable';
+  const said = isAnswer ? `. AWS says: ${detail}` : `: ${detail}`;
+  const outlook =
+    isAccessEntryMutation(mutation) && isRefused(failure)
+      ? 'The controller continues without this change.'
+      : 'The conditions of this object tell what happens next.';
+  return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
+}
+
+/** The event of `RoleRecreated` already says the same. */
+function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
+  if (reasonOf(pass)?.name === 'RoleRecreated') return [];
+  return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
+    isUnreadable === true
+      ? [
+          warning(
+            'FailedDescribeAccessEntry',
+            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: then delete the entry and create it again with type FARGATE_LINUX. Or, if AWS denies the request, allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces an outdated entry on its own.`,
+          ),
+        ]
+      : [],
+  );
+}
+
+function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {
+  if (end !== 'inOrder' || facts === undefined) return [];
+  return [...facts.plan.kept, ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
+    normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
+  );
+}
+
+/** The status shows what was reported before, and the annotation what was noted before. */
+function eventsOfProfile({ object, facts, note }: CompletedPass): readonly EventSpec[] {
+  if (facts === undefined) return [];
+  const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
+  const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
+  const isGone = (name: string): boolean =>
+    facts.observed.depth === 'survey' && findProfile(facts.observed.profiles, name) === undefined;
+  const known = noteOf(object).profiles;
+  const begun = (note?.profiles ?? []).filter(({ name, id, activeSince }) => {
+    const before = known.find((each) => each.name === name && (each.id === id || each.id === undefined));
+    const wasUnfinished = before !== undefined && before.activeSince === undefined && before.served !== true;
+    return activeSince !== undefined && wasUnfinished;
+  });
+  return [
+    ...begun.map(({ name }) => normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${name}`)),
+    ...shown.flatMap(({ name, status }) =>
+      name !== undefined && status === 'DELETING' && isGone(name)
+        ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${name}`)]
+        : [],
+    ),
+  ];
+}
+
+/** Recorded when the problem begins; the conditions show it as long as it lasts. */
+function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
+  const { object, end } = pass;
+  const reason = reasonOf(pass) ?? noticesOf(pass)[0];
+  if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
+  const nature = natureOf(reason);
+  const isProblem = nature === 'human' || nature === 'retry';
+  if (!isProblem && !isAnnounced(reason)) return [];
+  const message = messageOf(reason);
+  const types = end === 'inOrder' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
+  const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message?.includes(message));
+  if (isShown) return [];
+  return [isProblem ? warningFor(reason) : normal(reason.name, message)];
+}
+
+/** Recorded when a problem begins or changes. */
+function eventsOfAdvice(pass: CompletedPass): readonly EventSpec[] {
+  const shown = conditionOf(pass.object.status?.conditions, 'Ready')?.message ?? '';
+  return (pass.end === 'inOrder' ? (pass.facts?.plan.advice ?? []) : [])
+    .filter(({ message }) => !shown.includes(message))
+    .map(({ event, message }) => warning(event, message));
+}
+
+function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
+  if (isDeleting(object)) return ['Deleting'];
+  // A reason that leaves Ready unchanged is shown in Reconciling or in Stalled.
+  return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
+}
+
+export const warningFor = (reason: Reason): EventSpec => warning(reason.name, messageOf(reason));
+
+const normal = (reason: string, message: string): EventSpec => ({ type: 'Normal', reason, message });
+const warning = (reason: string, message: string): EventSpec => ({ type: 'Warning', reason, message });

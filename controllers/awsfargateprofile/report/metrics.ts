@@ -1,0 +1,218 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { type Registry, Gauge, Histogram } from 'prom-client';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
+import type { TypedEntry, TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
+import type { Leadership } from '../../../pkg/runtime/leadership.ts';
+import { isDeleting } from '../../shared/object-state.ts';
+import { REASONS } from '../reasons/reasons.ts';
+import { conditionOf } from './condition-list.ts';
+import { OVERLAP_REASONS } from '../status/overlap.ts';
+
+/** If several apply to an object, the first counts. */
+export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
+export type ProfilePhase = (typeof PROFILE_PHASES)[number];
+
+interface PhaseLabels {
+  readonly phase: ProfilePhase;
+  readonly reason: string;
+}
+
+/**
+ * From half a minute, which one Fargate profile needs, to eight hours, which an object that waits for its cluster can
+ * need.
+ */
+const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
+
+/** `creating`: until the successor is ACTIVE. `keeping`, then `removing`: until the predecessors and their roles are gone. */
+const REPLACEMENT_STEPS = ['creating', 'keeping', 'removing'];
+
+export interface ProfileMetricsSource {
+  readonly store: Pick<Store, 'onChange'>;
+  readonly profiles: Pick<TypedStore<AWSFargateProfile>, 'list'>;
+  /** Only the leader exports, so that a sum over all replicas counts each object once. */
+  readonly leadership: Leadership;
+}
+
+export interface ProfileMetrics {
+  watch(source: ProfileMetricsSource): void;
+}
+
+export function profileMetrics(registry: Registry): ProfileMetrics {
+  const sources: ProfileMetricsSource[] = [];
+  const profiles = new Gauge({
+    name: 'capaf_awsfargateprofiles',
+    help: 'Number of AWSFargateProfiles by phase and by the reason of the condition that the phase is named after. Only the leader reports.',
+    labelNames: ['phase', 'reason'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const { decoded } of sources.flatMap(entriesIn))
+        this.inc({ ...(isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right)) });
+    },
+  });
+  registry.registerMetric(profiles);
+  const count = (
+    labelName: string,
+    labelsIn: (object: AWSFargateProfile) => readonly string[],
+    gauge: { readonly name: string; readonly help: string; readonly labels: readonly string[] },
+  ): void =>
+    registry.registerMetric(
+      new Gauge({
+        name: gauge.name,
+        help: gauge.help,
+        labelNames: [labelName],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const label of gauge.labels) this.set({ [labelName]: label }, 0);
+          for (const { decoded } of sources.flatMap(entriesIn))
+            for (const label of isLeft(decoded) ? [] : labelsIn(decoded.right)) this.inc({ [labelName]: label });
+        },
+      }),
+    );
+  count('reason', overlapsOf, {
+    name: 'capaf_awsfargateprofiles_overlapping',
+    help: 'Number of AWSFargateProfiles whose condition SelectorsOverlap is True, by its reason. Only the leader reports.',
+    labels: OVERLAP_REASONS,
+  });
+  count('step', replacementsOf, {
+    name: 'capaf_awsfargateprofiles_replacing',
+    help: 'Number of AWSFargateProfiles of which a Fargate profile is being replaced, by the step. Only the leader reports.',
+    labels: REPLACEMENT_STEPS,
+  });
+  const timeToReplace = new Histogram({
+    name: 'capaf_awsfargateprofile_replacement_seconds',
+    help: 'From the last request to create a successor to its end, in seconds: succeeded if it became ACTIVE, otherwise abandoned. Only the leader reports.',
+    labelNames: ['result'],
+    buckets: READY_BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  const timeToReady = new Histogram({
+    name: 'capaf_awsfargateprofile_time_to_ready_seconds',
+    help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
+    buckets: READY_BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  return {
+    watch: (source) => {
+      sources.push(source);
+      source.store.onChange((change) => {
+        const span = timeToFirstReady(change);
+        if (source.leadership.remaining() <= 0) return;
+        if (span !== undefined) timeToReady.observe(span / 1_000);
+        const { result, took } = endOfReplacement(change) ?? {};
+        if (result !== undefined && took !== undefined) timeToReplace.observe({ result }, took / 1_000);
+      });
+    },
+  };
+}
+
+function entriesIn({ profiles, leadership }: ProfileMetricsSource): readonly TypedEntry<AWSFargateProfile>[] {
+  const listing = profiles.list();
+  return leadership.remaining() <= 0 || listing.kind === 'unknown' ? [] : listing.entries;
+}
+
+function overlapsOf({ status }: AWSFargateProfile): readonly string[] {
+  const overlap = conditionOf(status?.conditions, 'SelectorsOverlap');
+  return overlap?.status === 'True' ? OVERLAP_REASONS.filter((reason) => reason === overlap.reason) : [];
+}
+
+function replacementsOf({ status = {} }: AWSFargateProfile): readonly string[] {
+  if ((status.predecessors ?? []).length === 0 || status.initialization?.provisioned !== true) return [];
+  const reason = conditionOf(status.conditions, 'Ready')?.reason;
+  return [reason === 'PredecessorKept' ? 'keeping' : reason === 'RemovingPredecessor' ? 'removing' : 'creating'];
+}
+
+export function phaseOf(object: AWSFargateProfile): PhaseLabels {
+  const conditions = object.status?.conditions;
+  const [paused, stalled, deleting, ready, reconciling] = (
+    ['Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling'] as const
+  ).map((type) => conditionOf(conditions, type));
+  const labels = (phase: ProfilePhase, reason: string = phase): PhaseLabels => ({
+    phase,
+    reason: boundedReason(reason),
+  });
+  if (paused?.status === 'True') return labels('Paused');
+  if (stalled?.status === 'True') return labels('Stalled', stalled.reason);
+  if (isDeleting(object)) return labels('Deleting', deleting?.reason);
+  if (ready?.status === 'True') return labels('Ready');
+  if (reconciling?.status === 'True') return labels('Reconciling', reconciling.reason);
+  return labels('Unknown', ready?.reason);
+}
+
+/** Another client can write any reason into status, and each label value needs memory. */
+const boundedReason = (reason: string): string =>
+  Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
+    ? reason
+    : 'Other';
+
+/** In ms; `undefined` unless this change makes the object Ready for the first time. */
+function timeToFirstReady(change: Change): number | undefined {
+  if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
+    return undefined;
+  const readySince = parseTimestamp(lastTransitionOf(change.object['status'], 'Ready') ?? '');
+  const createdAt = parseTimestamp(change.object.metadata.creationTimestamp ?? '');
+  return readySince === undefined || createdAt === undefined ? undefined : Math.max(0, readySince - createdAt);
+}
+
+/** `took` is in ms. */
+function endOfReplacement({
+  type,
+  object,
+  ...rest
+}: Change): { readonly result: string; readonly took: Ms } | undefined {
+  const before = 'previous' in rest ? rest.previous['status'] : undefined;
+  const successor = textAt(fieldAt(before, 'successor'), 'name');
+  const after = object['status'];
+  if (type !== 'updated' || successor === undefined || fieldAt(after, 'successor') !== undefined) return undefined;
+  const isActive = textAt(after, 'profileName') === successor;
+  const end = parseTimestamp(textAt(fieldAt(after, 'activeSince'), 'time') ?? '');
+  const begin = parseTimestamp(textAt(before, 'createRequestedAt') ?? '');
+  if (!isActive) return { result: 'abandoned', took: 0 };
+  return begin === undefined || end === undefined ? undefined : { result: 'succeeded', took: Math.max(0, end - begin) };
+}
+
+const isProvisioned = (status: unknown): boolean => fieldAt(fieldAt(status, 'initialization'), 'provisioned') === true;
+
+function lastTransitionOf(status: unknown, type: string): string | undefined {
+  const conditions = fieldAt(status, 'conditions');
+  const found: unknown = Array.isArray(conditions)
+    ? conditions.find((each: unknown) => isRecord(each) && each['type'] === type)
+    : undefined;
+  return textAt(found, 'lastTransitionTime');
+}
+
+/** Up to eight hours, because EKS takes some minutes for each change that is ahead. */
+const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
+
+export interface LaneMetrics {
+  recordWait(span: Ms): void;
+  watchWaiting(count: () => number): void;
+}
+
+export function laneMetrics(registry: Registry): LaneMetrics {
+  const waits = new Histogram({
+    name: 'capaf_cluster_queue_wait_seconds',
+    help: 'How long a profile has waited until it could start its change in EKS, which changes one profile of a cluster at a time, in seconds.',
+    buckets: WAIT_BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  const counts: (() => number)[] = [];
+  const waiting = new Gauge({
+    name: 'capaf_cluster_queue_waiting',
+    help: 'Number of profiles that wait for their turn to be changed in EKS.',
+    registers: [],
+    collect() {
+      this.set(counts.reduce((sum, count) => sum + count(), 0));
+    },
+  });
+  registry.registerMetric(waiting);
+  return {
+    recordWait: (span) => waits.observe(span / 1_000),
+    watchWaiting: (count) => counts.push(count),
+  };
+}

@@ -1,0 +1,69 @@
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import type { Random } from '../../../pkg/env/random.ts';
+import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
+import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
+import type { PassResult } from '../model/result.ts';
+import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
+import { CONFLICT, backOff } from '../../shared/requeue.ts';
+
+export interface RequeueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly resync: Ms;
+}
+
+/**
+ * A share of the delay, which spreads the resyncs of objects that were created at the same time. It only lengthens the
+ * delay, as in client-go: two polls of a second see the end of a change that took two.
+ */
+const JITTER = 0.1;
+
+/** What the object waits for, although AWS may be as the spec asks for. */
+export const pendingAfter = ({ end, execution, facts }: Pick<PassResult, 'end' | 'execution' | 'facts'>) =>
+  end === 'inOrder'
+    ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait'))
+    : end;
+
+export interface Pending {
+  /** How long the object has waited for this reason. */
+  readonly waited: Ms;
+  /** Monotonic: before this time, no reconcile would change anything in AWS. */
+  readonly notBefore: Ms | undefined;
+  /** EKS is changing a profile of the object. */
+  readonly isTransit: boolean;
+}
+
+export function requeueAfter(
+  result: Pick<PassResult, 'end' | 'execution' | 'facts'>,
+  pending: Pending,
+  options: RequeueOptions,
+): Requeue {
+  const reason = pendingAfter(result);
+  if (reason === undefined)
+    return { kind: 'after', delay: jittered(options.resync, options), reason: 'resync', priority: 'low' };
+  if (reason.name === 'Conflict') return CONFLICT;
+  if (reason.name === 'Outdated') return backOff(reason.facts.because);
+  const next = { kind: 'after', delay: delayFor(reason, pending, options), reason: reason.name } as const;
+  const { isTransit } = pending;
+  const priority = result.end === 'inOrder' ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
+  return priority === undefined ? next : { ...next, priority };
+}
+
+function delayFor(reason: Reason, { waited, notBefore }: Pending, options: RequeueOptions): Ms {
+  const { clock, resync } = options;
+  const now = clock.monotonic();
+  const remaining = (notBefore ?? now) - now;
+  if (remaining > 0) return Math.min(jittered(remaining, options), resync);
+  return jittered(Math.min(pollOf(reason, waited), resync), options);
+}
+
+const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
+
+/**
+ * Others of the cluster wait for a pass that sees the end of a change in EKS. Retries in an outage may go on for long,
+ * so they let the objects go first that AWS was not asked about yet.
+ */
+function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
+  if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;
+  return isTransit ? undefined : 'low';
+}

@@ -1,0 +1,375 @@
+import { expect } from 'chai';
+import { ProfileName, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
+import type { Observed } from '../model/observed-state.ts';
+import type { CompletedPass, PassEnd } from '../model/result.ts';
+import { newReason } from '../reasons/reasons.ts';
+import { pausedStatus, statusAfter } from './status.ts';
+import {
+  NAMESPACE_TAG,
+  ACCOUNT,
+  EKS_CLUSTER,
+  HERE,
+  NOTED,
+  NOW,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_ID,
+  ROLE,
+  ROLE_ARN,
+  ROLE_TAGS,
+  CREATED_AT,
+  aDeletedObject,
+  aProfile,
+  aRole,
+  anObject,
+  asWanted,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+  settledFor,
+  type ObjectParts,
+} from '../testing/builders.ts';
+import { DELETE_PROFILE } from '../testing/mutations.ts';
+import {
+  READY,
+  conditionsOf,
+  failedCreate,
+  observedPass,
+  outage,
+  completedPass,
+  ready,
+  sibling,
+} from '../testing/completed-pass.ts';
+import { FOREIGN_TAGS, recordTag } from '../testing/fixtures.ts';
+import { withoutRoles } from '../testing/pass-state.ts';
+
+/** What AWS shows while the pass has read only the profile, because EKS is changing it. */
+const inTransit = (status: string): Observed =>
+  withoutRoles(observed({ profile: aProfile({ status }), role: aRole() }));
+const creating = newReason('Creating', { name: PROFILE });
+const NEXT = ProfileName.of(`9999-${PROFILE}`);
+const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
+
+/** The result of a pass that has found nothing of the object, soon after its create request. */
+const unansweredPass = (object: AWSFargateProfile): CompletedPass => {
+  const seen = observed();
+  const desired = { ...desiredOf(object, {}, seen), note: settledFor(object, seen, {}, 0).note };
+  return observedPass({ object, desired, seen, end: sibling });
+};
+
+describe('statusAfter', () => {
+  type Row = readonly [what: string, pass: CompletedPass, has: object, ...lacks: (keyof AWSFargateProfileStatus)[]];
+  const health = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
+  const failed = observed({ profile: aProfile({ status: 'CREATE_FAILED', health }), role: aRole() });
+  const before: AWSFargateProfileStatus = {
+    ...READY,
+    createRequestedAt: CREATED_AT,
+    podExecutionRoleARN: ROLE_ARN,
+    health: { issues: [{ code: 'AccessDenied' }] },
+  };
+  const once = anObject({ note: NOTED, status: before });
+  const requested = anObject({
+    note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] },
+    status: { profileName: PROFILE, createRequestedAt: CREATED_AT },
+  });
+  const foreign = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
+  const notOwned = newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' });
+  const former = aProfile({ name: ProfileName.of('former'), tags: {} });
+  const about = 'EKSFargateProfileReady';
+  const lostTags = newReason('OwnershipTagMissing', {
+    resource: 'Fargate profile',
+    name: former.name,
+    tags: [],
+    about,
+  });
+  const renamed = anObject({
+    spec: { profileName: PROFILE },
+    note: { in: HERE, profiles: [{ name: former.name, id: PROFILE_ID, served: true }] },
+    status: { profileName: former.name, profileARN: former.arn },
+  });
+  const gone = newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' });
+  const { conditions: _conditions, ...known } = READY;
+  const leaving = aDeletedObject();
+  const rows: readonly Row[] = [
+    [
+      'records what AWS reports',
+      observedPass({ end: failedCreate, seen: failed }),
+      {
+        account: ACCOUNT,
+        region: 'eu-west-1',
+        eksClusterName: EKS_CLUSTER,
+        profileARN: aProfile().arn,
+        profileStatus: 'CREATE_FAILED',
+        podExecutionRoleARN: ROLE_ARN,
+        subnets: ['subnet-0a', 'subnet-0b'],
+        health: { issues: health },
+      },
+    ],
+    ['drops the issues of a healthy profile', observedPass({ object: once }), { profileStatus: 'ACTIVE' }, 'health'],
+    [
+      'drops what it knew of a profile that is gone',
+      observedPass({ object: once, seen: observed({ role: aRole() }), end: sibling }),
+      {},
+      ...(['profileARN', 'profileStatus', 'podExecutionRoleARN', 'health', 'createRequestedAt'] as const),
+    ],
+    [
+      'shows the create request that AWS has not answered',
+      unansweredPass(requested),
+      { createRequestedAt: '2026-11-21T03:25:00Z' },
+      'profileARN',
+    ],
+    [
+      'shows since when the profile is ACTIVE and as the spec asks for',
+      observedPass({ object: once }),
+      { activeSince: '2026-11-21T03:25:00Z' },
+    ],
+    [
+      'shows the identity with which the profile was created',
+      observedPass({ object: anObject({ note: { ...NOTED, identity: IDENTITY } }) }),
+      { identityRef: IDENTITY },
+    ],
+    [
+      'drops a former identity',
+      observedPass({ object: anObject({ note: NOTED, status: { identityRef: IDENTITY } }) }),
+      {},
+      'identityRef',
+    ],
+    [
+      'shows the profile that has lost its tags, also if the spec has another name by now',
+      observedPass({ object: renamed, seen: observed({ profile: former, role: aRole() }), end: lostTags }),
+      { profileName: former.name, profileARN: former.arn },
+    ],
+    [
+      'shows nothing of a foreign profile under the name, and drops our create request',
+      observedPass({ object: requested, seen: foreign, end: notOwned }),
+      {},
+      ...(['createRequestedAt', 'profileARN', 'profileStatus', 'podExecutionRoleARN', 'subnets'] as const),
+    ],
+    [
+      'shows of a deleted object the profile that has served, under whatever name',
+      completedPass({
+        object: aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+        desired: desiredOfDeletion(
+          aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+          {},
+          observed({ profile: aProfile({ name: NEXT }) }),
+        ),
+        seen: observed({ profile: aProfile({ name: NEXT }) }),
+        end: newReason('DeletingProfile', { name: NEXT }),
+      }),
+      { profileName: NEXT, profileStatus: 'ACTIVE' },
+    ],
+    ['keeps the known state while AWS cannot be read', completedPass({ object: ready(), end: outage }), known],
+    [
+      'records no account in which the EKS cluster does not exist',
+      observedPass({ end: gone, seen: observed({ cluster: 'gone' }) }),
+      {},
+      'account',
+      'region',
+    ],
+    [
+      'records the generation of the object',
+      observedPass({ object: ready({ metadata: { generation: 7 } }) }),
+      { observedGeneration: 7 },
+    ],
+    [
+      'drops the failure fields of Cluster API Provider AWS',
+      observedPass({ object: anObject({ status: { failureReason: 'x', failureMessage: 'no' } }) }),
+      {},
+      'failureReason',
+      'failureMessage',
+    ],
+    ['is provisioned after a pass in order', observedPass({}), { initialization: { provisioned: true } }],
+    [
+      'is not provisioned while EKS creates the profile',
+      observedPass({ end: creating, seen: observed() }),
+      {},
+      'initialization',
+    ],
+    [
+      'stays provisioned when the profile fails later',
+      observedPass({ object: ready(), end: failedCreate, seen: failed }),
+      { initialization: { provisioned: true } },
+    ],
+    [
+      'is not provisioned after a completed deletion',
+      completedPass({ object: leaving, desired: desiredOfDeletion(leaving), seen: observed() }),
+      {},
+      'initialization',
+    ],
+  ];
+  for (const [what, pass, has, ...lacks] of rows)
+    it(what, () => {
+      const status = statusAfter(pass);
+      expect(status).to.deep.include(has);
+      if (lacks.length > 0) expect(status).not.to.have.any.keys(...lacks);
+    });
+
+  it('records the first ten health issues, shortened, and says how many there are', () => {
+    const many = Array.from({ length: 15 }, (_, index) => ({
+      code: `Issue${index}`,
+      message: '😀'.repeat(50_000),
+      resourceIds: Array.from({ length: 15 }, () => 'r'.repeat(50_000)),
+    }));
+    const seen = observed({ profile: aProfile({ health: many }), role: aRole() });
+    const status = statusAfter(observedPass({ seen }));
+    expect(status.health?.issues?.map(({ code, resourceIds }) => [code, resourceIds?.length])).to.deep.equal(
+      Array.from({ length: 10 }, (_, index) => [`Issue${index}`, 10]),
+    );
+    // etcd accepts objects of up to 1.5 MiB.
+    expect(Buffer.byteLength(JSON.stringify(status))).to.be.below(1_000_000);
+    expect(status.conditions?.find(({ type }) => type === 'Ready')?.message).to.contain('; and 5 more. Correct');
+  });
+
+  describe('of an object whose profile is replaced', () => {
+    const OTHER = [{ namespace: 'other', labels: {} }];
+    const object = anObject({
+      spec: { updateStrategy: { type: 'Replace' } },
+      note: {
+        in: HERE,
+        profiles: [
+          { name: PROFILE, id: PROFILE_ID, served: true },
+          { name: NEXT, id: PROFILE_ID },
+        ],
+      },
+    });
+    const statusWith = (status: string | undefined, end: PassEnd = 'inOrder') => {
+      const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
+      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
+      return statusAfter(observedPass({ object, seen, end }));
+    };
+    const predecessors = [{ name: PROFILE, status: 'ACTIVE' }];
+    const replacing = newReason('Replacing', { name: NEXT, predecessor: PROFILE });
+
+    for (const [when, status] of [
+      ['before its successor exists', undefined],
+      ['while EKS creates its successor', 'CREATING'],
+    ] as const)
+      it(`names the profile that serves ${when}`, () =>
+        expect(statusWith(status, replacing)).to.deep.include({ profileName: PROFILE, predecessors }));
+
+    it('names its successor once that is ACTIVE', () =>
+      expect(statusWith('ACTIVE')).to.deep.include({ profileName: NEXT, predecessors }));
+
+    it('shows that EKS is deleting the predecessor, which this pass has begun', () => {
+      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
+      const steps = [{ mutation: { ...DELETE_PROFILE, because: 'replaced' }, outcome: { kind: 'done' } }] as const;
+      const { predecessors: after } = statusAfter(observedPass({ object, seen, steps }));
+      expect(after).to.deep.equal([{ name: PROFILE, status: 'DELETING' }]);
+    });
+  });
+
+  describe('status.role', () => {
+    type Role = NonNullable<AWSFargateProfileStatus['role']>;
+    const [EXTRA, THEIRS] = ['arn:aws:iam::111122223333:policy/extra', 'arn:aws:iam::111122223333:policy/theirs'];
+    const OURS = { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] };
+    const shared = RoleName.of('shared');
+    const formerRole = { name: RoleName.of('former'), id: 'AROAFORMER', managed: true };
+    const withRecord = (role: Role, spec: ObjectParts['spec'] = {}) => anObject({ spec, status: { role } });
+    const live = (role: Parameters<typeof aRole>[0]) => observed({ profile: aProfile(), role: aRole(role) });
+    const recorded: Role = { name: ROLE, id: 'AROAEXAMPLE', managed: true, attachedPolicies: [POD_EXECUTION_POLICY] };
+    const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['an inline policy'] });
+    const leavingWith = aDeletedObject({ status: { role: recorded } });
+    const ofTeamB = live({ tags: { [NAMESPACE_TAG]: 'team-b' } });
+
+    const roles: readonly (readonly [what: string, pass: CompletedPass, role: object])[] = [
+      ['of ours', observedPass({ seen: live({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }), OURS],
+      [
+        'of another owner',
+        observedPass({ object: anObject({ spec: { roleName: shared } }), seen: live({ name: shared, tags: {} }) }),
+        { name: 'shared', id: 'AROAEXAMPLE', managed: false },
+      ],
+      [
+        'that has another owner by now, without its policies',
+        observedPass({ object: withRecord(recorded, { roleName: ROLE }), seen: ofTeamB }),
+        { name: ROLE, id: 'AROAEXAMPLE', managed: false },
+      ],
+      [
+        'without what was recorded of another name',
+        observedPass({ object: withRecord({ ...formerRole, attachedPolicies: ['x'] }) }),
+        OURS,
+      ],
+      [
+        'with a policy that this controller has attached before, by the record in the tags of the role',
+        observedPass({
+          seen: live({
+            attached: [POD_EXECUTION_POLICY, EXTRA, THEIRS],
+            tags: { ...ROLE_TAGS, ...recordTag(`policy ${EXTRA}`) },
+          }),
+        }),
+        { ...OURS, attachedPolicies: [POD_EXECUTION_POLICY, EXTRA] },
+      ],
+      [
+        'as recorded while it is being deleted',
+        completedPass({
+          object: leavingWith,
+          desired: desiredOfDeletion(leavingWith),
+          seen: observed({ role: aRole() }),
+          end: blocked,
+        }),
+        recorded,
+      ],
+      ['with the id that IAM has now', observedPass({ object: withRecord({ name: ROLE, id: 'AROAFORMER' }) }), OURS],
+      [
+        'as recorded when the pass has observed only a profile in transit',
+        observedPass({ object: withRecord(recorded), end: creating, seen: inTransit('CREATING') }),
+        recorded,
+      ],
+    ];
+    for (const [what, pass, role] of roles)
+      it(`is that ${what}`, () => expect(statusAfter(pass).role).to.deep.equal(role));
+
+    for (const [what, boundary, found, inSpec, inTags] of [
+      ['that the spec names', EXTRA, EXTRA, EXTRA, undefined],
+      ['that the controller set earlier, by the record in the tags of the role', EXTRA, EXTRA, undefined, EXTRA],
+      ['that is still on the role when IAM has refused the one in the spec', EXTRA, EXTRA, THEIRS, EXTRA],
+      ['but none that another client set', undefined, THEIRS, undefined, undefined],
+      ['until another client replaces it', undefined, THEIRS, undefined, EXTRA],
+    ] as const)
+      it(`has a permissions boundary ${what}`, () => {
+        const object = anObject(inSpec === undefined ? {} : { spec: { rolePermissionsBoundary: inSpec } });
+        const tags = { ...ROLE_TAGS, ...(inTags !== undefined && recordTag(`boundary ${inTags}`)) };
+        const { role } = statusAfter(observedPass({ object, seen: live({ permissionsBoundary: found, tags }) }));
+        expect(role?.permissionsBoundary).to.equal(boundary);
+      });
+  });
+});
+
+describe('pausedStatus', () => {
+  const BY = ['Cluster spec.paused is set to true'];
+
+  it('keeps the earlier status, and sets Paused', () => {
+    const status = pausedStatus(ready({ metadata: { generation: 5 } }), BY, NOW);
+    const { conditions, ...rest } = status;
+    const { conditions: before, ...restBefore } = READY;
+    expect(rest, 'the generation is not observed').to.deep.equal({ ...restBefore, deletionPolicy: 'Delete' });
+    const others = (list: readonly Condition[] = []) => list.filter(({ type }) => type !== 'Paused');
+    expect(others(conditions)).to.deep.equal(others(before));
+    expect(conditionsOf(status)['Paused']).to.equal('True / Paused');
+  });
+
+  it('shows the effective deletion policy, also of an object without a status', () => {
+    expect(pausedStatus(anObject(), BY, NOW).deletionPolicy).to.equal('Delete');
+    expect(pausedStatus(anObject({ spec: { deletionPolicy: 'Retain' } }), BY, NOW).deletionPolicy).to.equal('Retain');
+  });
+
+  it('names what pauses the object', () => {
+    const status = pausedStatus(anObject(), [...BY, 'AWSFargateProfile has the annotation'], NOW);
+    expect(status.conditions).to.deep.equal([
+      {
+        type: 'Paused',
+        status: 'True',
+        observedGeneration: 1,
+        reason: 'Paused',
+        message: 'Cluster spec.paused is set to true, AWSFargateProfile has the annotation',
+        lastTransitionTime: '2026-11-21T03:25:00Z',
+      },
+    ]);
+  });
+
+  it('is followed by Paused False after the next pass', () => {
+    const object = anObject({ status: pausedStatus(ready(), BY, NOW) });
+    expect(conditionsOf(statusAfter(observedPass({ object })))).to.deep.include({ Paused: 'False / NotPaused' });
+  });
+});

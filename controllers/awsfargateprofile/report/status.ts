@@ -1,0 +1,161 @@
+import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { boundaryAddition, isAdded, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { EMPTY_NOTE } from '../../shared/note.ts';
+import { isDeleting, isRetained } from '../../shared/object-state.ts';
+import type { Desired } from '../model/desired-state.ts';
+import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
+import type { Plan } from '../model/change.ts';
+import { type AwsFacts, type CompletedPass } from '../model/result.ts';
+import { type Reason, firstIssues } from '../reasons/reasons.ts';
+import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-list.ts';
+import { conditionsAfter } from './conditions.ts';
+
+/**
+ * The status is a report: a function of the pass, with what this pass did not read kept as it was. It equals the old one if
+ * nothing has changed.
+ */
+export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
+  const { object, facts } = pass;
+  const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
+  const found = facts === undefined ? before : observedStatus(pass, before, facts);
+  const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass), formatTimestamp(pass.now));
+  return {
+    ...found,
+    observedGeneration: object.metadata.generation ?? 0,
+    ready: conditionOf(conditions, 'Ready')?.status === 'True',
+    deletionPolicy: effectiveDeletionPolicy(object),
+    ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
+    conditions,
+  };
+}
+
+const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
+  isRetained(object) ? 'Retain' : 'Delete';
+
+/** `by` lists the causes in the words of Cluster API. */
+export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
+  const before = object.status ?? {};
+  const update = (type: string, message: string): ConditionUpdate => ({
+    type,
+    status: 'True',
+    observedGeneration: object.metadata.generation ?? 0,
+    reason: 'Paused',
+    message,
+  });
+  const causes = by.join(', ');
+  const deleting = isDeleting(object)
+    ? [update('Deleting', `The deletion waits for the end of the pause: ${causes}`)]
+    : [];
+  const updates = [update('Paused', causes), ...deleting];
+  const conditions = mergeConditions(before.conditions ?? [], updates, formatTimestamp(now));
+  return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
+}
+
+const isProvisioned = ({ object, end }: CompletedPass): boolean => end === 'inOrder' && !isDeleting(object);
+
+function observedStatus(
+  pass: CompletedPass,
+  {
+    profileARN: _arn,
+    profileStatus: _status,
+    podExecutionRoleARN: _role,
+    health: _health,
+    predecessors: _predecessors,
+    activeSince: _since,
+    createRequestedAt: _requested,
+    identityRef: _identity,
+    ...before
+  }: AWSFargateProfileStatus,
+  { desired, observed, after, plan }: AwsFacts,
+): AWSFargateProfileStatus {
+  const { note = EMPTY_NOTE } = pass;
+  const { wanted, identity, place } = desired;
+  const isShown = (found: FargateProfile): boolean =>
+    plan.profiles.some((own) => own.name === found.name && own.ownership !== 'noted');
+  const name = plan.shown ?? before.profileName ?? identity.profileName;
+  const found = findProfile(after.profiles, name);
+  const profile = found !== undefined && isShown(found) ? found : undefined;
+  const entry = note.profiles.find((each) => each.name === wanted?.profile.name);
+  const role = roleStatus(before.role, desired, after, plan);
+  const predecessors = after.profiles
+    .filter((each) => wanted !== undefined && each.name !== wanted.profile.name && isShown(each))
+    .map(({ name: predecessor, status }) => ({ name: predecessor, status }));
+  return {
+    ...before,
+    // If EKS has no such cluster, the account or region may be wrong.
+    ...(observed.cluster === 'there' && {
+      account: place.account,
+      region: place.region,
+      eksClusterName: identity.eksCluster,
+    }),
+    ...(note.identity && { identityRef: note.identity }),
+    profileName: name,
+    ...(profile && {
+      profileARN: profile.arn,
+      profileStatus: profile.status,
+      podExecutionRoleARN: profile.podExecutionRoleArn,
+      subnets: profile.subnets,
+    }),
+    ...(profile && profile.health.length > 0 && { health: { issues: firstIssues(profile.health) } }),
+    ...(predecessors.length > 0 && { predecessors }),
+    ...timeIn('activeSince', entry?.activeSince),
+    ...timeIn('createRequestedAt', entry?.requestedAt),
+    ...(role && { role }),
+  };
+}
+
+const timeIn = (field: 'activeSince' | 'createRequestedAt', time: Ms | undefined) =>
+  time !== undefined && { [field]: formatTimestamp(time) };
+
+function roleStatus(
+  before: StatusRole | undefined,
+  desired: Desired,
+  { roles }: Observed,
+  { isRoleManaged }: Plan,
+): StatusRole | undefined {
+  const { wanted } = desired;
+  if (wanted === undefined) return before;
+  const { name } = wanted.role;
+  const role = findRole(roles, name);
+  if (role === undefined || (wanted.role.kind === 'existing' && role.arn !== wanted.role.arn)) return before;
+  const managed = wanted.role.kind === 'managed' && isRoleManaged;
+  const boundary = role.permissionsBoundary;
+  const isOwnBoundary =
+    managed &&
+    boundary !== undefined &&
+    (isAdded(role.tags, boundaryAddition(boundary)) || wanted.role.permissionsBoundary === boundary);
+  return {
+    name: role.name,
+    id: role.id,
+    managed,
+    ...(managed && { attachedPolicies: ownPolicies(desired, role) }),
+    ...(isOwnBoundary && { permissionsBoundary: boundary }),
+  };
+}
+
+/** The policies that the spec asks for, and those that this controller attached before. */
+function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
+  const policies = wanted?.role.kind === 'managed' ? wanted.role.policies : [];
+  return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
+}
+
+/** The status before a change that ends or interrupts the work of a profile; `undefined` if `Ready` is not True. */
+export function statusBefore(
+  object: AWSFargateProfile,
+  reason: Reason,
+  facts: AwsFacts,
+  now: Ms,
+): AWSFargateProfileStatus | undefined {
+  const { status = {} } = object;
+  if (conditionOf(status.conditions, 'Ready')?.status !== 'True') return undefined;
+  const updates = conditionsAfter({ object, end: reason, facts, now, waited: 0, attempts: 0 });
+  return {
+    ...status,
+    observedGeneration: object.metadata.generation ?? 0,
+    ready: false,
+    conditions: mergeConditions(status.conditions ?? [], updates, formatTimestamp(now)),
+  };
+}

@@ -1,0 +1,161 @@
+import { fieldAt, isRecord } from '../../api/record.ts';
+import {
+  type Condition,
+  type DecodeProblem,
+  describeProblems,
+  type AWSFargateProfile,
+  type AWSFargateProfileStatus,
+} from '../../api/v1beta2/index.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { toPrintableLine } from '../../pkg/env/printable.ts';
+import { formatTimestamp } from '../../pkg/env/timestamp.ts';
+import { isInvalid } from '../../pkg/kube/errors.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { ReconcileContext, Requeue, Reconcile } from '../../pkg/runtime/reconcile.ts';
+import { conditionOf, mergeConditions } from './report/condition-list.ts';
+import { type EventSpec, eventsAfter } from './report/events.ts';
+import type { ProfileWriter } from '../shared/profile-writer.ts';
+import { CONFLICT, DONE } from '../shared/requeue.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { isDeleting } from '../shared/object-state.ts';
+import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
+import { goalFor } from './goal/goal.ts';
+import { type InputCaches, readInputs } from './goal/inputs.ts';
+import type { CompletedPass } from './model/result.ts';
+import { type Reason, messageOf, pollOf, reasonForSchema } from './reasons/reasons.ts';
+import { statusAfter } from './report/status.ts';
+
+export interface UndecodableOptions {
+  readonly clock: Clock;
+  readonly profileWriter: Pick<ProfileWriter, 'patchRawStatus'>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/** The interval can be long: only a change of the object helps, and the watch reports that at once. */
+const REMINDER: Ms = 10 * 60_000;
+
+/**
+ * Of status only the conditions are decoded, because other fields may be wrong too. If the API server rejects every
+ * write of the object, the user sees only the event.
+ */
+export async function reportUndecodable(
+  { clock, profileWriter, recordEvent }: UndecodableOptions,
+  raw: KubeObject,
+  problems: readonly DecodeProblem[],
+  { logger, signal }: ReconcileContext,
+): Promise<Requeue> {
+  const detail = toPrintableLine(
+    `The controller cannot read this AWSFargateProfile: ${describeProblems(problems)}. Correct or remove these fields. Until then the controller does nothing for this object.`,
+  );
+  const observedGeneration = raw.metadata.generation ?? 0;
+  const state = (type: string, status: Condition['status'], reason: string, message = '') => ({
+    type,
+    status,
+    reason,
+    message,
+    observedGeneration,
+  });
+  const before = readableConditions(raw);
+  const conditions = mergeConditions(
+    before,
+    [
+      state('Ready', 'False', 'InvalidObject', detail),
+      state('Reconciling', 'False', 'Stalled'),
+      state('Stalled', 'True', 'InvalidObject', detail),
+    ],
+    formatTimestamp(clock.now()),
+  );
+  logger.warn('Object cannot be read', { problems: describeProblems(problems) });
+  // If the conditions cannot be written, each pass records the event again.
+  if (conditionOf(before, 'Ready')?.message !== detail)
+    recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
+  try {
+    const written = await profileWriter.patchRawStatus(raw, { observedGeneration, conditions }, signal);
+    if (!written) return CONFLICT;
+  } catch (error) {
+    if (!isInvalid(error)) throw error;
+    logger.warn('Object cannot be written either', { refusal: error.message });
+  }
+  return { kind: 'after', delay: REMINDER, reason: 'InvalidObject' };
+}
+
+function readableConditions({ status }: KubeObject): readonly Condition[] {
+  const conditions = fieldAt(status, 'conditions');
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+}
+
+const isCondition = (value: unknown): value is Condition =>
+  isRecord(value) &&
+  typeof value['type'] === 'string' &&
+  (value['status'] === 'True' || value['status'] === 'False' || value['status'] === 'Unknown') &&
+  typeof value['lastTransitionTime'] === 'string';
+
+export interface ForeignSchemaOptions extends InputCaches {
+  readonly clock: Clock;
+  readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
+  readonly schema: Pick<ServedSchema, 'checkRecently'>;
+  readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
+}
+
+/**
+ * Under the CRD of another provider, the API server hides the fields that it lacks, and any write drops them from the
+ * stored object. So status is then written only for an object that is being deleted, because a user waits for that
+ * deletion.
+ */
+export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
+  /** By object and message, so that no event is repeated. */
+  const reported = new Set<string>();
+  return async (key, context) => {
+    const state = await options.schema.checkRecently(context.signal);
+    const reason = reasonForSchema(state);
+    if (reason === undefined || !isLeftToOthers(state)) {
+      reported.clear();
+      return reconcile(key, context);
+    }
+    const lookup = options.profiles.lookup(key);
+    if (lookup.kind !== 'found') return reconcile(key, context);
+    // The CRD of another provider may be why the object cannot be decoded.
+    if (E.isLeft(lookup.decoded)) return requeueFor(reason);
+    const keepsFields = state.kind === 'capaServes' && !state.isForeign;
+    return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);
+  };
+}
+
+async function report(
+  options: ForeignSchemaOptions,
+  object: AWSFargateProfile,
+  reason: Reason,
+  { reported, keepsFields }: { readonly reported: Set<string>; readonly keepsFields: boolean },
+  { signal }: ReconcileContext,
+): Promise<Requeue> {
+  const goal = goalFor(readInputs(object, options));
+  if (goal.kind === 'ignore') return DONE;
+  if (goal.kind === 'paused') return requeueFor(reason);
+  const pass: CompletedPass = {
+    object,
+    end: reason,
+    now: options.clock.now(),
+    waited: 0,
+    attempts: 0,
+  };
+  if (keepsFields || isDeleting(object)) {
+    const status = keepsFields ? statusAfter(pass) : withoutEmptyMessages(statusAfter(pass));
+    const written = await options.profileWriter.patchStatus(object, status, signal);
+    if (written === undefined) return CONFLICT;
+  }
+  const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
+  if (!reported.has(told)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
+  reported.add(told);
+  return requeueFor(reason);
+}
+
+const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
+
+/** The CRD of Cluster API Provider AWS rejects them. */
+const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
+  ...status,
+  conditions: conditions.map(({ message, ...rest }) =>
+    message === '' || message === undefined ? rest : { ...rest, message },
+  ),
+});
