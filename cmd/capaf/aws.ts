@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import type { EksClusterName } from '../../api/names.ts';
 import { withDeadline } from '../../pkg/async/deadline.ts';
@@ -59,7 +58,7 @@ export function requireRegion(region: string | undefined): string {
 
 /** @throws Unseen */
 export async function seen<A>(call: cloud.Call<A>): Promise<A> {
-  const answer = await call();
+  const answer = await call;
   if (E.isLeft(answer)) throw unseen(answer.left);
   return answer.right;
 }
@@ -137,11 +136,11 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     );
   };
   const source = roleArn === undefined ? credentials : assume(roleArn);
-  const sources = { find: () => TE.right(source) };
+  const sources = { find: async () => E.right(source) };
   const sessions = cloud.newSessions({ ...config, random: systemRandom, sources, accounts });
   async function open(target: string): Promise<cloud.Session> {
     const request = { region: target, identity: undefined, namespace: '', signal, mutationBudget: () => 0 };
-    const session = await sessions.open(request)();
+    const session = await sessions.open(request);
     if (E.isRight(session)) return session.right;
     throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
   }

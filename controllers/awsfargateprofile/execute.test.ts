@@ -8,7 +8,7 @@ import { KubeError } from '../../pkg/kube/errors.ts';
 import type { NotedProfile } from '../shared/note.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
-import type { PassState } from './guards/guards.ts';
+import type { ReconcileState } from './guards/guards.ts';
 import type { LaneWait } from './lane.ts';
 import { type Mutation, type Plan, change, optional, settling } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';
@@ -61,8 +61,8 @@ describe('execute', () => {
   beforeEach(() => (services = newServices()));
 
   /** Executes a plan, by default that of the pass. */
-  async function execution(pass: PassState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
-    const result: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+  async function execution(pass: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
+    const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
     await execute(planned ?? plan(pass.desired, pass.observed), pass, result, { ...services, guards });
     return result;
@@ -74,7 +74,7 @@ describe('execute', () => {
       ? `${reason.name}: ${reason.facts.because}`
       : reason.name;
   };
-  const run = async (pass: PassState, over: ServiceOverrides = {}, planned?: Plan) => {
+  const run = async (pass: ReconcileState, over: ServiceOverrides = {}, planned?: Plan) => {
     const result = await execution(pass, over, planned);
     const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
     return { end: describeEnd(result), did };
@@ -93,7 +93,7 @@ describe('execute', () => {
         if (text.includes(`"profiles":[{"name":"${PROFILE}"`)) throw error;
         return object;
       });
-      const result: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+      const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
       const pass = passStateFor(awsWith());
       const guards = newGuards({ ...services, profileWriter });
       const ended = await execute(plan(pass.desired, pass.observed), pass, result, { ...services, guards }).then(
@@ -193,7 +193,7 @@ describe('execute', () => {
       services.lanes.release(LANE, sibling);
       return wait;
     };
-    const creating = (failure?: Partial<AwsFailure>): PassState => {
+    const creating = (failure?: Partial<AwsFailure>): ReconcileState => {
       const pass = passStateFor(awsWith(aSimulatedRole()));
       if (failure !== undefined) pass.session.onCall = () => aFailure(failure);
       return pass;
@@ -203,7 +203,7 @@ describe('execute', () => {
       const pass = creating();
       await run(pass);
       expect(pass.retry.state.recovery, 'it is no retry').to.equal(undefined);
-      const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isOfStranger: false };
+      const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isForeign: false };
       expect(turnOfSibling()).to.deep.equal(expected);
       await run(passStateFor(awsAsWanted(), aDeletedObject()));
       expect(turnOfSibling()).to.deep.equal({ ...expected, doing: 'being deleted' });
@@ -215,7 +215,7 @@ describe('execute', () => {
       aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status: 'DELETING' }));
       const result = await execution(pass);
       expect(result.end).to.deep.nested.include({ name: 'WaitingForSibling', 'facts.doing': 'being deleted' });
-      const expected = { kind: 'wait', ahead: 'theirs', doing: 'being deleted', isOfStranger: true };
+      const expected = { kind: 'wait', ahead: 'theirs', doing: 'being deleted', isForeign: true };
       expect(turnOfSibling()).to.deep.equal(expected);
     });
 
@@ -274,7 +274,7 @@ describe('execute', () => {
   });
 
   describe('a contradiction in AWS', () => {
-    const contradictions: readonly (readonly [string, () => PassState])[] = [
+    const contradictions: readonly (readonly [string, () => ReconcileState])[] = [
       [
         'a profile that exists but cannot be read',
         () => {
@@ -352,7 +352,7 @@ describe('execute', () => {
     });
 
   describe('a failed change', () => {
-    const failing = (failure: Partial<AwsFailure>): PassState => {
+    const failing = (failure: Partial<AwsFailure>): ReconcileState => {
       const pass = passStateFor(awsWith(aSimulatedRole()));
       pass.session.onCall = () => aFailure(failure);
       return pass;
@@ -369,7 +369,7 @@ describe('execute', () => {
     const failureOf = async (mutation: Mutation, failure: Partial<AwsFailure>): Promise<unknown> => {
       const planned: Plan = {
         changes: [change(mutation)],
-        end: 'inOrder',
+        end: 'inSync',
         profile: 'works',
         role: 'works',
         ...NO_VERDICTS,
@@ -441,7 +441,7 @@ describe('execute', () => {
     const untag = { kind: 'untagProfile', name: PROFILE, arn: aProfile().arn, keys: ['team'] } as const;
     const planned: Plan = {
       changes: [optional(untag), optional(boundary), change(SET_TRUST)],
-      end: 'inOrder',
+      end: 'inSync',
       profile: 'works',
       role: 'works',
       ...NO_VERDICTS,
@@ -520,7 +520,7 @@ describe('execute', () => {
       const result = await execution(
         pass,
         {},
-        { changes, end: 'inOrder', profile: 'works', role: 'works', ...NO_VERDICTS },
+        { changes, end: 'inSync', profile: 'works', role: 'works', ...NO_VERDICTS },
       );
       expect(describeEnd(result)).to.equal(end);
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
@@ -553,7 +553,8 @@ describe('execute', () => {
       pass.session.onCall = () => aFailure(REFUSED);
       unanswered.session.onCall = () => aFailure({ code: 'NoAnswer' });
       for (const each of [pass, unanswered]) await run(each);
-      const sinceOf = ({ retry }: PassState) => Object.values(retry.state.unanswered ?? {}).map(({ since }) => since);
+      const sinceOf = ({ retry }: ReconcileState) =>
+        Object.values(retry.state.unanswered ?? {}).map(({ since }) => since);
       expect(sinceOf(pass)).to.deep.equal([-60_000]);
       expect(sinceOf(unanswered)).to.deep.equal([]);
     });
@@ -579,7 +580,7 @@ describe('execute', () => {
       return aws;
     };
     const idIn = (aws: SimulatedAws) => aws.accessEntries.get(ROLE_ARN)?.roleId;
-    const denying = (aws: SimulatedAws, denied: string, object?: AWSFargateProfile): PassState => {
+    const denying = (aws: SimulatedAws, denied: string, object?: AWSFargateProfile): ReconcileState => {
       const pass = passStateFor(aws, object);
       pass.session.onCall = (operation) => (operation === denied ? aFailure(DENIED) : undefined);
       return pass;

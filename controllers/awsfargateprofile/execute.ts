@@ -1,5 +1,6 @@
 import * as aws from '../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isRecordKey } from '../../pkg/fargate/tags/tag-drift.ts';
@@ -8,7 +9,7 @@ import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
 import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/claims.ts';
-import { type Guards, findObstacle, type PassState } from './guards/guards.ts';
+import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
 import type { Lanes } from './lane.ts';
 import { describeTransit } from './model/steady-state.ts';
 import {
@@ -24,7 +25,14 @@ import {
   type Plan,
 } from './model/change.ts';
 import type { Execution } from './model/result.ts';
-import { type Reason, type TagChange, inconsistentAnswers, isSilent, newReason, pollOf } from './reasons/reasons.ts';
+import {
+  type Reason,
+  type TagChange,
+  inconsistentAnswers,
+  isUnreported,
+  newReason,
+  pollOf,
+} from './reasons/reasons.ts';
 import {
   isRetryOfFailedProfile,
   withAttempt,
@@ -37,20 +45,6 @@ import {
 import { withRefusedRequests } from './note.ts';
 import { noteAfter } from './record.ts';
 
-/** IAM spreads a new trust policy within two minutes (the limit of Terraform's AWS provider). */
-const TRUST_PATIENCE: Ms = 120_000;
-/** Contradicting answers of IAM and EKS about a resource usually become consistent within seconds. */
-const VISIBILITY_PATIENCE: Ms = 120_000;
-
-/** EKS repeats "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
-const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
-/** A cluster may stay FAILED for days, so the pause grows with the time already waited. */
-const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
-
-/** For how long no profile change is sent after EKS has refused such changes for the time `waited`. */
-const updatePauseAfter = (waited: Ms): Ms =>
-  Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);
-
 export interface ExecuteServices {
   readonly guards: Guards;
   readonly lanes: Lanes;
@@ -61,7 +55,7 @@ export interface ExecuteServices {
 /** Each change that was sent is added to `execution`, even if this function throws. */
 export async function execute(
   plan: Plan,
-  pass: PassState,
+  pass: ReconcileState,
   execution: Execution,
   services: ExecuteServices,
 ): Promise<void> {
@@ -71,7 +65,7 @@ export async function execute(
     if (settles === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, pass, execution, services);
     if (end === undefined) continue;
-    if (change.trailing === true && !isSilent(end)) {
+    if (change.trailing === true && !isUnreported(end)) {
       execution.notices.push(end);
       break;
     }
@@ -86,7 +80,7 @@ const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval
 /** `undefined`: the execution goes on. */
 async function makeChange(
   change: Change,
-  pass: PassState,
+  pass: ReconcileState,
   execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
@@ -112,7 +106,7 @@ async function makeChange(
       unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, pass.note),
     }));
     const reason = reasonFor(pass, mutation, outcome, clock);
-    if (isQueuedMutation(mutation)) tellLane(lanes, pass, mutation, outcome, reason);
+    if (isQueuedMutation(mutation)) updateLane(lanes, pass, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
   } finally {
     lanes.release(pass.lane, pass.object);
@@ -123,13 +117,13 @@ async function makeChange(
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
   // After another error than a refusal, the next attempt may succeed.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
-  if (optional !== true || isSilent(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
+  if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
   // The permission for access entries is optional too, so a refusal has an event, but is no problem of the object.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }
 
-function keep(pass: PassState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
+function keep(pass: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
   const { wanted, isProvisioned } = pass.desired;
@@ -138,14 +132,14 @@ function keep(pass: PassState, mutation: Mutation, by: string, execution: Execut
   return newReason('RoleSettingsConflict', facts);
 }
 
-function recordProfileFailure(pass: PassState, mutation: Mutation, clock: Clock): void {
+function recordProfileFailure(pass: ReconcileState, mutation: Mutation, clock: Clock): void {
   if (!isRetryOfFailedProfile(mutation, pass.observed)) return;
   pass.retry.update((state) => withProfileFailure(state, generationOf(pass), clock.monotonic()));
 }
 
-function tellLane(
+function updateLane(
   lanes: Lanes,
-  { lane, object }: PassState,
+  { lane, object }: ReconcileState,
   mutation: Mutation,
   outcome: MutationOutcome,
   reason: Reason | undefined,
@@ -157,7 +151,12 @@ function tellLane(
 }
 
 /** `undefined` if the change was made. */
-function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome, clock: Clock): Reason | undefined {
+function reasonFor(
+  pass: ReconcileState,
+  mutation: Mutation,
+  outcome: MutationOutcome,
+  clock: Clock,
+): Reason | undefined {
   const now = clock.monotonic();
   switch (outcome.kind) {
     case 'done':
@@ -192,7 +191,7 @@ function reasonFor(pass: PassState, mutation: Mutation, outcome: MutationOutcome
 }
 
 /** AWS contradicts itself about whether a resource exists. `detail` is the text for the user if that lasts. */
-function contradictionReason({ retry }: PassState, resource: string, detail: string, now: Ms): Reason {
+function contradictionReason({ retry }: ReconcileState, resource: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
@@ -200,7 +199,7 @@ function contradictionReason({ retry }: PassState, resource: string, detail: str
 }
 
 /** EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. */
-function trustReason(pass: PassState, problem: string, now: Ms): Reason {
+function trustReason(pass: ReconcileState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
   const role = desired.wanted?.role;
   const generation = generationOf(pass);
@@ -218,7 +217,7 @@ function trustReason(pass: PassState, problem: string, now: Ms): Reason {
 }
 
 /** No pass sends the change again before its backoff is over. */
-function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
+function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = pass;
   if (
     isAccessEntryMutation(mutation) &&
@@ -249,7 +248,7 @@ function failureReason(pass: PassState, mutation: Mutation, failure: aws.AwsFail
     tags !== undefined && general.name === 'AccessDenied'
       ? newReason('AccessDenied', { ...general.facts, tags })
       : general;
-  if (isSilent(reason)) return reason;
+  if (isUnreported(reason)) return reason;
   retry.update((state) => {
     const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
     const key = mutationKey(mutation, target.identity);
@@ -277,4 +276,4 @@ const isSubnetChoiceDenied = (mutation: Mutation, failure: aws.AwsFailure, { act
   aws.isAccessDenied(failure) &&
   action.startsWith('ec2:');
 
-const generationOf = ({ object }: PassState): number => object.metadata.generation ?? 0;
+const generationOf = ({ object }: ReconcileState): number => object.metadata.generation ?? 0;

@@ -9,8 +9,8 @@ import { RoleArn } from '../../api/names.ts';
 import { FIRST_NOTE, type Note } from '../shared/note.ts';
 import { observedAfter } from './model/observed-state.ts';
 import { plan } from './plan/plan.ts';
-import type { Execution, PassEnd, PassResult } from './model/result.ts';
-import { PassFinisher } from './finish.ts';
+import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
+import { Finisher } from './finish.ts';
 import { withWait, RetryStore } from './memory.ts';
 import type { Step } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
@@ -43,7 +43,7 @@ const newContext = (signal: AbortSignal = new AbortController().signal): Reconci
 
 const connectionReset = new Error('the connection was reset');
 
-describe('PassFinisher', () => {
+describe('Finisher', () => {
   const clock = new VirtualClock();
   let retryStore: RetryStore;
   let recordedEvents: string[];
@@ -54,8 +54,8 @@ describe('PassFinisher', () => {
     [refreshed, abandoned] = [[], []];
   });
 
-  const newFinisher = (write: Write, blocker?: string): PassFinisher =>
-    new PassFinisher({
+  const newFinisher = (write: Write, blocker?: string): Finisher =>
+    new Finisher({
       limits: {},
       clock,
       random: new SeededRandom(1),
@@ -72,20 +72,20 @@ describe('PassFinisher', () => {
     });
 
   /** Finishes a reconcile. `write` stands for the API server and answers each write. */
-  const finish = (result: PassResult, write: Write, signal?: AbortSignal): Promise<Requeue | Error> =>
+  const finish = (result: ReconcileResult, write: Write, signal?: AbortSignal): Promise<Requeue | Error> =>
     newFinisher(write)
       .finish(result, newContext(signal))
       .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
 
   const executed = (
-    end: PassEnd,
+    end: ReconcileEnd,
     ...steps: readonly Step[]
-  ): { readonly end: PassEnd; readonly execution: Execution } => ({
+  ): { readonly end: ReconcileEnd; readonly execution: Execution } => ({
     end,
     execution: { end, steps: [...steps], notices: [], kept: [] },
   });
-  const creating: PassResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED) };
-  const deletionDone: PassResult = { object: aDeletedObject(), ...executed('inOrder', ROLE_CREATED) };
+  const creating: ReconcileResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED) };
+  const deletionDone: ReconcileResult = { object: aDeletedObject(), ...executed('inSync', ROLE_CREATED) };
 
   for (const [what, result] of [
     ['the status write', creating],
@@ -106,7 +106,7 @@ describe('PassFinisher', () => {
   describe('the note of a pass', () => {
     const note: Note = { ...FIRST_NOTE, ...NOTED };
     /** The objects that were written, each as what was written and the resourceVersion that it had. */
-    const writesOf = async (result: PassResult, isRefused = false): Promise<readonly string[]> => {
+    const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];
       await finish(result, async (object, status) => {
         writes.push(`${status === undefined ? 'metadata' : 'status'} of ${object.metadata.resourceVersion}`);
@@ -143,7 +143,7 @@ describe('PassFinisher', () => {
 
   describe('the next pass', () => {
     const written: Write = async (object) => object;
-    const nextAfter = async (end: PassEnd, object = anObject()) => finish({ object, end }, written);
+    const nextAfter = async (end: ReconcileEnd, object = anObject()) => finish({ object, end }, written);
     const sibling = { ahead: 'team-a_api', doing: 'being created' };
 
     it('is urgent while EKS changes the profile, because other objects wait for its end, unless AWS is out of reach', async () => {
@@ -171,11 +171,11 @@ describe('PassFinisher', () => {
     });
 
     for (const [end, least, most] of [
-      ['inOrder', 600_000, 660_000],
+      ['inSync', 600_000, 660_000],
       [CREATING, 1_000, 1_100],
       [newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9_000 }), 9_000, 9_900],
     ] as const)
-      it(`comes ${least} to ${most} ms after ${end === 'inOrder' ? end : end.name}`, async () => {
+      it(`comes ${least} to ${most} ms after ${end === 'inSync' ? end : end.name}`, async () => {
         const object = anObject();
         const [desired, seen] = [desiredOf(object), asWanted()];
         const facts = { desired, observed: seen, after: seen, plan: plan(desired, seen) };
@@ -268,7 +268,7 @@ describe('PassFinisher', () => {
   });
 
   it('records no failure of a call that the stop of the manager has cut off', async () => {
-    const cutOff: PassResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED, CREATE_CUT_OFF) };
+    const cutOff: ReconcileResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED, CREATE_CUT_OFF) };
     await finish(cutOff, () => Promise.reject(connectionReset), AbortSignal.abort());
     expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
     recordedEvents = [];

@@ -9,9 +9,9 @@ import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { notePatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { Lanes } from './lane.ts';
 import type { Step } from './model/change.ts';
-import { type CompletedPass, type PassResult, noticesOf } from './model/result.ts';
+import { type CompletedReconcile, type ReconcileResult, noticesOf } from './model/result.ts';
 import { hasChangeInProgress } from './model/steady-state.ts';
-import { type Reason, isSilent, newReason } from './reasons/reasons.ts';
+import { type Reason, isUnreported, newReason } from './reasons/reasons.ts';
 import {
   type RetryState,
   notBeforeFor,
@@ -30,6 +30,7 @@ import {
   eventsAfter,
   eventsForSteps,
   releasedEvent,
+  toldBy,
   retainedEvent,
   warningFor,
 } from './report/events.ts';
@@ -53,28 +54,29 @@ interface Unwritten {
   readonly context: ReconcileContext;
 }
 
-export class PassFinisher {
+export class Finisher {
   private readonly options: FinishOptions;
 
   constructor(options: FinishOptions) {
     this.options = options;
   }
 
-  async finish(result: PassResult, context: ReconcileContext): Promise<Requeue> {
+  async finish(result: ReconcileResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, retryStore, profileWriter } = this.options;
     const { object, end, facts, execution } = result;
-    if (end !== 'inOrder' && isSilent(end)) return this.finishSilently(object, end, execution?.steps, context);
+    if (end !== 'inSync' && isUnreported(end)) return this.finishUnreported(object, end, execution?.steps, context);
     const before = retryStore.get(object);
     const state = this.updateRetryState(result);
-    const pass: CompletedPass = {
+    const pass: CompletedReconcile = {
       ...result,
       now: clock.now(),
-      waited: waitedFor(state, end === 'inOrder' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
+      waited: waitedFor(state, end === 'inSync' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
+      told: state.told,
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
-    if (end === 'inOrder' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
-    if (end === 'inOrder' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
+    if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
+    if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(pass);
     // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
@@ -85,6 +87,7 @@ export class PassFinisher {
     if (!isWritten) return CONFLICT;
     lanes.refresh(object);
     this.recordEvents(object, eventsAfter(pass));
+    retryStore.update(object, (known) => ({ ...known, told: toldBy(pass) }));
     return this.requeue(pass, state, hasChangeInProgress({ ...object, status }));
   }
 
@@ -109,7 +112,7 @@ export class PassFinisher {
     const because = await this.options.findLiveBlocker(object, unwritten.context.signal);
     return because === undefined
       ? this.removeFinalizer(object, events, unwritten)
-      : this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+      : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
   /** No pass watches the changes in EKS of a paused object. */
@@ -183,7 +186,7 @@ export class PassFinisher {
     this.recordEvents(object, eventsForSteps(reported));
   }
 
-  private finishSilently(
+  private finishUnreported(
     object: AWSFargateProfile,
     reason: Reason,
     steps: readonly Step[] | undefined,
@@ -195,7 +198,7 @@ export class PassFinisher {
   }
 
   private requeue(
-    result: Pick<PassResult, 'end' | 'execution' | 'facts'>,
+    result: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>,
     state: RetryState,
     isTransit = false,
   ): Requeue {
@@ -205,11 +208,11 @@ export class PassFinisher {
     return requeueAfter(result, { waited, notBefore, isTransit }, this.options);
   }
 
-  private updateRetryState(result: PassResult): RetryState {
+  private updateRetryState(result: ReconcileResult): RetryState {
     const { object, end } = result;
     const now = this.options.clock.monotonic();
     return this.options.retryStore.update(object, (state) =>
-      end === 'inOrder' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now),
+      end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now),
     );
   }
 
@@ -252,7 +255,7 @@ export class PassFinisher {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);
     if (because !== undefined)
-      return this.finishSilently(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+      return this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
     logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
     await this.write(object, unwritten, async () => {
       await this.options.profileWriter.delete(object, signal);

@@ -110,7 +110,7 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       if (lanes.findAhead(LANE, object) !== undefined) return wait();
       if (stops < plan.stops && stops++ % 2 === 0) return stop(2_000);
       let ahead = lanes.take(LANE, object, name);
-      if (ahead?.kind === 'wait' && ahead.isOfStranger) {
+      if (ahead?.kind === 'wait' && ahead.isForeign) {
         if (inChange === ahead.ahead) lanes.saw(LANE, ahead.ahead, 'changing');
         else lanes.settle(LANE, ahead.ahead, object);
         ahead = lanes.take(LANE, object, name);

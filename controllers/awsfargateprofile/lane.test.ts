@@ -54,7 +54,7 @@ describe('Lanes', () => {
   const describeWait = (wait: LaneWait | undefined): string => {
     if (wait === undefined) return 'go';
     if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
-    return `${wait.ahead} is ${wait.doing}${wait.isOfStranger ? ', as a stranger' : ''}`;
+    return `${wait.ahead} is ${wait.doing}${wait.isForeign ? ', as a stranger' : ''}`;
   };
   const turnOf = (object: AWSFargateProfile, lane = LANE): string => {
     const wait = take(object, lane);
@@ -290,10 +290,10 @@ describe('Lanes', () => {
 
   it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {
     const [a] = putThree();
-    lanes.sawStranger(LANE, 'theirs', 'being created');
+    lanes.sawForeign(LANE, 'theirs', 'being created');
     expect(turnOf(a)).to.equal('theirs is being created, as a stranger');
     lanes.saw(LANE, 'team-a_b', 'being deleted', profile('b'));
-    lanes.sawStranger(LANE, 'theirs', 'being created');
+    lanes.sawForeign(LANE, 'theirs', 'being created');
     expect(turnOf(a)).to.equal('team-a_b is being deleted');
   });
 

@@ -41,7 +41,7 @@ interface Lane {
 
 /** Why a change of a profile has to wait. */
 export type LaneWait =
-  | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isOfStranger: boolean }
+  | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
 /** A change that was not seen again for this long does not count, because nobody may be watching it. */
@@ -97,11 +97,11 @@ export class Lanes {
     const isFirst = first === undefined || isSame(first, object);
     const mayPrepare = (isFirst || isSame(second, object)) && hasToPrepare(object);
     // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
-    const mayChange = isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isOfStranger));
+    const mayChange = isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign));
     if (!mayPrepare && !mayChange && this.isEligible(object) && !this.isInFlight(lane, object)) {
       const wait = busy ?? (first === undefined ? undefined : waitFor(first));
       if (wait !== undefined)
-        return this.joined(lane, object, wait.kind === 'wait' ? { ...wait, isOfStranger: false } : wait);
+        return this.joined(lane, object, wait.kind === 'wait' ? { ...wait, isForeign: false } : wait);
     }
     this.going.add(idOf(object));
     return undefined;
@@ -142,7 +142,7 @@ export class Lanes {
   }
 
   /** A survey of the EKS cluster may be older than what the lane knows, so it only fills an empty lane. */
-  sawStranger(lane: string, profile: string, doing: string): void {
+  sawForeign(lane: string, profile: string, doing: string): void {
     if (this.get(lane).inFlight === undefined) this.saw(lane, profile, doing);
   }
 
@@ -210,10 +210,10 @@ export class Lanes {
     const { turn, inFlight, closed } = this.get(lane);
     if (closed.until > now) return { kind: 'closed', remaining: closed.until - now, because: closed.because };
     if (turn !== undefined && turn.by !== idOf(object))
-      return { kind: 'wait', ahead: turn.profile, doing: 'about to be changed', isOfStranger: false };
+      return { kind: 'wait', ahead: turn.profile, doing: 'about to be changed', isForeign: false };
     if (inFlight === undefined || inFlight.profile === profile || now - inFlight.seenAt >= SEEN_FOR) return undefined;
     const { profile: ahead, doing, by } = inFlight;
-    return { kind: 'wait', ahead, doing, isOfStranger: by === undefined };
+    return { kind: 'wait', ahead, doing, isForeign: by === undefined };
   }
 
   private joined(lane: string, object: AWSFargateProfile, wait: LaneWait): LaneWait {
@@ -325,7 +325,7 @@ const waitFor = (first: AWSFargateProfile): LaneWait => ({
   kind: 'wait',
   ahead: currentProfileNameOf(first),
   doing: 'next in turn',
-  isOfStranger: false,
+  isForeign: false,
 });
 
 const isSame = (one: AWSFargateProfile | undefined, other: AWSFargateProfile | undefined): boolean =>

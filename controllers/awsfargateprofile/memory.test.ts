@@ -98,26 +98,26 @@ describe('RetryStore', () => {
     });
   });
 
-  describe('clusterGoneFor', () => {
+  describe('trackCluster', () => {
     const absent = { object: anObject(), cluster: { kind: 'absent' } } as const;
     const found = { object: anObject(), cluster: { kind: 'found', object: aCluster() } } as const;
     const unknown = { object: anObject(), cluster: { kind: 'unknown', reason: 'not served' } } as const;
 
     it('counts from the first pass that did not find the Cluster', () => {
       const { store, at } = newStore();
-      expect(store.clusterGoneFor(absent)).to.equal(0);
+      expect(store.trackCluster(absent)).to.equal(0);
       at(20 * SECOND);
-      expect(store.clusterGoneFor(absent)).to.equal(20 * SECOND);
+      expect(store.trackCluster(absent)).to.equal(20 * SECOND);
     });
 
     it('starts again once the Cluster was found, and goes on counting while the cache cannot tell', () => {
       const { store, at } = newStore();
-      store.clusterGoneFor(absent);
+      store.trackCluster(absent);
       at(20 * SECOND);
-      expect(store.clusterGoneFor(unknown)).to.equal(undefined);
-      expect(store.clusterGoneFor(absent)).to.equal(20 * SECOND);
-      expect(store.clusterGoneFor(found)).to.equal(undefined);
-      expect(store.clusterGoneFor(absent)).to.equal(0);
+      expect(store.trackCluster(unknown)).to.equal(undefined);
+      expect(store.trackCluster(absent)).to.equal(20 * SECOND);
+      expect(store.trackCluster(found)).to.equal(undefined);
+      expect(store.trackCluster(absent)).to.equal(0);
     });
   });
 });

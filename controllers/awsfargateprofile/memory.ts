@@ -7,6 +7,7 @@ import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Mutation } from './model/change.ts';
+import type { Told } from './model/result.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 
@@ -24,6 +25,10 @@ export interface RetryState {
   readonly unanswered?: Unanswered;
   /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
   readonly surveyed?: { readonly until: Ms };
+  /** What the last report has told in events. */
+  readonly told?: Told;
+  /** Since when the Cluster of the object does not exist. */
+  readonly clusterGoneSince?: Ms;
 }
 
 /** A failed change, which is not sent again before `notBefore` unless the spec changes. */
@@ -69,7 +74,7 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { noted, unanswered, surveyed, refused = [], recovery, waiting }: RetryState,
+  { noted, unanswered, surveyed, told, clusterGoneSince, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -80,6 +85,8 @@ export function withSuccess(
     ...(noted !== undefined && { noted }),
     ...(unanswered !== undefined && { unanswered }),
     ...(surveyed !== undefined && { surveyed }),
+    ...(told !== undefined && { told }),
+    ...(clusterGoneSince !== undefined && { clusterGoneSince }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
@@ -104,8 +111,6 @@ export class RetryStore {
   private readonly entries = new Map<string, Entry>();
   /** By namespace: the names of the objects whose wait a change of another object may end. */
   private readonly siblingWaits = new Map<string, Set<string>>();
-  /** By object: since when its Cluster does not exist. */
-  private readonly clusterGoneSince = new Map<string, Ms>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.clock = clock;
@@ -158,7 +163,6 @@ export class RetryStore {
   }
 
   forget(key: ObjectKey): void {
-    this.clusterGoneSince.delete(keyText(key));
     this.set(key, undefined);
   }
 
@@ -179,16 +183,18 @@ export class RetryStore {
     return true;
   }
 
-  /** `undefined` if the Cluster exists, if the object has no Cluster, or if the cache cannot tell. */
-  clusterGoneFor({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
-    const key = keyText(keyOf(object));
-    if (cluster.kind !== 'absent') {
-      if (cluster.kind === 'found') this.clusterGoneSince.delete(key);
-      return undefined;
-    }
+  /**
+   * Remembers whether the Cluster of the object is missing. Returns since how long; `undefined` if the Cluster exists, if
+   * the object has none, or if the cache cannot tell.
+   */
+  trackCluster({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
+    const { clusterGoneSince } = this.get(object);
+    if (cluster.kind === 'found' && clusterGoneSince !== undefined)
+      this.update(object, ({ clusterGoneSince: _over, ...state }) => state);
+    if (cluster.kind !== 'absent') return undefined;
     const now = this.clock.monotonic();
-    const since = this.clusterGoneSince.get(key) ?? now;
-    this.clusterGoneSince.set(key, since);
+    const since = clusterGoneSince ?? now;
+    if (clusterGoneSince === undefined) this.update(object, (state) => ({ ...state, clusterGoneSince: since }));
     return now - since;
   }
 }

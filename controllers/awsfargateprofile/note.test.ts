@@ -34,8 +34,8 @@ const survey = (parts: Partial<Seen> = {}): Seen => ({
 });
 const ours = (...profiles: readonly FargateProfile[]): Seen => survey({ ours: profiles });
 const theirs = (...profiles: readonly FargateProfile[]): Seen => survey({ profiles });
-const iam = (found: Seen['roles'][number]['found'], isOurs = true, isBrought = false): Seen =>
-  survey({ roles: [{ name: ROLE, found, isOurs, isBrought }] });
+const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvided = false): Seen =>
+  survey({ roles: [{ name: ROLE, found, isOurs, isUserProvided }] });
 
 /** `age` is how long this process has known each create request without an answer. */
 function settled(before: Note, seen: Seen, { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {}) {

@@ -91,7 +91,7 @@ export interface Seen {
     readonly found: Role | 'unread' | undefined;
     readonly isOurs: boolean;
     /** It is the role of spec.roleARN, which the object only uses. */
-    readonly isBrought: boolean;
+    readonly isUserProvided: boolean;
   }[];
 }
 
@@ -182,18 +182,18 @@ function settleRoles(
     // Under a live profile the role is created again, and its access entry has the former id.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
-    if (read.isBrought && entry.managed !== false) return [];
+    if (read.isUserProvided && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
     // Of a recreated role the former id stays until its access entry is right. A stranger's role is none of this object.
     if (!read.isOurs) return [];
     return [entry.id === undefined ? { ...known, id: read.found.id } : known];
   });
-  const found = seen.roles.flatMap(({ name, found: role, isOurs, isBrought }) =>
+  const found = seen.roles.flatMap(({ name, found: role, isOurs, isUserProvided }) =>
     role === undefined ||
     role === 'unread' ||
     !isOurs ||
-    isBrought ||
+    isUserProvided ||
     kept.some((each) => isSameRoleName(each.name, name))
       ? []
       : [{ name: role.name, id: role.id }],

@@ -18,7 +18,7 @@ import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../shared/requeue.ts';
-import { isAtRest } from './model/steady-state.ts';
+import { isSteady } from './model/steady-state.ts';
 import {
   type CompetingObject,
   type Rival,
@@ -66,7 +66,7 @@ const factsOf = (object: KubeObject): unknown => ({
   profileName: fieldAt(object.status, 'profileName'),
   isInEks: fieldAt(object.status, 'profileARN') !== undefined,
   locations: locationsOf(object),
-  isAtRest: isAtRest(object),
+  isSteady: isSteady(object),
 });
 
 interface Entry {
@@ -99,7 +99,7 @@ class OverlapReconciler {
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
     const entry = object && this.entryOf(object);
     await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
-    if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
+    if (object === undefined || entry === undefined || !isSteady(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
@@ -139,12 +138,12 @@ describe('Reconciler', () => {
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {
-        open: (request) => {
+        open: async (request) => {
           requests.push('open a session');
           onSession(request);
           return credentialsProblem === undefined
-            ? TE.right<CredentialsProblem, Session>(session)
-            : TE.left(credentialsProblem);
+            ? E.right<CredentialsProblem, Session>(session)
+            : E.left(credentialsProblem);
         },
       },
       lanes,
@@ -659,7 +658,7 @@ describe('Reconciler', () => {
       await pass();
       stores.profiles.replaceAll([], '900');
       await pass();
-      expect(turnOfOther()).to.include({ ahead: PROFILE, isOfStranger: true });
+      expect(turnOfOther()).to.include({ ahead: PROFILE, isForeign: true });
     });
 
     for (const [status, created] of [

@@ -16,7 +16,7 @@ import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { EMPTY_NOTE, type Note, formatLocation, isNeverBegun, locationOf, noteOf, readNote } from '../shared/note.ts';
-import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -34,14 +34,14 @@ import { metadataPatch, notePatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { ReadRoleSharers } from './guards/role-sharers.ts';
 import { Claims } from './guards/claims.ts';
-import type { Guards, PassState } from './guards/guards.ts';
+import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, describeTransit, hasChangeInProgress } from './model/steady-state.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
-import type { Execution, PassEnd, PassResult } from './model/result.ts';
+import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
 import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
@@ -49,7 +49,7 @@ import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/rea
 import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
 import type { RetryState, RetryStore } from './memory.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
-import { PassFinisher } from './finish.ts';
+import { Finisher } from './finish.ts';
 import { reportUndecodable } from './unreadable.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
 
@@ -100,7 +100,7 @@ export interface ReconcilerOptions {
 export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
-  private readonly finisher: PassFinisher;
+  private readonly finisher: Finisher;
   private readonly guards: Guards;
   private readonly claims = new Claims();
   private readonly accessEntries: AccessEntryReader;
@@ -109,7 +109,7 @@ export class Reconciler {
     const { retryStore, leadership, live } = options;
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
-    this.finisher = new PassFinisher({
+    this.finisher = new Finisher({
       ...options,
       findLiveBlocker: (object, signal) => live.findBlocker(object, signal),
     });
@@ -152,7 +152,7 @@ export class Reconciler {
     if (E.isLeft(lookup.decoded)) return reportUndecodable(this.options, lookup.object, lookup.decoded.left, context);
     await learnAccounts(lookup.decoded.right, this.options, context);
     const inputs = readInputs(lookup.decoded.right, this.options);
-    const goal = goalFor(inputs, retryStore.clusterGoneFor(inputs));
+    const goal = goalFor(inputs, retryStore.trackCluster(inputs));
     const patch = goal.kind === 'paused' ? undefined : metadataPatch(inputs, goal);
     const object = await profileWriter.patchMetadata(inputs.object, patch, context.signal);
     return object === undefined ? CONFLICT : this.follow({ ...inputs, object }, goal, context);
@@ -192,8 +192,8 @@ export class Reconciler {
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
-    const isStatusLost = object.status?.account === undefined && noteOf(object).profiles.length > 0;
-    const wait = isStatusLost ? undefined : lanes.findAhead(lane, object);
+    const mayBeAtRest = isStatusLost(object) && noteOf(object).profiles.length > 0;
+    const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
 
     try {
@@ -250,7 +250,7 @@ export class Reconciler {
     object: AWSFargateProfile,
     goal: PursueGoal,
     { signal, logger }: ReconcileContext,
-  ): Promise<E.Either<PassResult, Pick<AwsWork, 'session' | 'inputs'>>> {
+  ): Promise<E.Either<ReconcileResult, Pick<AwsWork, 'session' | 'inputs'>>> {
     const { sessions, profiles, controlPlaneFinalizer, limits, retryStore, leadership } = this.options;
     const guarded =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
@@ -300,7 +300,7 @@ export class Reconciler {
     };
     const seen = await this.look(session, looking);
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, callContext(target, { session, abandonment })));
-    this.tellLane(object, lane, looking, seen.right);
+    this.updateLane(object, lane, looking, seen.right);
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const observed = read.right;
@@ -346,13 +346,13 @@ export class Reconciler {
     { session, inputs, lane }: AwsWork,
     { desired, observed }: AwsRead,
     context: ReconcileContext,
-  ): Promise<PassResult> {
+  ): Promise<ReconcileResult> {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
     const isBegun = planned.changes.length > 0 || hasAnythingInAws(desired.note, desired, observed);
     const isThere = observed.cluster === 'there' && isBegun;
     const known = isDeleting(before) ? desired.note : withoutDeletion(desired.note);
-    const state: PassState = {
+    const state: ReconcileState = {
       object: before,
       note: isThere ? located(known, desired, target.identity) : known,
       observed,
@@ -367,7 +367,7 @@ export class Reconciler {
       roleConflictWith: (roleSharers) => roleConflictOf(before, inputs, roleSharers),
       signal: context.signal,
     };
-    const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+    const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     try {
       await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
@@ -393,14 +393,14 @@ export class Reconciler {
     return [...new Set(names.map((name) => name.toLowerCase()))];
   }
 
-  private tellLane(object: AWSFargateProfile, lane: string, looking: Looking, { profiles }: ProfilesAndRoles): void {
+  private updateLane(object: AWSFargateProfile, lane: string, looking: Looking, { profiles }: ProfilesAndRoles): void {
     const { lanes } = this.options;
     const ours = oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles);
     for (const found of profiles) {
       const doing = describeTransit(found.status);
       const isOwn = ours.includes(found);
       if (doing !== undefined && isOwn) lanes.saw(lane, found.name, doing, object);
-      else if (doing !== undefined) lanes.sawStranger(lane, found.name, doing);
+      else if (doing !== undefined) lanes.sawForeign(lane, found.name, doing);
       else if (isOwn) lanes.settle(lane, found.name, object);
     }
     for (const { name } of looking.note.profiles)
@@ -414,9 +414,9 @@ export class Reconciler {
     });
   }
 
-  private finish(result: PassResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+  private finish(result: ReconcileResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { object, end, facts } = result;
-    return facts === undefined && end !== 'inOrder' && canReleaseUnasked(object, goal, end)
+    return facts === undefined && end !== 'inSync' && canReleaseUnasked(object, goal, end)
       ? this.finisher.releaseWithoutCredentials(object, end, context)
       : this.finisher.finish(result, context);
   }
@@ -428,7 +428,7 @@ export class Reconciler {
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
     const live = await readLiveInputs(inputs, context.signal);
-    const goal = goalFor(live, retryStore.clusterGoneFor(live));
+    const goal = goalFor(live, retryStore.trackCluster(live));
     return goal.kind === 'release' ? this.finisher.release(live.object, context) : this.follow(live, goal, context);
   }
 
@@ -481,12 +481,11 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
  * note must not delete what serves, so the note has to have had each profile before this pass has read AWS.
  */
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
-  object.status?.account === undefined &&
-  oursOf(desired, profiles).every((found) => isEntryOf(noteOf(object).profiles, found));
+  isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(noteOf(object).profiles, found));
 
 /** A deletion ends only after a survey, and when nothing is left of what the note names. */
-const mayEnd = (end: PassEnd, { wanted, surplus }: Desired, { depth }: Observed, note: Note): boolean =>
-  end !== 'inOrder' || wanted !== undefined || (depth === 'survey' && (surplus === 'retain' || !isAnythingLeft(note)));
+const mayEnd = (end: ReconcileEnd, { wanted, unwanted }: Desired, { depth }: Observed, note: Note): boolean =>
+  end !== 'inSync' || wanted !== undefined || (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(note)));
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;

@@ -3,7 +3,7 @@ import { ProfileName, RoleName } from '../../api/names.ts';
 import type { Note, NotedProfile, NotedRole } from '../shared/note.ts';
 import type { Mutation, MutationOutcome } from './model/change.ts';
 import type { Observed } from './model/observed-state.ts';
-import type { PassEnd } from './model/result.ts';
+import type { ReconcileEnd } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
   hasAnythingInAws,
@@ -175,10 +175,10 @@ describe('The note at the end of a pass', () => {
     before: Partial<Note>,
     seen: Observed = asWanted(),
     {
-      end = 'inOrder',
+      end = 'inSync',
       kept = [],
       spec = {},
-    }: { end?: PassEnd; kept?: readonly { name: string }[]; spec?: object } = {},
+    }: { end?: ReconcileEnd; kept?: readonly { name: string }[]; spec?: object } = {},
   ): Note {
     const wanted = desiredOf(anObject({ note: { in: HERE, ...before }, spec }), {}, seen);
     return noteAtEnd(note(before), wanted, seen, { end, kept });
@@ -210,7 +210,7 @@ describe('The note at the end of a pass', () => {
       ['is not wanted', world({}), { profileName: ProfileName.of('web') }],
     ] as const)
       it(`no time if it ${situation}`, () => {
-        for (const end of ['inOrder', WAITS] as const)
+        for (const end of ['inSync', WAITS] as const)
           expect(profilesAtEnd({ ...ENTRY, activeSince: EARLIER }, seen, { end, spec })).to.deep.equal([ENTRY]);
       });
   });

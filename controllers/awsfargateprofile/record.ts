@@ -7,7 +7,7 @@ import type { Desired } from './model/desired-state.ts';
 import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
-import type { PassEnd } from './model/result.ts';
+import type { ReconcileEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './note.ts';
 
 // The note before a change in AWS, after it, and at the end of a pass.
@@ -110,22 +110,22 @@ export function noteAtEnd(
   note: Note,
   desired: Desired,
   observed: Observed,
-  { end, kept }: { readonly end: PassEnd; readonly kept: readonly { readonly name: string }[] },
+  { end, kept }: { readonly end: ReconcileEnd; readonly kept: readonly { readonly name: string }[] },
 ): Note {
   const profiles = note.profiles.map((entry) => withActiveSince(entry, desired, observed, end));
   const left = note.roles.filter(({ name }) => !kept.some((each) => isSameRoleName(each.name, name)));
-  const roles = end === 'inOrder' ? withCheckedRole(left, desired, observed) : left;
+  const roles = end === 'inSync' ? withCheckedRole(left, desired, observed) : left;
   const { entry, ...rest } = note;
-  const isEntryOpen = entry !== undefined && end !== 'inOrder';
+  const isEntryOpen = entry !== undefined && end !== 'inSync';
   return withLast({ ...rest, profiles, roles, ...(isEntryOpen && { entry }) }, observed.profiles);
 }
 
-function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observed, end: PassEnd): NotedProfile {
+function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observed, end: ReconcileEnd): NotedProfile {
   const found = findProfile(observed.profiles, entry.name);
   const { activeSince: _former, ...rest } = entry;
   const isServing = found?.status === 'ACTIVE' && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
   if (!isServing) return rest;
-  const served = end === 'inOrder' ? { served: true as const } : {};
+  const served = end === 'inSync' ? { served: true as const } : {};
   return { ...rest, ...served, activeSince: activeSince(desired, found) };
 }
 

@@ -22,7 +22,7 @@ import { isDeleting } from '../shared/object-state.ts';
 import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { goalFor } from './goal/goal.ts';
 import { type InputCaches, readInputs } from './goal/inputs.ts';
-import type { CompletedPass } from './model/result.ts';
+import type { CompletedReconcile } from './model/result.ts';
 import { type Reason, messageOf, pollOf, reasonForSchema } from './reasons/reasons.ts';
 import { statusAfter } from './report/status.ts';
 
@@ -132,7 +132,7 @@ async function report(
   const goal = goalFor(readInputs(object, options));
   if (goal.kind === 'ignore') return DONE;
   if (goal.kind === 'paused') return requeueFor(reason);
-  const pass: CompletedPass = {
+  const pass: CompletedReconcile = {
     object,
     end: reason,
     now: options.clock.now(),

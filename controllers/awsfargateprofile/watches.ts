@@ -23,7 +23,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isAtRest } from './model/steady-state.ts';
+import { isSteady } from './model/steady-state.ts';
 import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { RetryStore } from './memory.ts';
@@ -117,7 +117,7 @@ function isAffected(
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
-    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
+    if (!isSteady(object)) queue.add(keyOf(object), 'low');
   });
 }
 
@@ -134,7 +134,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
   if (change.type === 'added' && change.isInInitialList) {
     // After a start, the manager does not read all of AWS at once. A paused object gets its `Paused` condition at once,
     // because it may have been paused while no manager ran.
-    if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
+    if (isSteady(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;

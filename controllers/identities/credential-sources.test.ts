@@ -14,7 +14,7 @@ describe('credential sources', () => {
       fixture.create(CONTROLLER, 'default');
       await fixture.run();
       expect(await fixture.findSource(CONTROLLER, 'default')).to.equal(fixture.own);
-      expect(await fixture.identities.sources.find(undefined, 'anywhere', fixture.stop.signal)()).to.deep.equal(
+      expect(await fixture.identities.sources.find(undefined, 'anywhere', fixture.stop.signal)).to.deep.equal(
         E.right(fixture.own),
       );
     });
@@ -152,7 +152,7 @@ describe('credential sources', () => {
         { kind: STATIC, name: 'keys' },
         'team-a',
         AbortSignal.abort(new Error('stop')),
-      )();
+      );
       expect(await reading).to.have.nested.property('left.reason', 'Interrupted');
     });
   });

@@ -56,7 +56,7 @@ export function newCredentialSources(options: CredentialSourcesOptions): AwsCred
     name: credentialsName(identityRefOf(identity)),
   });
   return {
-    find: (reference, namespace, signal, field) => async () => {
+    find: async (reference, namespace, signal, field) => {
       const chain = resolveIdentity(reference, namespace, caches, field);
       if (E.isLeft(chain)) return chain;
       const base = await readBase(chain.right.staticIdentity, signal);

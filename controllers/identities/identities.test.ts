@@ -99,7 +99,7 @@ describe('identities', () => {
   it('still decide about the credentials of the manager while the API server answers 404 without removing their CRD', async () => {
     fixture.create(CONTROLLER, 'default', { allowedNamespaces: { list: ['team-b'] } });
     await fixture.run();
-    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal)();
+    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal);
     expect(await findWithoutReference()).to.have.nested.property('left.reason', 'IdentityNotAllowed');
     fixture.api.intercept = ({ path }) =>
       path.includes('/awsclustercontrolleridentities') ? json(404, { kind: 'Status', code: 404 }) : undefined;
@@ -121,7 +121,7 @@ describe('identities', () => {
   it('do not delay the start when they cannot be listed', async () => {
     fixture.api.intercept = ({ path }) => (path.includes('identities') ? new Error('forbidden') : undefined);
     await fixture.run();
-    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal)();
+    const findWithoutReference = () => fixture.identities.sources.find(undefined, 'team-a', fixture.stop.signal);
     expect(await findWithoutReference()).to.have.nested.property('left.reason', 'IdentityUnreadable');
     expect(await fixture.findProblem(ROLE, 'a')).to.include({ reason: 'IdentityUnreadable' });
     fixture.api.intercept = () => undefined;

@@ -37,3 +37,10 @@ export function isRetained({ metadata, spec, status }: AWSFargateProfile): boole
 /** Whether a new profile takes the place of one that differs from the spec. */
 export const isReplaceable = ({ spec }: Pick<AWSFargateProfile, 'spec'>): boolean =>
   spec.updateStrategy?.type === 'Replace';
+
+/** The latch: the profile has once been ACTIVE and as the spec asked for. */
+export const isProvisioned = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
+  status?.initialization?.provisioned === true;
+
+/** `clusterctl move` drops the status. */
+export const isStatusLost = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean => status?.account === undefined;

@@ -66,6 +66,21 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'no-unsafe-type-assertion',
   },
   {
+    file: 'controllers/awsfargateprofile/read.ts',
+    source: 'export const of = (object: { readonly status: string }): string => object.status;',
+    code: 'status-is-report',
+  },
+  {
+    file: 'controllers/awsfargateprofile/taken.ts',
+    source: `interface KubeObject { readonly status: string }\nexport const of = ({ status }: KubeObject): string => status;`,
+    code: 'status-is-report',
+  },
+  {
+    file: 'controllers/awsfargateprofile/destructured.ts',
+    source: `export function of(object: { readonly status: string }): string { const { status } = object; return status; }`,
+    code: 'status-is-report',
+  },
+  {
     file: 'pkg/kube/floating.ts',
     source: 'export function a(p: () => Promise<void>): void { p(); }',
     code: 'no-floating-promises',

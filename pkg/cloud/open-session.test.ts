@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { EksClusterName, RoleName } from '../../api/names.ts';
 import { MemoryLogger } from '../env/testing/memory-logger.ts';
@@ -64,7 +63,7 @@ describe('Sessions', () => {
         };
       },
     };
-    find = () => TE.right(source);
+    find = async () => E.right(source);
     sessions = sessionsIn('eu-west-1');
   });
 
@@ -118,13 +117,13 @@ describe('Sessions', () => {
   };
 
   async function open(changes: Partial<SessionRequest> = {}): Promise<Session> {
-    const opened = await sessions.open(request(changes))();
+    const opened = await sessions.open(request(changes));
     if (E.isLeft(opened)) throw new Error(`${opened.left.reason}: ${opened.left.message}`);
     return opened.right;
   }
 
   async function problem(changes: Partial<SessionRequest> = {}): Promise<CredentialsProblem> {
-    const opened = await sessions.open(request(changes))();
+    const opened = await sessions.open(request(changes));
     if (E.isRight(opened)) throw new Error('the session was opened');
     return opened.left;
   }
@@ -162,9 +161,9 @@ describe('Sessions', () => {
   it('send calls to their region with the current credentials', async () => {
     const eu = await open();
     const us = await open({ region: 'us-east-1' });
-    await eu.clusters.describe(cluster)();
+    await eu.clusters.describe(cluster);
     await clock.advance(56 * 60_000);
-    await us.clusters.describe(cluster)();
+    await us.clusters.describe(cluster);
     const sent = transport.requests.filter((each) => !isSts(each));
     expect(sent.map((each) => [each.hostname, keyOf(each)])).to.deep.equal([
       ['eks.eu-west-1.amazonaws.com', 'KEY1'],
@@ -192,9 +191,9 @@ describe('Sessions', () => {
     it('of the last answer of AWS, also of a refusal, and what has passed since, whatever the clock of the manager says', async () => {
       const session = await open();
       transport.respond = dated('Sun, 22 Nov 2026 11:00:00 GMT');
-      await session.clusters.describe(cluster)();
+      await session.clusters.describe(cluster);
       transport.respond = dated('Sun, 22 Nov 2026 12:00:00 GMT');
-      await session.roles.get(RoleName.of('r'))();
+      await session.roles.get(RoleName.of('r'));
       expect(session.now()).to.equal(NOON);
       await clock.advance(2_500);
       expect(session.now()).to.equal(NOON + 2_500);
@@ -203,10 +202,10 @@ describe('Sessions', () => {
     it('of the last answer that had one', async () => {
       const session = await open();
       transport.respond = dated('Sun, 22 Nov 2026 12:00:00 GMT');
-      await session.clusters.describe(cluster)();
+      await session.clusters.describe(cluster);
       for (const respond of [rejecting(() => false), dated('some time'), dated('')]) {
         transport.respond = respond;
-        await session.clusters.describe(cluster)();
+        await session.clusters.describe(cluster);
       }
       expect(session.now()).to.equal(NOON);
     });
@@ -214,7 +213,7 @@ describe('Sessions', () => {
 
   it('send no call with credentials of another account than the one they were opened with', async () => {
     const session = await open();
-    await session.clusters.describe(cluster)();
+    await session.clusters.describe(cluster);
     transport.respond = (sent) => (isSts(sent) ? caller('999988887777') : jsonResponse({}));
     await clock.advance(56 * 60_000);
     expect(await expectFailure(session.roles.delete(RoleName.of('r')))).to.include({
@@ -222,7 +221,7 @@ describe('Sessions', () => {
       message:
         'the credentials of the manager itself belong to account 999988887777 by now, and no longer to 111122223333',
     });
-    expect(E.isLeft(await session.clusters.describe(cluster)())).to.equal(true);
+    expect(E.isLeft(await session.clusters.describe(cluster))).to.equal(true);
     expect(transport.requests.map((sent) => [sent.hostname.split('.')[0], keyOf(sent)])).to.deep.equal([
       ['sts', 'KEY1'],
       ['eks', 'KEY1'],
@@ -234,13 +233,13 @@ describe('Sessions', () => {
   it('send reads, and no mutations, without leadership', async () => {
     const session = await open({ mutationBudget: () => 0 });
     expect((await expectFailure(session.roles.delete(RoleName.of('r')))).code).to.equal('NotDispatched');
-    expect(E.isRight(await session.clusters.describe(cluster)())).to.equal(true);
+    expect(E.isRight(await session.clusters.describe(cluster))).to.equal(true);
   });
 
   it('log their calls with account, region and the keys of the pass', async () => {
     const pass = new MemoryLogger();
     const session = await open({ logger: pass.with({ reconcileID: 'r1' }) });
-    await session.clusters.describe(cluster)();
+    await session.clusters.describe(cluster);
     expect(pass.linesWith('AWS call')[0]?.keys).to.include({
       reconcileID: 'r1',
       account: '111122223333',
@@ -253,7 +252,7 @@ describe('Sessions', () => {
 
   it('never log a secret', async () => {
     const session = await open();
-    await session.clusters.describe(cluster)();
+    await session.clusters.describe(cluster);
     expect(JSON.stringify(logger.lines)).to.not.contain('KEY1');
   });
 
@@ -292,7 +291,7 @@ describe('Sessions', () => {
 
     it('for an identity without a source', async () => {
       const notFound: CredentialsProblem = { reason: 'IdentityNotFound', message: 'there is none' };
-      find = () => TE.left(notFound);
+      find = async () => E.left(notFound);
       expect(await problem()).to.equal(notFound);
       expect(transport.requests).to.deep.equal([]);
     });
@@ -320,17 +319,15 @@ describe('Sessions', () => {
 
   it('throw a panic instead of a failure', async () => {
     const mistake = new TypeError('x is not a function');
-    find = () => TE.right({ key: 'broken', fetch: () => Promise.reject(mistake) });
+    find = async () => E.right({ key: 'broken', fetch: () => Promise.reject(mistake) });
     expect(await open().catch((error: unknown) => error)).to.equal(mistake);
-    find = () => TE.right(source);
+    find = async () => E.right(source);
     const careless = await open({
       mutationBudget: () => {
         throw mistake;
       },
     });
-    const thrown = await careless.roles
-      .delete(RoleName.of('r'))()
-      .catch((error: unknown) => error);
+    const thrown = await careless.roles.delete(RoleName.of('r')).catch((error: unknown) => error);
     expect(thrown).to.equal(mistake);
   });
 
@@ -339,7 +336,7 @@ describe('Sessions', () => {
     transport.respond = rejecting((sent) => keyOf(sent) === 'KEY1');
     expect((await expectFailure(session.clusters.describe(cluster))).code).to.equal('UnrecognizedClientException');
     const next = await open();
-    expect(E.isRight(await next.clusters.describe(cluster)())).to.equal(true);
+    expect(E.isRight(await next.clusters.describe(cluster))).to.equal(true);
     expect(source.fetched).to.equal(2);
   });
 
@@ -362,7 +359,7 @@ describe('Sessions', () => {
           expect(failure).to.include({ code: 'UnrecognizedClientException', acceptedIn: region ?? 'us-east-1' });
           expect([isRegionNotEnabled(failure), isCredentialsInvalid(failure)]).to.deep.equal([true, false]);
         }
-        expect(E.isRight(await (await open()).clusters.describe(cluster)())).to.equal(true);
+        expect(E.isRight(await (await open()).clusters.describe(cluster))).to.equal(true);
         expect(source.fetched).to.equal(1);
       });
 

@@ -1,6 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
-import { pipe } from 'fp-ts/lib/function.js';
 import type { AccountId } from '../../api/names.ts';
 import type { Ms } from '../env/clock.ts';
 import { untilAborted } from '../async/deadline.ts';
@@ -41,13 +39,13 @@ export function newSessions(config: SessionsConfig): Sessions {
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>
     identities.getOrCreate(source.key, () => new IdentitySessions(config, source));
   return {
-    open: (request) =>
-      isRegionName(request.region)
-        ? pipe(
-            config.sources.find(request.identity, request.namespace, request.signal, request.identityField),
-            TE.chain((source) => identityOf(source).open(request)),
-          )
-        : TE.left({ reason: 'RegionInvalid', message: `"${request.region}" is not the name of an AWS region` }),
+    open: async (request) => {
+      const { region, identity, namespace, signal, identityField } = request;
+      if (!isRegionName(region))
+        return E.left({ reason: 'RegionInvalid', message: `"${region}" is not the name of an AWS region` });
+      const source = await config.sources.find(identity, namespace, signal, identityField);
+      return E.isLeft(source) ? source : identityOf(source.right).open(request);
+    },
   };
 }
 
@@ -69,21 +67,19 @@ class IdentitySessions {
     this.clients = new Lru({ maxEntries: MAX_CLIENTS, expireAfterAccess });
   }
 
-  open(request: SessionRequest): TE.TaskEither<CredentialsProblem, Session> {
-    return async () => {
-      try {
-        const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
-        const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
-        return E.isLeft(account)
-          ? E.left(toCredentialsProblem(account.left, request.identity))
-          : E.right(this.newSession(request, account.right));
-      } catch (error) {
-        if (error instanceof NoCredentials) return E.left(error.problem);
-        // The controller counts a bug of the manager as a panic and logs its stack.
-        if (isPanic(error)) throw error;
-        return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
-      }
-    };
+  async open(request: SessionRequest): Promise<E.Either<CredentialsProblem, Session>> {
+    try {
+      const credentials = await untilAborted(request.signal, () => this.config.pool.get(this.source));
+      const account = await untilAborted(request.signal, () => this.accountOf(credentials, request.region));
+      return E.isLeft(account)
+        ? E.left(toCredentialsProblem(account.left, request.identity))
+        : E.right(this.newSession(request, account.right));
+    } catch (error) {
+      if (error instanceof NoCredentials) return E.left(error.problem);
+      // The controller counts a bug of the manager as a panic and logs its stack.
+      if (isPanic(error)) throw error;
+      return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
+    }
   }
 
   private async accountOf(credentials: AwsCredentials, region: string): Promise<E.Either<AwsFailure, AccountId>> {

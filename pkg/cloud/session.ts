@@ -1,4 +1,4 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { AccountId } from '../../api/names.ts';
 import type { Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
@@ -51,7 +51,7 @@ export interface SessionRequest {
 }
 
 export interface Sessions {
-  open(request: SessionRequest): TaskEither<CredentialsProblem, Session>;
+  open(request: SessionRequest): Promise<Either<CredentialsProblem, Session>>;
 }
 
 export interface AwsConfig extends CallEnv {

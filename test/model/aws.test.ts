@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { Registry } from 'prom-client';
 import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { CallerAccounts, CredentialPool, newSessions, awsMetrics, type Session } from '../../pkg/cloud/index.ts';
@@ -48,14 +47,14 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 ) as fc.Arbitrary<Step>;
 
 async function make(session: Session, step: Exclude<Step, { do: 'wait' }>): Promise<string> {
-  const answer = await callFor(session, step)();
+  const answer = await callFor(session, step);
   return E.isRight(answer) ? 'done' : `${answer.left.code} ${answer.left.statusCode}`;
 }
 
-function callFor(
+async function callFor(
   { profiles, roles, accessEntries }: Session,
   step: Exclude<Step, { do: 'wait' }>,
-): TE.TaskEither<{ readonly code: string; readonly statusCode?: number }, unknown> {
+): Promise<E.Either<{ readonly code: string; readonly statusCode?: number }, unknown>> {
   if ('profile' in step) {
     const name = ProfileName.of(step.profile);
     switch (step.do) {
@@ -67,13 +66,12 @@ function callFor(
       case 'delete':
         return profiles.delete(CLUSTER, name);
       case 'tag':
-      case 'untag':
-        return async () => {
-          const found = await profiles.describe(CLUSTER, name)();
-          if (E.isLeft(found) || found.right.kind !== 'found') return E.right('nothing to tag');
-          const { arn } = found.right.profile;
-          return step.do === 'tag' ? profiles.tag(arn, { team: 'web' })() : profiles.untag(arn, ['team'])();
-        };
+      case 'untag': {
+        const found = await profiles.describe(CLUSTER, name);
+        if (E.isLeft(found) || found.right.kind !== 'found') return E.right('nothing to tag');
+        const { arn } = found.right.profile;
+        return step.do === 'tag' ? profiles.tag(arn, { team: 'web' }) : profiles.untag(arn, ['team']);
+      }
     }
   }
   const name = RoleName.of(step.role);
@@ -102,18 +100,18 @@ function callFor(
 async function view({ profiles, roles, accessEntries }: Session): Promise<unknown> {
   const right = <A>(answer: E.Either<unknown, A>): A | undefined => (E.isRight(answer) ? answer.right : undefined);
   const shownProfiles = ['a', 'b'].map(async (name) => {
-    const found = right(await profiles.describe(CLUSTER, ProfileName.of(name))());
+    const found = right(await profiles.describe(CLUSTER, ProfileName.of(name)));
     return found?.kind === 'found'
       ? [name, found.profile.status, found.profile.podExecutionRoleArn, found.profile.tags]
       : [name, found?.kind];
   });
   const shownRoles = ['one', 'two'].map(async (name) => {
-    const role = right(await roles.get(RoleName.of(name))());
-    const attached = role && right(await roles.attachedPolicies(RoleName.of(name))());
-    const entry = right(await accessEntries.describe(CLUSTER, RoleArn.of(arnOfRole('/', name)))());
+    const role = right(await roles.get(RoleName.of(name)));
+    const attached = role && right(await roles.attachedPolicies(RoleName.of(name)));
+    const entry = right(await accessEntries.describe(CLUSTER, RoleArn.of(arnOfRole('/', name))));
     return [name, role?.tags, attached, entry?.kind === 'found' ? entry.entry.type : entry?.kind];
   });
-  const listed = right(await profiles.list(CLUSTER)());
+  const listed = right(await profiles.list(CLUSTER));
   return {
     profiles: await Promise.all(shownProfiles),
     roles: await Promise.all(shownRoles),
@@ -162,9 +160,9 @@ async function emulated() {
     ...shared,
     pool: new CredentialPool(shared.clock, signal, MINUTE),
     random: new SeededRandom(1),
-    sources: { find: () => TE.right(source) },
+    sources: { find: async () => E.right(source) },
     accounts: new CallerAccounts({ ...shared, pool: new CredentialPool(shared.clock, signal, MINUTE), signal }),
-  }).open({ region: REGION, identity: undefined, namespace: 'team-a', signal, mutationBudget: () => MINUTE })();
+  }).open({ region: REGION, identity: undefined, namespace: 'team-a', signal, mutationBudget: () => MINUTE });
   if (E.isLeft(opened)) throw new Error(`no session: ${opened.left.message}`);
   return { session: opened.right, wait: () => void (now += 10 * MINUTE) };
 }

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { AccountId } from '../../api/names.ts';
 import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL } from '../../api/external/index.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
@@ -30,12 +29,11 @@ export type Answer = ApiAnswer | AwsAnswer;
 export interface Memory {
   readonly retries: Readonly<Record<string, { readonly uid: string; readonly state: RetryState }>>;
   /** Since when the Cluster of an object is missing. */
-  readonly clusterGone: Readonly<Record<string, number>>;
   readonly lanes: Readonly<Record<string, LaneMemory>>;
 }
 type LaneMemory = Pick<ReturnType<Lanes['get']>, 'inFlight' | 'closed'>;
 
-export const NO_MEMORY: Memory = { retries: {}, clusterGone: {}, lanes: {} };
+export const NO_MEMORY: Memory = { retries: {}, lanes: {} };
 
 /** A reconcile of the product: of an AWSFargateProfile, or of the Cluster `prod` by the teardown controller. */
 export interface PassStart {
@@ -168,7 +166,7 @@ function newManager(
     leadership: { remaining: () => 15_000 },
     controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
   };
-  const sessions = { open: () => TE.right(sessionOf(ask)) };
+  const sessions = { open: async () => E.right(sessionOf(ask)) };
   const reconciler = (): Reconcile =>
     newReconcile({
       ...shared,
@@ -224,21 +222,30 @@ type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'lanes'>;
 
 // The product has no use for reading these fields from outside, so they are private. A later pass of the model starts with
 // a copy of them.
-function remember({ retryStore, lanes }: Kept, { retries, clusterGone, lanes: known }: Memory): void {
+function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory): void {
   for (const [name, { uid, state }] of Object.entries(retries)) {
     const metadata = { ...keyOf(name), uid, resourceVersion: '' };
     retryStore.update({ metadata }, () => state);
   }
-  for (const [key, since] of Object.entries(clusterGone)) retryStore['clusterGoneSince'].set(key, since);
   for (const [lane, facts] of Object.entries(known))
     lanes['lanes'].set(lane, { turn: undefined, clusters: new Map(), ...facts });
 }
 
 function memoryOf({ retryStore, lanes }: Kept): Memory {
-  const retries = [...retryStore['entries']].filter(([, { state }]) => Object.keys(state).length > 0);
+  // What was told only prevents events, and would multiply the states.
+  const retries = [...retryStore['entries']]
+    .map(
+      ([
+        key,
+        {
+          uid,
+          state: { told: _told, ...state },
+        },
+      ]) => [key, { uid, state }] as const,
+    )
+    .filter(([, { state }]) => Object.keys(state).length > 0);
   return {
     retries: Object.fromEntries(retries.map(([key, entry]) => [key.slice(key.indexOf('/') + 1), entry])),
-    clusterGone: Object.fromEntries(retryStore['clusterGoneSince']),
     lanes: Object.fromEntries(
       [...lanes['lanes'].entries()].map(([lane, { inFlight, closed }]) => [
         lane,
@@ -286,14 +293,12 @@ function clientOf(ask: (request: Request) => Promise<Answer>): KubeClient {
 }
 
 export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
-  const call =
-    <A>(request: AwsRequest): Call<A> =>
-    async () => {
-      const answer = await ask(request);
-      if ('left' in answer) return E.left<AwsFailure>(answer.left);
-      if (!('right' in answer)) throw new Error('AWS gives no answer of the API server');
-      return E.right((answer.right ?? undefined) as A);
-    };
+  const call = async <A>(request: AwsRequest): Call<A> => {
+    const answer = await ask(request);
+    if ('left' in answer) return E.left<AwsFailure>(answer.left);
+    if (!('right' in answer)) throw new Error('AWS gives no answer of the API server');
+    return E.right((answer.right ?? undefined) as A);
+  };
   return {
     account: AccountId.of(ACCOUNT),
     region: REGION,

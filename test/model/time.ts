@@ -29,6 +29,7 @@ const agedTime = (name: string, time: Ms): Ms => {
 
 function agedField(name: string, value: unknown): unknown {
   if (typeof value === 'number' && name === 'notBefore') return Math.min(value, LONG_AGO);
+  if (name === 'clusterGoneSince') return LONG_AGO;
   if (typeof value === 'number') return agedTime(name, value);
   if (typeof value === 'string') return agedText(name, value);
   if (name === 'refused' && Array.isArray(value)) {
@@ -41,7 +42,6 @@ function agedField(name: string, value: unknown): unknown {
   }
   if (Array.isArray(value)) return value.map((each: unknown) => agedField('', each));
   if (!isRecord(value)) return value;
-  if (name === 'clusterGone') return Object.fromEntries(Object.keys(value).map((key) => [key, LONG_AGO]));
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
       const after = agedField(key, each);

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts';
 import type * as cloud from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
@@ -30,14 +29,12 @@ export interface ChangedField {
 /** The answers of AWS to the first reads of one kind, and then what the planned changes have made of them. */
 class Answers<A> extends Map<string, { readonly answer: A }> {
   /** Errors are not remembered. */
-  read(key: string, call: cloud.Call<A>): cloud.Call<A> {
-    return async () => {
-      const known = this.get(key);
-      if (known !== undefined) return E.right(known.answer);
-      const result = await call();
-      if (E.isRight(result)) this.put(key, result.right);
-      return result;
-    };
+  async read(key: string, call: () => cloud.Call<A>): cloud.Call<A> {
+    const known = this.get(key);
+    if (known !== undefined) return E.right(known.answer);
+    const result = await call();
+    if (E.isRight(result)) this.put(key, result.right);
+    return result;
   }
 
   put(key: string, answer: A): void {
@@ -58,19 +55,17 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
   const entries = new Answers<cloud.AccessEntryLookup>();
 
   /** `apply` returns what the call answers. */
-  const change =
-    <A>(
-      operation: string,
-      resource: string,
-      fields: readonly ChangedField[],
-      apply: () => A,
-      deletedProfile?: string,
-    ): cloud.Call<A> =>
-    async () => {
-      const answer = apply();
-      onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
-      return E.right(answer);
-    };
+  const change = async <A>(
+    operation: string,
+    resource: string,
+    fields: readonly ChangedField[],
+    apply: () => A,
+    deletedProfile?: string,
+  ): cloud.Call<A> => {
+    const answer = apply();
+    onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
+    return E.right(answer);
+  };
   /** Changes something that a pass has read before. */
   function update<A extends Shown>(
     operation: string,
@@ -99,9 +94,9 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
       return updateProfile(operation, cluster, name, (profile) => ({ ...profile, tags: tagsOf(profile.tags) }));
     };
     return {
-      describe: (cluster, name) => profiles.read(keyOf(cluster, name), real.describe(cluster, name)),
-      list: (cluster) =>
-        TE.map((listing: cloud.ProfileListing): cloud.ProfileListing => {
+      describe: (cluster, name) => profiles.read(keyOf(cluster, name), () => real.describe(cluster, name)),
+      list: async (cluster) =>
+        E.map((listing: cloud.ProfileListing): cloud.ProfileListing => {
           if (listing.kind !== 'listed') return listing;
           const names = new Set<string>(listing.names);
           const prefix = keyOf(cluster, '');
@@ -111,7 +106,7 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
             else names.delete(key.slice(prefix.length));
           }
           return { kind: 'listed', names: [...names].map((name) => ProfileName.of(name)) };
-        })(real.list(cluster)),
+        })(await real.list(cluster)),
       create: (wanted) => {
         const { cluster, name } = wanted;
         const replaced = [...profiles]
@@ -161,10 +156,10 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
         policies.put(keyOf(name), field === 'after' ? [...others, arn] : others);
       });
     return {
-      get: (name) => roles.read(keyOf(name), real.get(name)),
-      attachedPolicies: (name) => policies.read(keyOf(name), real.attachedPolicies(name)),
-      inlinePolicies: (name) => policies.read(keyOf(name, 'inline'), real.inlinePolicies(name)),
-      instanceProfiles: (name) => policies.read(keyOf(name, 'instance profiles'), real.instanceProfiles(name)),
+      get: (name) => roles.read(keyOf(name), () => real.get(name)),
+      attachedPolicies: (name) => policies.read(keyOf(name), () => real.attachedPolicies(name)),
+      inlinePolicies: (name) => policies.read(keyOf(name, 'inline'), () => real.inlinePolicies(name)),
+      instanceProfiles: (name) => policies.read(keyOf(name, 'instance profiles'), () => real.instanceProfiles(name)),
       create: (wanted) => {
         const { name, ...fields } = wanted;
         const arn = roleArn({ partition: partitionOf(region), account }, wanted.path, name);
@@ -192,7 +187,8 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
     const keyOf = (cluster: string, principal: RoleArn): string => `${account} ${region} ${cluster} ${principal}`;
     const textOf = (principal: RoleArn): string => `the access entry of ${principal}`;
     return {
-      describe: (cluster, principal) => entries.read(keyOf(cluster, principal), real.describe(cluster, principal)),
+      describe: (cluster, principal) =>
+        entries.read(keyOf(cluster, principal), () => real.describe(cluster, principal)),
       create: (cluster, principalArn) => {
         const entry = { principalArn, type: 'FARGATE_LINUX', createdAt: clock.now() };
         return change('CreateAccessEntry', textOf(principalArn), newFields({ type: entry.type }), () => {
@@ -208,14 +204,14 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
   }
 
   return {
-    open: (...request: Parameters<cloud.Sessions['open']>): ReturnType<cloud.Sessions['open']> =>
-      TE.map((session: cloud.Session) => ({
+    open: async (...request: Parameters<cloud.Sessions['open']>): ReturnType<cloud.Sessions['open']> =>
+      E.map((session: cloud.Session) => ({
         ...session,
         profiles: profilesOf(session),
         roles: rolesOf(session),
         accessEntries: accessEntriesOf(session),
         now: () => clock.now(),
-      }))(live.open(...request)),
+      }))(await live.open(...request)),
 
     /** Lets EKS finish the changes of profiles. Returns what it has finished, in words. */
     finishChanges: (): readonly string[] =>

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { AwsFailure, CredentialsProblem, IdentityRef } from '../../../pkg/cloud/index.ts';
 import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { type CallContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
-import { conditionTypeOf, isSilent, messageOf, pollOf } from '../reasons/reasons.ts';
+import { conditionTypeOf, isUnreported, messageOf, pollOf } from '../reasons/reasons.ts';
 import { aFailure } from '../testing/builders.ts';
 
 const CONTEXT = { eksCluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
@@ -154,6 +154,6 @@ describe('reasonForCredentials', () => {
 
   it('reports nothing about an interrupted pass', () => {
     const interrupted: CredentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
-    expect(isSilent(reasonForCredentials(interrupted, CONTEXT))).to.equal(true);
+    expect(isUnreported(reasonForCredentials(interrupted, CONTEXT))).to.equal(true);
   });
 });

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import type { EksClusterName } from '../../../api/names.ts';
 import * as aws from '../../../pkg/cloud/index.ts';
 import type { Mutation, MutationOutcome } from '../model/change.ts';
@@ -10,7 +9,7 @@ export async function mutate(
   cluster: EksClusterName,
   mutation: Mutation,
 ): Promise<MutationOutcome> {
-  const answer = await carryOut(session, cluster, mutation)();
+  const answer = await carryOut(session, cluster, mutation);
   return E.isRight(answer) ? answer.right : outcomeOf(mutation, answer.left);
 }
 
@@ -55,8 +54,8 @@ function carryOut(
 
 type Done = Extract<MutationOutcome, { kind: 'done' }>;
 
-const done = <A>(call: aws.Call<A>, made: (a: A) => Omit<Done, 'kind'> = () => ({})): aws.Call<MutationOutcome> =>
-  TE.map((a: A): MutationOutcome => ({ kind: 'done', ...made(a) }))(call);
+const done = async <A>(call: aws.Call<A>, made: (a: A) => Omit<Done, 'kind'> = () => ({})): aws.Call<MutationOutcome> =>
+  E.map((a: A): MutationOutcome => ({ kind: 'done', ...made(a) }))(await call);
 
 /** EKS answers 409 `ResourceInUseException` in several situations, which only the message distinguishes. */
 function outcomeOf(mutation: Mutation, failure: aws.AwsFailure): MutationOutcome {

@@ -3,7 +3,8 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Goal } from '../goal/goal.ts';
-import { isAtRest, hasChangeInProgress } from '../model/steady-state.ts';
+import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
+import { isProvisioned } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/note.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
@@ -27,7 +28,7 @@ export async function openSession(
 ): Promise<E.Either<Reason, Session>> {
   // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
   const seen = latest();
-  const usual = hasChangeInProgress(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
+  const usual = hasChangeInProgress(object) ? 'poll' : isSteady(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
     ...context,
     region: target.region,
@@ -35,7 +36,7 @@ export async function openSession(
     identityField: target.clusterName === undefined ? 'eksCluster' : 'controlPlane',
     namespace: object.metadata.namespace,
     readPriority: () => (usual === 'resync' && latest() !== seen ? 'read' : usual),
-  })();
+  });
   if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
   const location = locationOf(object);
   const { account } = opened.right;
@@ -65,9 +66,9 @@ export async function completeEksClusterFacts(
   if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
   const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
   if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(ofAccount.blocker);
-  const isProvisioned = object.status?.initialization?.provisioned === true;
-  if (facts.creationBlocker !== undefined || isProvisioned || hasChangeInProgress(object)) return E.right(facts);
-  const described = await session.clusters.describe(name)();
+  if (facts.creationBlocker !== undefined || isProvisioned(object) || hasChangeInProgress(object))
+    return E.right(facts);
+  const described = await session.clusters.describe(name);
   if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
   const status = described.right?.status ?? ACTIVE;
   if (status === ACTIVE) return E.right(facts);

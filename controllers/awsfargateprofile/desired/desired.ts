@@ -18,11 +18,11 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
 import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Note, noteOf } from '../../shared/note.ts';
-import { isReplaceable } from '../../shared/object-state.ts';
+import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import { fitsSpec, type Observed } from '../model/observed-state.ts';
-import type { Surplus } from '../goal/goal.ts';
+import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
 import { isEntryOf, roleEntryOf } from '../note.ts';
@@ -37,7 +37,7 @@ export interface DesiredInputs {
   readonly targetSource: TargetSource;
   /** `undefined` if nothing is to be created or corrected. */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
-  readonly surplus: Surplus;
+  readonly unwanted: UnwantedPolicy;
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
@@ -66,16 +66,16 @@ export function desiredFor(
   { note, elsewhere, isLost }: NoteAfterReading,
   observed: Observed,
 ): E.Either<Reason, Desired> {
-  const { target, controlPlaneFacts, surplus, abandonment, limits } = inputs;
+  const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
   const byNote = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, note)));
-  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutStrangers(note, byNote, observed)));
+  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(note, byNote, observed)));
   const isPursued = controlPlaneFacts !== undefined;
   const common = {
     ...ownerOf(object, identity),
-    broughtRole: object.spec.roleARN,
+    userProvidedRole: object.spec.roleARN,
     place,
-    surplus,
+    unwanted,
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
     now: inputs.now,
@@ -113,7 +113,7 @@ export function desiredFor(
 }
 
 /** A noted profile that a tag gives to another owner by now gives this object no name. */
-function withoutStrangers(note: Note, owner: Parameters<typeof ownershipOf>[0], { profiles }: Observed): Note {
+function withoutForeign(note: Note, owner: Parameters<typeof ownershipOf>[0], { profiles }: Observed): Note {
   const strangers = profiles.filter((each) => {
     const ownership = ownershipOf(owner, each);
     return ownership.kind === 'foreign' && ownership.claimed;
@@ -135,8 +135,6 @@ export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs
   const excess = isThere ? [] : findExcess(object.spec, inputs.limits, place);
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
-
-const isProvisioned = ({ status }: AWSFargateProfile): boolean => status?.initialization?.provisioned === true;
 
 function wantedUnder(
   object: AWSFargateProfile,

@@ -84,7 +84,7 @@ function wordOf(goal: Goal): string {
     case 'paused':
       return `paused: ${goal.by.join(' and ')}`;
     case 'pursue': {
-      const what = goal.controlPlaneFacts === undefined ? `nothing, ${goal.surplus} the rest` : 'all';
+      const what = goal.controlPlaneFacts === undefined ? `nothing, ${goal.unwanted} the rest` : 'all';
       const where = goal.target.region === RECORDED.region ? '' : ` in ${goal.target.region}`;
       const bar = goal.controlPlaneFacts?.creationBlocker;
       return `pursue ${what}${where}${bar === undefined ? '' : `, create nothing: ${bar.name}`}`;

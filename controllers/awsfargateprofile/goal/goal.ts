@@ -48,12 +48,12 @@ export type Goal =
       readonly target: Target;
       readonly targetSource: TargetSource;
       readonly controlPlaneFacts: ControlPlaneFacts | undefined;
-      readonly surplus: Surplus;
+      readonly unwanted: UnwantedPolicy;
       readonly abandonment?: Abandonment;
     };
 
 /** What becomes of profiles and roles of this controller that the spec does not ask for. */
-export type Surplus = 'delete' | 'retain';
+export type UnwantedPolicy = 'delete' | 'retain';
 
 /**
  * A missing Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a
@@ -82,7 +82,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   if (retained !== undefined) return retained;
   const unreadable = findUnreadableNote(inputs);
   if (unreadable !== undefined) return unreadable;
-  const surplus = isRetained(object) ? 'retain' : 'delete';
+  const unwanted = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
   const found = deletionTarget(inputs);
   if (found !== undefined) {
@@ -92,7 +92,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
       target,
       targetSource: found.targetSource,
       controlPlaneFacts: undefined,
-      surplus,
+      unwanted,
       abandonment,
     };
   }
@@ -130,7 +130,7 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { in: location, deleting } = noteOf(object);
   const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
   if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
-  return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, surplus: 'delete' };
+  return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
 
 /** A note that cannot be read is no absence: it may name what nothing else names. */
@@ -225,7 +225,7 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
         target,
         targetSource: 'controlPlane',
         controlPlaneFacts: undefined,
-        surplus: 'retain',
+        unwanted: 'retain',
         abandonment: 'removeFinalizer',
       }
     : undefined;

@@ -29,7 +29,7 @@ const PURSUE: Goal = {
   target: TARGET,
   targetSource: 'controlPlane',
   controlPlaneFacts: CONTROL_PLANE_FACTS,
-  surplus: 'delete',
+  unwanted: 'delete',
 };
 const HOLD: Goal = { kind: 'hold', reason: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) };
 

@@ -23,7 +23,7 @@ import {
   roleUsers,
 } from '../testing/pass-state.ts';
 import type { Mutation } from '../model/change.ts';
-import type { PassState } from './guards.ts';
+import type { ReconcileState } from './guards.ts';
 import {
   accessEntryUnused,
   afterSurvey,
@@ -35,7 +35,7 @@ import {
   schemaIsOurs,
 } from './checks.ts';
 
-const leaving = (): PassState => passStateFor(awsAsWanted(), aDeletedObject());
+const leaving = (): ReconcileState => passStateFor(awsAsWanted(), aDeletedObject());
 
 describe('leaseValid', () => {
   for (const [timeLeft, expected] of [

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { ProfileName } from '../../../api/names.ts';
-import { type ProfileLookup, type AwsFailure, type Role, LEASE_SAFETY_MARGIN } from '../../../pkg/cloud/index.ts';
+import { type AwsFailure, LEASE_SAFETY_MARGIN } from '../../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { jsonEqual } from '../../../pkg/kube/patches.ts';
@@ -15,7 +14,7 @@ import {
   isDestructive,
 } from '../model/change.ts';
 import { newReason, reasonForSchema } from '../reasons/reasons.ts';
-import { type Check, type Obstacle, stop, type PassState, type RoleUsage } from './guards.ts';
+import { type Check, type Obstacle, stop, type ReconcileState, type RoleUsage } from './guards.ts';
 import { tagsWithoutOwner } from './claims.ts';
 import { readRoleUsage, readUsageByProfiles } from './checks/role-usage.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
@@ -82,11 +81,18 @@ export function tagsUnchanged(): Check {
   };
 }
 
-function readTags(mutation: Mutation, { session, target }: PassState): Promise<E.Either<AwsFailure, Tags | undefined>> {
+async function readTags(
+  mutation: Mutation,
+  { session, target }: ReconcileState,
+): Promise<E.Either<AwsFailure, Tags | undefined>> {
   const { profiles, roles } = session;
-  if (mutation.kind === 'tagRole') return TE.map((role: Role | undefined) => role?.tags)(roles.get(mutation.name))();
-  const profile = profiles.describe(target.eksCluster, ProfileName.of(subjectOf(mutation)));
-  return TE.map((lookup: ProfileLookup) => (lookup.kind === 'found' ? lookup.profile.tags : undefined))(profile)();
+  if (mutation.kind === 'tagRole') {
+    const role = await roles.get(mutation.name);
+    return E.isLeft(role) ? role : E.right(role.right?.tags);
+  }
+  const lookup = await profiles.describe(target.eksCluster, ProfileName.of(subjectOf(mutation)));
+  if (E.isLeft(lookup)) return lookup;
+  return E.right(lookup.right.kind === 'found' ? lookup.right.profile.tags : undefined);
 }
 
 /** A pass checks a role once, because the lock of the role keeps other passes of this process from changing it. */

@@ -2,7 +2,7 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { missingProfileTags, missingRoleTags } from '../../../pkg/fargate/ownership.ts';
 import { findProfile, findRole } from '../model/observed-state.ts';
 import { type Mutation, isRoleRemoval, subjectOf } from '../model/change.ts';
-import type { PassState } from './guards.ts';
+import type { ReconcileState } from './guards.ts';
 
 /**
  * What running passes have claimed, by AWS account and name. The lock of a role serves one namespace only, because a
@@ -11,9 +11,9 @@ import type { PassState } from './guards.ts';
  * because a pass claims only what its object owns or may adopt.
  */
 export class Claims {
-  private readonly holders = new Map<string, PassState>();
+  private readonly holders = new Map<string, ReconcileState>();
 
-  tryClaim(mutation: Mutation, pass: PassState): boolean {
+  tryClaim(mutation: Mutation, pass: ReconcileState): boolean {
     const key = claimKey(mutation, pass);
     if (key === undefined) return true;
     const holder = this.holders.get(key) ?? pass;
@@ -22,12 +22,12 @@ export class Claims {
     return holder === pass;
   }
 
-  release(pass: PassState): void {
+  release(pass: ReconcileState): void {
     for (const [key, holder] of this.holders) if (holder === pass) this.holders.delete(key);
   }
 }
 
-function claimKey(mutation: Mutation, pass: PassState): string | undefined {
+function claimKey(mutation: Mutation, pass: ReconcileState): string | undefined {
   const { account, region } = pass.desired.place;
   const roleKey = (name: string): string => `${account}/${name.toLowerCase()}`;
   if (mutation.kind === 'createRole' || mutation.kind === 'createProfile') {
@@ -41,7 +41,7 @@ function claimKey(mutation: Mutation, pass: PassState): string | undefined {
 }
 
 /** The tags of the resource if they lack one by which this controller recognizes its own. */
-export function tagsWithoutOwner(mutation: Mutation, { desired, observed }: PassState): Tags | undefined {
+export function tagsWithoutOwner(mutation: Mutation, { desired, observed }: ReconcileState): Tags | undefined {
   const { identity } = desired;
   switch (mutation.kind) {
     case 'tagProfile':

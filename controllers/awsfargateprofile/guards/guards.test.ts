@@ -30,12 +30,12 @@ import {
   writerThat,
   roleUsers,
 } from '../testing/pass-state.ts';
-import { type PassState, findObstacle } from './guards.ts';
+import { type ReconcileState, findObstacle } from './guards.ts';
 import { holdControlPlane } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
 const leaving = () => passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
-const obstacleTo = async (mutation: Mutation, pass: PassState, services: TestServices): Promise<string> =>
+const obstacleTo = async (mutation: Mutation, pass: ReconcileState, services: TestServices): Promise<string> =>
   describeObstacle(await findObstacle(newGuards(services), mutation, pass));
 
 describe('findObstacle', () => {

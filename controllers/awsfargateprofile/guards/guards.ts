@@ -25,7 +25,7 @@ export interface RoleSharers {
   readonly sharers: readonly AWSFargateProfile[];
 }
 
-export interface PassState {
+export interface ReconcileState {
   /** As this pass last read or wrote it. */
   object: AWSFargateProfile;
   /** As this pass last wrote it, or will write it at its end. */
@@ -56,10 +56,10 @@ export type Obstacle =
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 
 /** Reads AWS or Kubernetes, and writes nothing. */
-export type Check = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
+export type Check = (mutation: Mutation, pass: ReconcileState) => Promise<Obstacle | undefined>;
 
 /** Writes to the API server, or takes a turn in the lane. */
-export type Preparation = (mutation: Mutation, pass: PassState) => Promise<Obstacle | undefined>;
+export type Preparation = (mutation: Mutation, pass: ReconcileState) => Promise<Obstacle | undefined>;
 
 export interface Guards {
   readonly checks: readonly Check[];
@@ -70,7 +70,7 @@ export interface Guards {
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,
-  pass: PassState,
+  pass: ReconcileState,
 ): Promise<Obstacle | undefined> {
   try {
     return await firstObstacle([...checks, ...preparations], mutation, pass);
@@ -84,7 +84,7 @@ export async function findObstacle(
 async function firstObstacle(
   guards: readonly (Check | Preparation)[],
   mutation: Mutation,
-  pass: PassState,
+  pass: ReconcileState,
 ): Promise<Obstacle | undefined> {
   for (const guard of guards) {
     const obstacle = await guard(mutation, pass);

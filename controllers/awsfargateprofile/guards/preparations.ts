@@ -16,7 +16,7 @@ import { withNoted } from '../memory.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type CheckServices, newLiveGuards } from './checks.ts';
-import { type Obstacle, type Preparation, stop, type PassState } from './guards.ts';
+import { type Obstacle, type Preparation, stop, type ReconcileState } from './guards.ts';
 import { type ReadRoleSharers, roleShareable } from './role-sharers.ts';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
@@ -85,7 +85,7 @@ export function noteChange({ profileWriter }: Pick<PreparationServices, 'profile
   };
 }
 
-function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {
+function continueWith(pass: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return stop(newReason('Conflict', {}));
   pass.object = written;
   return undefined;
@@ -101,7 +101,7 @@ export function takeTurn({
     const { lane, object, target } = pass;
     const name = subjectOf(mutation);
     let wait = lanes.take(lane, object, name);
-    if (wait?.kind === 'wait' && wait.isOfStranger) {
+    if (wait?.kind === 'wait' && wait.isForeign) {
       await askAgain(lanes, pass, wait.ahead);
       wait = lanes.take(lane, object, name);
     }
@@ -116,10 +116,14 @@ export function takeTurn({
 export const reasonForWait = (wait: LaneWait, cluster: string): Reason =>
   wait.kind === 'closed'
     ? newReason('ClusterUpdating', { cluster, said: wait.because, remaining: wait.remaining })
-    : newReason('WaitingForSibling', { ahead: wait.ahead, doing: wait.doing, isUnverified: wait.isOfStranger });
+    : newReason('WaitingForSibling', { ahead: wait.ahead, doing: wait.doing, isUnverified: wait.isForeign });
 
-async function askAgain(lanes: Lanes, { session, target, lane, object }: PassState, profile: string): Promise<void> {
-  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile))();
+async function askAgain(
+  lanes: Lanes,
+  { session, target, lane, object }: ReconcileState,
+  profile: string,
+): Promise<void> {
+  const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile));
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
   if (doing === undefined) lanes.settle(lane, profile, object);

@@ -11,7 +11,7 @@ import {
   newServices,
   passStateFor,
 } from '../testing/pass-state.ts';
-import type { Obstacle, PassState } from './guards.ts';
+import type { Obstacle, ReconcileState } from './guards.ts';
 import { takeTurn } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
@@ -19,7 +19,7 @@ const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
 describe('takeTurn', () => {
   let services: TestServices;
   beforeEach(() => (services = newServices()));
-  const obstacleTo = (mutation: Mutation, pass: PassState): Promise<Obstacle | undefined> =>
+  const obstacleTo = (mutation: Mutation, pass: ReconcileState): Promise<Obstacle | undefined> =>
     takeTurn(services)(mutation, pass);
   const messageIn = (obstacle: Obstacle | undefined) => obstacle?.kind === 'stop' && messageOf(obstacle.reason);
 

@@ -15,7 +15,7 @@ import { isInEksCluster } from '../desired/role-sharing.ts';
 import { type Mutation, isRoleRemoval } from '../model/change.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { type Check, stop, type PassState, type RoleSharers } from './guards.ts';
+import { type Check, stop, type ReconcileState, type RoleSharers } from './guards.ts';
 import type { RoleInCluster } from './checks/other-role-users.ts';
 
 export type ReadRoleSharers = (
@@ -85,7 +85,7 @@ export function roleShareable({ readRoleSharers }: { readonly readRoleSharers: R
   };
 }
 
-function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): RoleName | undefined {
+function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState): RoleName | undefined {
   const role = desired.wanted?.role;
   if (role === undefined || isRoleRemoval(mutation)) return undefined;
   if (mutation.kind === 'deleteProfile' || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile')
@@ -97,5 +97,5 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: PassState): Ro
 }
 
 /** Every manager asks EKS for the users of a role before it deletes the role, so that of an existing profile stays. */
-const hasProfile = ({ desired, observed }: PassState): boolean =>
+const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;

@@ -29,11 +29,11 @@ export interface Change {
  * As observed before the changes. `works`: it serves pods, but a tag is missing, or something that AWS may refuse
  * without harm. `broken`: it is missing, or new pods may not start. `notRead`: this pass had no reason to read it.
  */
-export type Health = 'inOrder' | 'works' | 'broken' | 'notRead';
+export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
 export interface Plan {
   readonly changes: readonly Change[];
-  readonly end: 'inOrder' | Reason;
+  readonly end: 'inSync' | Reason;
   readonly profile: Health;
   readonly role: Health;
   readonly notices: readonly Reason[];
@@ -58,6 +58,8 @@ export interface KeptRole {
 export interface Advice {
   readonly event: string;
   readonly message: string;
+  /** Whether `health` of the status shows it too. */
+  readonly isInStatus: boolean;
 }
 
 /**

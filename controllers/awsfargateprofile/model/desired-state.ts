@@ -8,7 +8,7 @@ import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import type { Reason } from '../reasons/reasons.ts';
-import type { Surplus } from '../goal/goal.ts';
+import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { Note } from '../../shared/note.ts';
 
 export interface ObjectIdentity {
@@ -75,12 +75,12 @@ export type WantedRole = ManagedRole | ExistingRole;
 export interface Desired {
   readonly identity: ObjectIdentity;
   /** The role of spec.roleARN is never changed or deleted. */
-  readonly broughtRole: RoleArn | undefined;
+  readonly userProvidedRole: RoleArn | undefined;
   /**
    * `undefined` if the object is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
    */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
-  readonly surplus: Surplus;
+  readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
   readonly abandonment: Abandonment | undefined;
   /** Always `false` if `wanted` is set. */

@@ -6,10 +6,10 @@ import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
 import type { KeptRole, Step, Plan } from './change.ts';
 
-export type PassEnd = 'inOrder' | Reason;
+export type ReconcileEnd = 'inSync' | Reason;
 
 export interface Execution {
-  end: PassEnd;
+  end: ReconcileEnd;
   readonly steps: Step[];
   /** Optional changes that AWS refused. */
   readonly notices: Reason[];
@@ -17,12 +17,12 @@ export interface Execution {
   readonly kept: KeptRole[];
 }
 
-export interface PassResult {
+export interface ReconcileResult {
   /** As this pass last read or wrote it. */
   readonly object: AWSFargateProfile;
   /** Where to look in AWS after this pass; undefined if the pass ended before AWS was read. */
   readonly note?: Note;
-  readonly end: PassEnd;
+  readonly end: ReconcileEnd;
   /** Undefined if the pass ended before AWS was read. */
   readonly facts?: AwsFacts;
   readonly execution?: Readonly<Execution>;
@@ -38,23 +38,32 @@ export interface AwsFacts {
   readonly plan: Plan;
 }
 
-export interface CompletedPass extends PassResult {
+/** What the last report of an object has told in events. */
+export interface Told {
+  readonly problem: string | undefined;
+  readonly advice: readonly string[];
+}
+
+export interface CompletedReconcile extends ReconcileResult {
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
   /** How long the object has waited because of the reason of the end. */
   readonly waited: Ms;
+  /** What the last report has told in events; undefined if this process has not reported the object yet. */
+  readonly told?: Told | undefined;
   /** How often in a row a failed Fargate profile was retried. */
   readonly attempts: number;
 }
 
-export const reasonOf = ({ end }: Pick<PassResult, 'end'>): Reason | undefined => (end === 'inOrder' ? undefined : end);
+export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
+  end === 'inSync' ? undefined : end;
 
 /** Whether the wanted profile serves pods beside what it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
   name === 'PredecessorKept' || name === 'RemovingPredecessor';
 
 /** Problems that are reported although AWS is as the spec asks for. */
-export const noticesOf = ({ facts, execution }: PassResult): readonly Reason[] => [
+export const noticesOf = ({ facts, execution }: ReconcileResult): readonly Reason[] => [
   ...(execution?.notices ?? []),
   ...(facts?.plan.notices ?? []),
 ];

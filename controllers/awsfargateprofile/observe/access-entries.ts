@@ -18,7 +18,7 @@ import {
 import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/identity.ts';
 import { roleEntryOf } from '../note.ts';
-import { type Reason, isSilent, newReason } from '../reasons/reasons.ts';
+import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 
@@ -65,7 +65,7 @@ export class AccessEntryReader {
         const reason = reasonForFailure(read.left, context);
         const detail = describeFailure(read.left);
         const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
-        return E.left(asksModeAgain && !isSilent(reason) ? newReason('RestoringRole', facts) : reason);
+        return E.left(asksModeAgain && !isUnreported(reason) ? newReason('RestoringRole', facts) : reason);
       }
       accessEntries.push(read.right);
     }
@@ -92,7 +92,7 @@ export class AccessEntryReader {
     if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
     const known = { principal, mode: mode.right };
     if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
-    const lookup = await session.accessEntries.describe(cluster.eksCluster, principal)();
+    const lookup = await session.accessEntries.describe(cluster.eksCluster, principal);
     if (E.isLeft(lookup)) return refused(known, lookup.left);
     return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
   }
@@ -126,7 +126,7 @@ export class AccessEntryReader {
     const call = { isOwn: false };
     const ask = async (): Promise<Mode> => {
       call.isOwn = true;
-      const response = await session.clusters.describe(cluster.eksCluster)();
+      const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
       // Clusters that are older than access entries have no mode, and deleted ones no entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';

@@ -201,7 +201,7 @@ describe('A survey', () => {
     const names = [PROFILE, ProfileName.of('deleted')];
     const reader = {
       ...session,
-      profiles: { ...session.profiles, list: () => async () => E.right({ kind: 'listed', names }) },
+      profiles: { ...session.profiles, list: async () => E.right({ kind: 'listed', names }) },
     };
     const seen = await survey(reader as typeof session, lookingFor(anObject()));
     expect(E.isRight(seen) && seen.right.profiles).to.deep.equal([aProfile()]);
@@ -328,10 +328,7 @@ describe('A survey', () => {
       ] as const) {
         const session = sessionOn(awsAsWanted());
         const answer = Promise.withResolvers<void>();
-        const held = <A>(call: Call<A>): Call<A> => {
-          const begin = call();
-          return async () => answer.promise.then(() => begin);
-        };
+        const held = <A>(call: Call<A>): Call<A> => answer.promise.then(() => call);
         const reader = {
           ...session,
           roles: { ...session.roles, get: (name: RoleName) => held(session.roles.get(name)) },

@@ -1,16 +1,12 @@
-import { sequenceT } from 'fp-ts/lib/Apply.js';
 import * as E from 'fp-ts/lib/Either.js';
-import { pipe } from 'fp-ts/lib/function.js';
-import * as TE from 'fp-ts/lib/TaskEither.js';
 import { type ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type {
   AwsFailure,
-  Call,
   FargateProfile,
   FargateProfiles,
+  ProfileLookup,
   PodExecutionRoles,
-  Role,
 } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
@@ -83,7 +79,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
 /** Reads all profiles of the EKS cluster, and the roles of this object, of the note and of the spec. */
 export async function survey(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles> {
   const { identity } = looking;
-  const listing = await reader.profiles.list(identity.eksCluster)();
+  const listing = await reader.profiles.list(identity.eksCluster);
   if (E.isLeft(listing)) return listing;
   const names = listing.right.kind === 'listed' ? listing.right.names : [];
   const described = await describeAll(reader, identity, names);
@@ -109,7 +105,7 @@ export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'
       name,
       found,
       isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
-      isBrought: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
+      isUserProvided: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
     })),
   };
 }
@@ -121,12 +117,15 @@ async function describeAll(
   { eksCluster }: ObjectIdentity,
   names: readonly ProfileName[],
 ): Read<Described> {
-  const lookups = await TE.traverseArray((name: ProfileName) => profiles.describe(eksCluster, name))(names)();
-  return E.map((all: typeof lookups extends E.Either<AwsFailure, infer A> ? A : never): Described => ({
+  const lookups = await allOf(names.map((name) => profiles.describe(eksCluster, name)));
+  return E.map((all: readonly ProfileLookup[]): Described => ({
     cluster: all.some(({ kind }) => kind === 'clusterGone') ? 'gone' : 'there',
     profiles: all.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : [])),
   }))(lookups);
 }
+
+/** Left: the first failure, in the order of the calls. */
+const allOf = async <A>(calls: readonly Read<A>[]): Read<readonly A[]> => E.sequenceArray(await Promise.all(calls));
 
 const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
   parseRoleArn(podExecutionRoleArn)?.name ?? RoleName.of('');
@@ -193,64 +192,58 @@ async function readRoles(
   const ours = oursOf(ownerOf(looking.object, looking.identity), profiles);
   const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === 'ACTIVE');
   if (isTransit || (looking.isLeaving && ours.length > 0)) return E.right(unread(names));
-  return TE.traverseArray((name: RoleName) => readRole(reader, looking, profiles, name))(names)();
+  return allOf(names.map((name) => readRole(reader, looking, profiles, name)));
 }
 
-function readRole(
+async function readRole(
   reader: AwsReader,
   looking: Looking,
   profiles: readonly FargateProfile[],
   name: RoleName,
-): Call<ObservedRole> {
+): Read<ObservedRole> {
   const { object, note } = looking;
-  const isBrought = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
+  const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
+  const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
+  const isUnwanted = isUnused && !isUserProvided && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only if
   // the note has the id of the role, which shows that the role has existed.
-  const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
-  const isUnwanted = isUnused && !isBrought && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
   const wasSeen = roleEntryOf(note, name)?.id !== undefined;
-  const early = wasSeen ? readAttachments(reader, name, { isBrought, isUnwanted }) : undefined;
-  const hasOtherPath = ({ path }: Role): boolean => isUnused && !isBrought && path !== (object.spec.rolePath ?? '/');
-  return pipe(
-    sequenceT(TE.ApplyPar)(
-      reader.roles.get(name),
-      TE.fromTask<E.Either<AwsFailure, RoleAttachments> | undefined, AwsFailure>(early ?? (async () => undefined)),
-    ),
-    TE.chain(([role, attachments]) => {
-      if (role === undefined) return TE.right<AwsFailure, ObservedRole>({ name, found: undefined });
-      const mayGo = isUnwanted || hasOtherPath(role);
-      return pipe(
-        attachments !== undefined && mayGo === isUnwanted
-          ? TE.fromEither(attachments)
-          : readAttachments(reader, name, { isBrought, isUnwanted: mayGo }),
-        TE.map((read): ObservedRole => ({ name, found: { ...role, ...read } })),
-      );
-    }),
-  );
+  const [role, early] = await Promise.all([
+    reader.roles.get(name),
+    wasSeen ? readAttachments(reader, name, { isUserProvided, isUnwanted }) : undefined,
+  ]);
+  if (E.isLeft(role)) return role;
+  const found = role.right;
+  if (found === undefined) return E.right({ name, found });
+  const hasOtherPath = isUnused && !isUserProvided && found.path !== (object.spec.rolePath ?? '/');
+  const mayGo = isUnwanted || hasOtherPath;
+  const attachments =
+    early !== undefined && mayGo === isUnwanted
+      ? early
+      : await readAttachments(reader, name, { isUserProvided, isUnwanted: mayGo });
+  return E.isLeft(attachments) ? attachments : E.right({ name, found: { ...found, ...attachments.right } });
 }
 
 type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
-const NOTHING: Call<readonly string[]> = TE.right([]);
-
 /** IAM deletes no role that has inline policies or instance profiles. */
-function readAttachments(
+async function readAttachments(
   { roles }: AwsReader,
   name: RoleName,
-  { isBrought, isUnwanted }: { readonly isBrought: boolean; readonly isUnwanted: boolean },
-): Call<RoleAttachments> {
-  return pipe(
-    sequenceT(TE.ApplyPar)(
-      isBrought ? NOTHING : roles.attachedPolicies(name),
-      isUnwanted ? roles.inlinePolicies(name) : NOTHING,
-      isUnwanted ? roles.instanceProfiles(name) : NOTHING,
-    ),
-    TE.map(([attached, inline, instanceProfiles]) => ({
-      attached,
-      blockers: [
-        ...inline.map((policy) => `the inline policy "${policy}"`),
-        ...instanceProfiles.map((profile) => `the instance profile "${profile}"`),
-      ],
-    })),
-  );
+  { isUserProvided, isUnwanted }: { readonly isUserProvided: boolean; readonly isUnwanted: boolean },
+): Read<RoleAttachments> {
+  const lists = await allOf([
+    isUserProvided ? NOTHING : roles.attachedPolicies(name),
+    isUnwanted ? roles.inlinePolicies(name) : NOTHING,
+    isUnwanted ? roles.instanceProfiles(name) : NOTHING,
+  ]);
+  if (E.isLeft(lists)) return lists;
+  const [attached = [], inline = [], instanceProfiles = []] = lists.right;
+  const blockers = [
+    ...inline.map((policy) => `the inline policy "${policy}"`),
+    ...instanceProfiles.map((profile) => `the instance profile "${profile}"`),
+  ];
+  return E.right({ attached, blockers });
 }
+
+const NOTHING: Read<readonly string[]> = Promise.resolve(E.right([]));

@@ -67,8 +67,8 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
-  const { surplus, note, identity, place } = desired;
-  if (surplus === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
+  const { unwanted, note, identity, place } = desired;
+  if (unwanted === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The reader puts the role that the spec asks for first.

@@ -143,10 +143,10 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     ['has any name', leaving(), aws(other()), 'unwanted'],
     ['has served', leaving({ profiles: [served(PROFILE)], last: NOW }), aws(named()), 'unwanted'],
     ['goes with its cluster', leaving({}, { abandonment: 'removeFinalizer' }), aws(named()), 'unwanted'],
-    ['is retained', leaving({}, { surplus: 'retain' }), aws(named()), 'stays'],
+    ['is retained', leaving({}, { unwanted: 'retain' }), aws(named()), 'stays'],
     [
       'has failed and is retained',
-      leaving({}, { surplus: 'retain' }),
+      leaving({}, { unwanted: 'retain' }),
       aws(named({ status: 'CREATE_FAILED' })),
       'stays',
     ],
@@ -277,37 +277,37 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
 
   'for which EKS has no room': [
     [
-      'is surplus and has never served',
+      'is unwanted and has never served',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other()),
       'unwanted',
     ],
     [
-      'is surplus and has not served for an hour',
+      'is unwanted and has not served for an hour',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other({ createdAt: NOW - HOUR })),
       'unwanted',
     ],
     [
-      'is surplus and has served',
+      'is unwanted and has served',
       alive({ spec: REPLACE, profiles: [served(PROFILE), served(OTHER)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other()),
       'stays',
     ],
     [
-      'is surplus and in no note',
+      'is unwanted and in no note',
       alive({ spec: REPLACE, profiles: [served(PROFILE)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other()),
       'stays',
     ],
     [
-      'is surplus, while EKS has room',
+      'is unwanted, while EKS has room',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)] }),
       aws(named(DIFFERENT), other()),
       'stays',
     ],
     [
-      'is surplus, and the last one that is ACTIVE',
+      'is unwanted, and the last one that is ACTIVE',
       alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
       aws(other()),
       'stays',

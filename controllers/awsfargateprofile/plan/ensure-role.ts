@@ -65,7 +65,7 @@ export function* roleDrift(
     yield role.isBoundaryFromLimits ? dispensable(mutation) : change(mutation);
   }
   const taken = new Set<string>();
-  if (isBoundarySurplus(desired, role, found)) {
+  if (isBoundaryUnwanted(desired, role, found)) {
     yield change({ kind: 'removeBoundary', name });
     taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
   }
@@ -96,7 +96,7 @@ const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
  * immutable: if it is missing then, the API server has dropped it under another CRD, or the boundary came from the
  * operator's limits. So it stays.
  */
-const isBoundarySurplus = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
+const isBoundaryUnwanted = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&
   found.permissionsBoundary !== undefined &&
   isAdded(found.tags, boundaryAddition(found.permissionsBoundary)) &&

@@ -109,7 +109,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ],
       [
         'the object retains it in a cluster that is being deleted',
-        deleted({ note: NOTED }, { surplus: 'retain' }),
+        deleted({ note: NOTED }, { unwanted: 'retain' }),
         seen({}),
         'stop: RetainBlocksClusterDeletion',
       ],
@@ -188,7 +188,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
 
   it('is not forgotten by the next pass, when the object retains it and status has the name of another profile', () => {
     const parts = { note: NOTED, status: { profileName: ProfileName.of('earlier') } };
-    const { status, next } = passOver(parts, seen({}), { isDeleted: true, surplus: 'retain' });
+    const { status, next } = passOver(parts, seen({}), { isDeleted: true, unwanted: 'retain' });
     expect(status.profileARN).to.equal(aProfile().arn);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
   });

@@ -130,7 +130,7 @@ const unansweredRole: Partial<Desired> = {
 
 const deletion = deleted();
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
-  deleted(parts, { surplus: 'retain' }, change);
+  deleted(parts, { unwanted: 'retain' }, change);
 /** The note has a time, and EKS has a younger profile that is in no note. */
 const ELSEWHERE = { note: { ...NOTED, last: NOW } };
 const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
@@ -486,26 +486,26 @@ describe('plan', () => {
     const recreated = living({ note: { ...NOTED, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
     const shared = ofSpec({ roleName: SHARED_ROLE_NAME });
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, health: string])[] = [
-      ['profile and role as wanted', plain, asWanted(), 'inOrder, inOrder'],
-      ['a role of another owner', shared, USING_SHARED, 'inOrder, inOrder'],
+      ['profile and role as wanted', plain, asWanted(), 'inSync, inSync'],
+      ['a role of another owner', shared, USING_SHARED, 'inSync, inSync'],
       ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
       ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
       ['a role with a dropped tag, and no profile', plain, withRoleAlone(TAGGED_ROLE), 'broken, works'],
-      ['a role in use without the boundary of the operator', limited, asWanted(), 'inOrder, works'],
+      ['a role in use without the boundary of the operator', limited, asWanted(), 'inSync, works'],
       ['a role without the boundary of the operator', limited, withRoleAlone(), 'broken, broken'],
-      ['a role in use without the boundary of the spec', bounded, asWanted(), 'inOrder, broken'],
-      ['a role with another trust policy', plain, withProfile({}, WIDE), 'inOrder, broken'],
-      ['a role without its policy', plain, withProfile({}, { attached: [] }), 'inOrder, broken'],
-      ['a missing role', plain, observed({ profile: aProfile() }), 'inOrder, broken'],
-      ['a role that was created again', recreated, asWanted(), 'inOrder, broken'],
-      ['a profile that differs', plain, withProfile(OTHER), 'broken, inOrder'],
+      ['a role in use without the boundary of the spec', bounded, asWanted(), 'inSync, broken'],
+      ['a role with another trust policy', plain, withProfile({}, WIDE), 'inSync, broken'],
+      ['a role without its policy', plain, withProfile({}, { attached: [] }), 'inSync, broken'],
+      ['a missing role', plain, observed({ profile: aProfile() }), 'inSync, broken'],
+      ['a role that was created again', recreated, asWanted(), 'inSync, broken'],
+      ['a profile that differs', plain, withProfile(OTHER), 'broken, inSync'],
       [
         'a profile that differs, so that the controller deletes it and creates another',
         attempted,
         withProfile(OTHER),
-        'broken, inOrder',
+        'broken, inSync',
       ],
-      ['a profile of another object', plain, FOREIGN, 'broken, inOrder'],
+      ['a profile of another object', plain, FOREIGN, 'broken, inSync'],
       ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
       [
         'both in the note, without tags',
@@ -517,7 +517,7 @@ describe('plan', () => {
         'the role of spec.roleARN without its tags, which does not trust Fargate',
         living({ spec: { roleARN: ROLE_ARN }, note: NOTED }),
         withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
-        'inOrder, broken',
+        'inSync, broken',
       ],
       ['nothing, in a deletion', deletion, asWanted(), 'notRead, notRead'],
     ];
@@ -593,7 +593,7 @@ describe('plan', () => {
   it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {
     const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
       const planned = planFor(ofSpec({ adoptionPolicy: policy }), withStatus('ACTIVE', tags));
-      return planned.end !== 'inOrder' && planned.end.name === 'ProfileNotOwned'
+      return planned.end !== 'inSync' && planned.end.name === 'ProfileNotOwned'
         ? planned.end.facts.adoption
         : describePlan(planned);
     };

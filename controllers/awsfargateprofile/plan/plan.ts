@@ -38,7 +38,7 @@ export function plan(desired: Desired, observed: Observed): Plan {
   ];
   return {
     changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
-    end: end ?? 'inOrder',
+    end: end ?? 'inSync',
     profile: profileHealth(desired, observed),
     role: roleHealth(desired, observed),
     notices: notices.filter((notice) => notice !== undefined),
@@ -123,7 +123,7 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
   if (found === undefined || isRecreated(desired, found)) return 'broken';
   if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
-  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'inOrder';
+  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'inSync';
   return healthAfter([...roleDrift(desired, observed, role, found)]);
 }
 
@@ -139,7 +139,7 @@ function profileHealth(desired: Desired, observed: Observed): Health {
 }
 
 function healthAfter(drift: readonly Change[]): Health {
-  if (drift.length === 0) return 'inOrder';
+  if (drift.length === 0) return 'inSync';
   return drift.every(isHarmless) ? 'works' : 'broken';
 }
 

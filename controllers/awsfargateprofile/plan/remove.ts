@@ -15,7 +15,7 @@ import { entryOf } from '../note.ts';
 
 /** One profile in a pass, then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
-  if (desired.surplus === 'retain') return findRetainedProfileBlocker(desired, observed);
+  if (desired.unwanted === 'retain') return findRetainedProfileBlocker(desired, observed);
   for (const found of observed.profiles) {
     const end = yield* removeProfile(desired, observed, found);
     if (end !== undefined) return end;
@@ -97,7 +97,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
  */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
-  if (found.arn === desired.broughtRole) return undefined;
+  if (found.arn === desired.userProvidedRole) return undefined;
   const stripped = strippedRoleReason(desired, found);
   if (stripped !== undefined) return stripped;
   if (!isOurUnwantedRole(desired, found)) return undefined;
@@ -122,7 +122,7 @@ export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
 ): readonly { readonly name: string; readonly usedBy: string }[] {
-  if (desired.surplus === 'retain') return [];
+  if (desired.unwanted === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
     const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
     return user === undefined || ownershipOf(desired, user).kind === 'ours'
@@ -159,10 +159,10 @@ const FIRST_ATTEMPT: Ms = 60 * 60_000;
  * decides about the deletion of a profile: a note or a status is never a reason for it.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
-  const { wanted, surplus, elsewhere, isReplaceable, isQuotaExceeded } = desired;
+  const { wanted, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
   // Another record of this object has made a profile, so the other side may need this one.
   if (elsewhere.length > 0) return undefined;
-  if (wanted === undefined) return surplus === 'delete' ? 'unwanted' : undefined;
+  if (wanted === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
   if (isFailed(found)) return 'failed';
   if (isAsWanted(desired, observed, found)) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;

@@ -73,7 +73,7 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
     if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== 'CREATING') continue;
     // With `deletionPolicy: Retain`, the controller does not delete the profile afterwards.
-    return isCreatedAsWanted(desired, found) || desired.surplus === 'retain'
+    return isCreatedAsWanted(desired, found) || desired.unwanted === 'retain'
       ? creatingReason(desired, observed, found.name)
       : newReason('WaitingForCreate', replacementFacts(desired, found));
   }

@@ -43,30 +43,31 @@ function healthAdvice({ wanted }: Desired, { profiles }: Observed): readonly Adv
   const message = toPrintableLine(
     `EKS reports health issues of Fargate profile "${name}". ${said}. Correct the problem that EKS names, because new pods may fail to start.`,
   );
-  return [{ event: 'UnhealthyEKSFargateProfile', message }];
+  return [{ event: 'UnhealthyEKSFargateProfile', message, isInStatus: true }];
 }
 
 function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[] {
   const reason = findRolePathProblem(desired, observed, { isLive: true });
-  return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason) }];
+  return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason), isInStatus: false }];
 }
 
-export const ownProfiles = (desired: Desired, { profiles }: Observed): readonly OwnProfile[] =>
-  profiles.flatMap((found): readonly OwnProfile[] => {
-    const isNoted = isEntryOf(desired.note.profiles, found);
-    const isStripped = strippedProfileReason(desired, found) !== undefined;
-    const { name } = found;
-    if (ownershipOf(desired, found).kind === 'ours') return [{ name, ownership: 'ours' }];
-    if (isStripped) return [{ name, ownership: isNoted ? 'stripped' : 'unproven' }];
+/** A profile that is to be created is the object's too. */
+export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
+  const wanted = desired.wanted?.profile.name;
+  const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
+  const found = profiles.flatMap((each): readonly OwnProfile[] => {
+    const { name } = each;
+    const isNoted = isEntryOf(desired.note.profiles, each);
+    if (ownershipOf(desired, each).kind === 'ours') return [{ name, ownership: 'ours' }];
+    if (strippedProfileReason(desired, each) !== undefined)
+      return [{ name, ownership: isNoted ? 'stripped' : 'unproven' }];
     return isNoted ? [{ name, ownership: 'noted' }] : [];
   });
+  return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
+}
 
 /** The profile that stops the reconcile, or the one that serves until the wanted one is ACTIVE, or the wanted one. */
-export function profileToShow(
-  desired: Desired,
-  observed: Observed,
-  end: Reason | undefined,
-): ProfileName | undefined {
+export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;
   const { wanted, note } = desired;

@@ -8,7 +8,7 @@ import { HERE, NOW, OWNER_TAG, PROFILE, PROFILE_ID, PROFILE_TAGS, aProfile, obse
 import { type Desires, deleted, living } from '../testing/plan-tables.ts';
 
 describe('transitReason for a profile that is', () => {
-  const retaining = deleted({}, { surplus: 'retain' });
+  const retaining = deleted({}, { unwanted: 'retain' });
   const inSubnets = (...subnetIDs: readonly string[]): Desires => living({ spec: { subnetIDs } });
   const seen = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed =>
     observed({ profile: aProfile({ status, tags }) });

@@ -38,7 +38,7 @@ export interface ReasonSpec<F> {
   /** An event tells when the wait begins, for waits in which the controller does nothing for the object. */
   readonly announced?: true;
   /** No condition and no event shows the reason. */
-  readonly silent?: true;
+  readonly unreported?: true;
   /** The texts once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
   /** Which change of another object of the cluster can end the wait. `changed` includes `gone`. */

@@ -5,7 +5,7 @@ import {
   type ReportedFacts,
   REASONS,
   isEndedBySibling,
-  isSilent,
+  isUnreported,
   messageOf,
   natureOf,
   conditionTypeOf,
@@ -87,9 +87,13 @@ describe('REASONS', () => {
 
   it('reports nothing about a pass that ended without a result, and something about each other end', () => {
     const because = 'the lease may have run out';
-    const silent = [newReason('Conflict', {}), newReason('Outdated', { because }), newReason('NotNow', { because })];
-    expect(silent.map(isSilent)).to.deep.equal([true, true, true]);
-    expect(all.filter(({ reason }) => isSilent(reason))).to.deep.equal([]);
+    const unreported = [
+      newReason('Conflict', {}),
+      newReason('Outdated', { because }),
+      newReason('NotNow', { because }),
+    ];
+    expect(unreported.map(isUnreported)).to.deep.equal([true, true, true]);
+    expect(all.filter(({ reason }) => isUnreported(reason))).to.deep.equal([]);
   });
 
   it('has an example for each reason', () =>

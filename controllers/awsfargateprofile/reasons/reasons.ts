@@ -30,16 +30,16 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
  * releases the lock of a role.
  */
 const MOMENT: Ms = 1_000;
-const silent = { nature: 'wait', silent: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
+const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 
 /** Nothing is reported: the object has no problem, and the next pass comes soon. */
-export const SILENT_REASONS = {
+export const UNREPORTED_REASONS = {
   /** Another client wrote or deleted the object. */
-  Conflict: defineReason<object>(silent),
+  Conflict: defineReason<object>(unreported),
   /** For example by a change of the pass itself. */
-  Outdated: defineReason<{ readonly because: string }>(silent),
+  Outdated: defineReason<{ readonly because: string }>(unreported),
   /** For example without the lease or during a pause. */
-  NotNow: defineReason<{ readonly because: string }>(silent),
+  NotNow: defineReason<{ readonly because: string }>(unreported),
 } as const;
 
 export type { TagChange } from './aws-calls.ts';
@@ -75,7 +75,7 @@ export const REASONS = {
   ...SIBLING_REASONS,
 } as const;
 
-const ALL_REASONS = { ...REASONS, ...SILENT_REASONS } as const;
+const ALL_REASONS = { ...REASONS, ...UNREPORTED_REASONS } as const;
 export type ReasonName = keyof typeof ALL_REASONS;
 export type Facts = { readonly [R in ReasonName]: (typeof ALL_REASONS)[R] extends ReasonSpec<infer F> ? F : never };
 const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = ALL_REASONS;
@@ -105,7 +105,7 @@ export const isAnnounced = ({ name }: Reason): boolean => TABLE[name].announced 
 
 export const keepsReady = ({ name }: Reason): boolean => TABLE[name].keepsReady === true;
 
-export const isSilent = ({ name }: Reason): boolean => TABLE[name].silent === true;
+export const isUnreported = ({ name }: Reason): boolean => TABLE[name].unreported === true;
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isAbout } from '../model/change.ts';
-import type { CompletedPass } from '../model/result.ts';
+import type { CompletedReconcile } from '../model/result.ts';
 import { type AffectedConditionType, type Reason, newReason } from '../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
 import { statusAfter } from './status.ts';
@@ -36,7 +36,7 @@ import {
 
 /** Returns the conditions Ready, Reconciling and Stalled after a reconcile, each as `status / reason`. */
 function phase(
-  pass: CompletedPass,
+  pass: CompletedReconcile,
 ): readonly [ready: string | undefined, reconciling: string | undefined, stalled: string | undefined] {
   const conditions = conditionsOf(statusAfter(pass));
   return [conditions['Ready'], conditions['Reconciling'], conditions['Stalled']];
@@ -222,13 +222,13 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const limited = desiredOf(anObject(), { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
   const unlimited = observedPass({ desired: limited });
   /** The pass after its first changes of the role were made. */
-  const withMade = (pass: CompletedPass, count: number): CompletedPass => {
+  const withMade = (pass: CompletedReconcile, count: number): CompletedReconcile => {
     const changes = pass.facts?.plan.changes.filter(({ mutation }) => isAbout(mutation) === 'role') ?? [];
     const steps = changes.slice(0, count).map(({ mutation }) => ({ mutation, outcome: { kind: 'done' } }) as const);
     return { ...pass, execution: { end: pass.end, notices: [], kept: [], steps } };
   };
 
-  const rows: readonly (readonly [string, CompletedPass, credentials: string, profile: string, role: string])[] = [
+  const rows: readonly (readonly [string, CompletedReconcile, credentials: string, profile: string, role: string])[] = [
     ['of a settled object', observedPass({}), AUTHENTICATED, ACTIVE, READY_ROLE],
     [
       'while the profile waits, and the role exists',

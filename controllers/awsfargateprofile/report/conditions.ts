@@ -1,7 +1,7 @@
 import type { Condition } from '../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { type ConditionType, type ConditionUpdate, conditionOf } from './condition-list.ts';
-import { type CompletedPass, reasonOf, isOfReplacement, noticesOf } from '../model/result.ts';
+import { type CompletedReconcile, reasonOf, isOfReplacement, noticesOf } from '../model/result.ts';
 import {
   messageOf,
   type Reason,
@@ -18,7 +18,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { type Advice, isAbout, type Change } from '../model/change.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
 
-export function conditionsAfter(pass: CompletedPass): readonly ConditionUpdate[] {
+export function conditionsAfter(pass: CompletedReconcile): readonly ConditionUpdate[] {
   const { object } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
   const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
@@ -60,7 +60,7 @@ const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
 const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
 
-export function readyValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
+export function readyValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   if (isDeleting(pass.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, pass.waited) };
   if (reason === undefined) {
@@ -84,7 +84,7 @@ export function readyValue(pass: CompletedPass, reason: Reason | undefined): Con
   }
 }
 
-function describeReplacement(pass: CompletedPass, replacement: Reason): string {
+function describeReplacement(pass: CompletedReconcile, replacement: Reason): string {
   const others = noticesOf(pass).filter((notice) => notice !== replacement);
   return [replacement, ...others].map((notice) => messageOf(notice, pass.waited)).join('. ');
 }
@@ -93,7 +93,7 @@ function describeReplacement(pass: CompletedPass, replacement: Reason): string {
  * On an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while. `lost`: that time is
  * over, and it becomes Unknown. `none`: it is False, or the object was not Ready.
  */
-export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lost' | 'none' {
+export function effectOnReady(pass: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, facts, waited } = pass;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
@@ -113,12 +113,12 @@ export function effectOnReady(pass: CompletedPass, reason: Reason): 'kept' | 'lo
   }
 }
 
-const isSeenBroken = ({ facts }: CompletedPass): boolean =>
+const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
 /** A later call to AWS may have got no answer. */
-const isProfileSeenLost = ({ facts }: CompletedPass): boolean =>
+const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
   facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
 
 const WAITING_FOR_ROLE: ConditionContent = {
@@ -128,7 +128,7 @@ const WAITING_FOR_ROLE: ConditionContent = {
 };
 
 export function contentsOfAffectedConditions(
-  pass: CompletedPass,
+  pass: CompletedReconcile,
   reason: Reason | undefined,
 ): readonly (readonly [AffectedConditionType, ConditionContent])[] {
   return [
@@ -140,10 +140,10 @@ export function contentsOfAffectedConditions(
 
 /** A condition that `reason` does not concern shows the observed state of AWS. */
 function contentOf(
-  pass: CompletedPass,
+  pass: CompletedReconcile,
   reason: Reason | undefined,
   type: AffectedConditionType,
-  observedValue: (pass: CompletedPass, reason: Reason | undefined) => ConditionContent,
+  observedValue: (pass: CompletedReconcile, reason: Reason | undefined) => ConditionContent,
 ): ConditionContent {
   if (reason === undefined) return observedValue(pass, reason);
   const effect = effectOnReady(pass, reason);
@@ -152,18 +152,18 @@ function contentOf(
   return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, pass.waited)) : falseFor(reason, pass);
 }
 
-function credentialsValue(pass: CompletedPass): ConditionContent {
+function credentialsValue(pass: CompletedReconcile): ConditionContent {
   return pass.facts === undefined && pass.isAuthenticated !== true
     ? unchangedValue(pass, 'CredentialsReady')
     : trueFor('Authenticated');
 }
 
-function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
+function roleValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = pass;
   if (facts?.desired.wanted === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(pass, 'IAMFargateRolesReady');
   if (facts.plan.role === 'notRead') return unchangedValue(pass, 'IAMFargateRolesReady');
-  if (isInOrderAfter(pass, 'role')) return trueFor('Ready');
+  if (isInSyncAfter(pass, 'role')) return trueFor('Ready');
   const notice = noticeAfter(pass);
   if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
   return reason === undefined || conditionTypeOf(reason) !== undefined
@@ -171,18 +171,18 @@ function roleValue(pass: CompletedPass, reason: Reason | undefined): ConditionCo
     : falseFor(reason, pass);
 }
 
-function profileValue(pass: CompletedPass, reason: Reason | undefined): ConditionContent {
+function profileValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = pass;
   if (facts?.desired.wanted === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(pass, 'EKSFargateProfileReady');
   if (facts.plan.role === 'notRead') return unchangedValue(pass, 'EKSFargateProfileReady');
-  if (isInOrderAfter(pass, 'profile')) return trueFor('Active');
+  if (isInSyncAfter(pass, 'profile')) return trueFor('Active');
   if (reason === undefined) return unknownFor('NotChecked');
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
 /** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the note prove that it is one. */
-export function availableValue(pass: CompletedPass): ConditionContent {
+export function availableValue(pass: CompletedReconcile): ConditionContent {
   const { facts } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');
   const { plan, after } = facts;
@@ -200,7 +200,7 @@ export function availableValue(pass: CompletedPass): ConditionContent {
     : { status: 'False', reason: 'NoActiveProfile', message: 'EKS has no ACTIVE Fargate profile of this object' };
 }
 
-function isInOrderAfter({ end, facts, execution }: CompletedPass, what: 'profile' | 'role'): boolean {
+function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'profile' | 'role'): boolean {
   if (facts === undefined) return false;
   const health = facts.plan[what];
   const planned = facts.plan.changes.filter(({ mutation }) => isAbout(mutation) === what);
@@ -208,7 +208,7 @@ function isInOrderAfter({ end, facts, execution }: CompletedPass, what: 'profile
     execution?.steps.some((step) => step.mutation === mutation && step.outcome.kind === 'done') === true;
   // A role works without a boundary that only the operator's flags require, but it is not in order.
   if (planned.some((each) => each.mutation.kind === 'setBoundary' && !isMade(each))) return false;
-  if (end === 'inOrder' || health === 'inOrder' || health === 'works') return true;
+  if (end === 'inSync' || health === 'inSync' || health === 'works') return true;
   return what === 'role' && planned.length > 0 && planned.every(isMade);
 }
 
@@ -216,7 +216,7 @@ function isInOrderAfter({ end, facts, execution }: CompletedPass, what: 'profile
  * The nature as conditions show it: `retry` becomes `human` after many attempts, or after the `patience` of the reason,
  * for which `human` too is shown as `retry`.
  */
-export function reportedNature(reason: Reason, { attempts, waited }: CompletedPass): Nature {
+export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
   const patience = patienceFor(reason);
@@ -226,30 +226,30 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedPa
 }
 
 /** After many failures of a profile, the message of the failure stays while the controller retries once more. */
-export function stalledUpdate(pass: CompletedPass, nature: Nature | undefined): ConditionUpdate | undefined {
+export function stalledUpdate(pass: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
-  const shown = end === 'inOrder' ? noticeAfter(pass) : nature === 'human' ? end : undefined;
+  const shown = end === 'inSync' ? noticeAfter(pass) : nature === 'human' ? end : undefined;
   if (shown !== undefined) {
     const message = messageOf(shown, waited);
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
   }
   const before = conditionOf(object.status?.conditions, 'Stalled');
-  const isWaiting = nature === 'wait' || end === 'inOrder';
+  const isWaiting = nature === 'wait' || end === 'inSync';
   const isRetried = isWaiting && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
 /** A problem that is reported although AWS matches the spec, and that only a user can end. */
-export const noticeAfter = (pass: CompletedPass): Reason | undefined =>
-  pass.end === 'inOrder' ? noticesOf(pass).find((notice) => isForUser(notice, pass)) : undefined;
+export const noticeAfter = (pass: CompletedReconcile): Reason | undefined =>
+  pass.end === 'inSync' ? noticesOf(pass).find((notice) => isForUser(notice, pass)) : undefined;
 
 /** A user is told of a refused change at once, and of a predecessor that EKS fails to delete after some attempts. */
-const isForUser = (notice: Reason, { attempts }: CompletedPass): boolean =>
+const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
-const adviceAfter = ({ end, facts }: CompletedPass): readonly Advice[] =>
-  end === 'inOrder' && facts !== undefined ? facts.plan.advice : [];
+const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
+  end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
 export interface ConditionContent {
   readonly status: Condition['status'];
@@ -258,7 +258,7 @@ export interface ConditionContent {
 }
 
 export const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
-export const falseFor = (reason: Reason, { waited }: CompletedPass): ConditionContent => ({
+export const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionContent => ({
   status: 'False',
   reason: reason.name,
   message: messageOf(reason, waited),
@@ -267,7 +267,7 @@ export const unknownFor = (reason: string, message = ''): ConditionContent => ({
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
 /** For a pass that has no new value. A problem in Kubernetes objects is solved when such a pass ends. */
-export function unchangedValue({ object }: CompletedPass, type: ConditionType): ConditionContent {
+export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)
     ? unknownFor('NotChecked')

@@ -7,8 +7,7 @@ import {
 } from '../../../api/v1beta2/index.ts';
 import { ProfileName } from '../../../api/names.ts';
 import type { Note, NotedProfile } from '../../shared/note.ts';
-import { conditionsAfter } from './conditions.ts';
-import { abandonedEvents, eventsAfter, retainedEvent } from './events.ts';
+import { abandonedEvents, eventsAfter, toldBy, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
@@ -41,8 +40,7 @@ import {
   STRIP_ROLE,
 } from '../testing/mutations.ts';
 import {
-  type CompletedPassParts,
-  READY,
+  type CompletedReconcileParts,
   completedPass,
   condition,
   observedPass,
@@ -79,7 +77,7 @@ function told({
   const found = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
   const seen = { ...found, depth };
   const desired = isGoing ? desiredOfDeletion(object, {}, seen) : desiredOf(object, {}, seen);
-  const pass = completedPass({ object, desired, seen, end: reason ?? 'inOrder', steps });
+  const pass = completedPass({ object, desired, seen, end: reason ?? 'inSync', steps });
   return eventsAfter(pass).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
 }
 
@@ -229,7 +227,8 @@ describe('the Warning event of a reason', () => {
   const failed = newReason('CreateFailed', { name: PROFILE, issues: [] });
   const showing = (type: string, shown: Reason | undefined): AWSFargateProfileStatus => {
     const message = shown === undefined ? 'All is well' : messageOf(shown);
-    return { conditions: [{ type, status: 'False', reason: 'x', message, lastTransitionTime: CREATED_AT }] };
+    const reason = shown?.name ?? 'x';
+    return { conditions: [{ type, status: 'False', reason, message, lastTransitionTime: CREATED_AT }] };
   };
   const alive = (type: string, shown?: Reason) => anObject({ status: showing(type, shown) });
 
@@ -261,6 +260,9 @@ describe('the Warning event of a reason', () => {
     expect(ofReady).to.contain('Change the spec to match the profile');
     expect(ofReady.isWellFormed()).to.equal(true);
     expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
+    const other = observedPass({ end: newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'] }) });
+    expect(eventsAfter({ ...pass, told: toldBy(pass) })).to.deep.equal([]);
+    expect(eventsAfter({ ...pass, told: toldBy(other) })).to.have.length(1);
   });
 });
 
@@ -285,9 +287,11 @@ describe('the event about health issues of a profile in use', () => {
     it(`is recorded once, when ${what} begin`, () => {
       expect(seenWith(ready(), health)).to.deep.equal(['Warning UnhealthyEKSFargateProfile']);
       const seen = observed({ profile: aProfile({ health }), role: aRole() });
-      const message = conditionsAfter(observedPass({ seen })).find(({ type }) => type === 'Ready')?.message ?? '';
-      const conditions = [condition('Ready', 'True', 'Ready', message)];
-      expect(seenWith(anObject({ status: { ...READY, conditions } }), health)).to.deep.equal([]);
+      const pass = observedPass({ object: ready(), seen });
+      expect(seenWith(anObject({ status: statusAfter(pass) }), health)).to.deep.equal([]);
+      expect(eventsAfter({ ...pass, told: toldBy(pass) })).to.deep.equal([]);
+      const healthy = observedPass({ object: ready() });
+      expect(eventsAfter({ ...pass, told: toldBy(healthy) })).to.have.length(1);
     });
 
   it('is not recorded for a healthy profile', () => {
@@ -340,7 +344,7 @@ describe('the event of an object that is deleted without the finalizer of this c
 
 describe('the events about a kept role', () => {
   const object = aDeletedObject();
-  const keptAfter = (pass: CompletedPassParts): readonly string[] =>
+  const keptAfter = (pass: CompletedReconcileParts): readonly string[] =>
     eventsAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), ...pass })).map(
       ({ reason, message }) => `${reason}: ${message}`,
     );
@@ -364,7 +368,7 @@ describe('the events about a kept role', () => {
     const { profiles } = seen;
     expect(keptAfter({ seen: { ...observed({ role: aRole({ tags: {} }) }), profiles } })).to.deep.equal([]);
     expect(keptAfter({ object: anObject(), desired: desiredOf(), seen })).to.deep.equal([]);
-    expect(keptAfter({ desired: { ...desiredOfDeletion(), surplus: 'retain' }, seen })).to.deep.equal([]);
+    expect(keptAfter({ desired: { ...desiredOfDeletion(), unwanted: 'retain' }, seen })).to.deep.equal([]);
   });
 });
 
@@ -373,7 +377,13 @@ describe('the event about an object for which the controller does nothing', () =
     const reason = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
     const message = messageOf(reason);
     expect(told({ reason })).to.deep.equal([`Normal ClusterDeleting: ${message}`]);
-    const shown = { type: 'Ready', status: 'False', message, lastTransitionTime: CREATED_AT } as const;
+    const shown = {
+      type: 'Ready',
+      status: 'False',
+      reason: reason.name,
+      message,
+      lastTransitionTime: CREATED_AT,
+    } as const;
     expect(told({ reason, object: anObject({ status: { conditions: [shown] } }) })).to.deep.equal([]);
   });
 });

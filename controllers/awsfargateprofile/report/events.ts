@@ -2,9 +2,9 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
 import { findProfile } from '../model/observed-state.ts';
-import { type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
+import { type Advice, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, noteOf } from '../../shared/note.ts';
-import { type CompletedPass, noticesOf, reasonOf } from '../model/result.ts';
+import { type CompletedReconcile, type Told, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
   type Reason,
@@ -24,7 +24,7 @@ export interface EventSpec {
   readonly message: string;
 }
 
-export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
+export function eventsAfter(pass: CompletedReconcile): readonly EventSpec[] {
   return [
     ...eventsOfProfile(pass),
     ...eventsOfUnreadableEntries(pass),
@@ -36,7 +36,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
 }
 
 /** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
-function stepsToReport(pass: CompletedPass): readonly Step[] {
+function stepsToReport(pass: CompletedReconcile): readonly Step[] {
   const steps = pass.execution?.steps ?? [];
   const isTold = reasonOf(pass)?.name === 'RoleRecreated';
   return isTold
@@ -192,7 +192,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
 }
 
 /** The event of `RoleRecreated` already says the same. */
-function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
+function eventsOfUnreadableEntries(pass: CompletedReconcile): readonly EventSpec[] {
   if (reasonOf(pass)?.name === 'RoleRecreated') return [];
   return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
     isUnreadable === true
@@ -206,15 +206,15 @@ function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
   );
 }
 
-function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {
-  if (end !== 'inOrder' || facts === undefined) return [];
+function eventsOfKeptRoles({ end, facts, execution }: CompletedReconcile): readonly EventSpec[] {
+  if (end !== 'inSync' || facts === undefined) return [];
   return [...facts.plan.kept, ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
     normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
   );
 }
 
 /** The status shows what was reported before, and the annotation what was noted before. */
-function eventsOfProfile({ object, facts, note }: CompletedPass): readonly EventSpec[] {
+function eventsOfProfile({ object, facts, note }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
   const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
@@ -236,30 +236,47 @@ function eventsOfProfile({ object, facts, note }: CompletedPass): readonly Event
   ];
 }
 
-/** Recorded when the problem begins; the conditions show it as long as it lasts. */
-function eventOfProblem(pass: CompletedPass): readonly EventSpec[] {
-  const { object, end } = pass;
-  const reason = reasonOf(pass) ?? noticesOf(pass)[0];
+export const toldBy = (pass: CompletedReconcile): Told => {
+  const reason = problemOf(pass);
+  return { problem: reason && messageOf(reason), advice: adviceOf(pass).map(({ message }) => message) };
+};
+
+const problemOf = (pass: CompletedReconcile): Reason | undefined => reasonOf(pass) ?? noticesOf(pass)[0];
+
+const adviceOf = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
+  end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
+
+/** Recorded when the problem begins or changes; the conditions show it as long as it lasts. */
+function eventOfProblem(pass: CompletedReconcile): readonly EventSpec[] {
+  const reason = problemOf(pass);
   if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
   const nature = natureOf(reason);
   const isProblem = nature === 'human' || nature === 'retry';
-  if (!isProblem && !isAnnounced(reason)) return [];
-  const message = messageOf(reason);
-  const types = end === 'inOrder' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
-  const isShown = types.some((type) => conditionOf(object.status?.conditions, type)?.message?.includes(message));
-  if (isShown) return [];
-  return [isProblem ? warningFor(reason) : normal(reason.name, message)];
+  if ((!isProblem && !isAnnounced(reason)) || isTold(pass, reason)) return [];
+  return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
 }
 
-/** Recorded when a problem begins or changes. */
-function eventsOfAdvice(pass: CompletedPass): readonly EventSpec[] {
-  const shown = conditionOf(pass.object.status?.conditions, 'Ready')?.message ?? '';
-  return (pass.end === 'inOrder' ? (pass.facts?.plan.advice ?? []) : [])
-    .filter(({ message }) => !shown.includes(message))
+/** After a start, a condition with the same reason shows that an earlier process has told it. */
+function isTold({ object, end, told }: CompletedReconcile, reason: Reason): boolean {
+  if (told !== undefined) return told.problem === messageOf(reason);
+  const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
+  return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
+}
+
+/** Recorded when a problem begins or changes. After a start, that of an object that was Ready has been told. */
+function eventsOfAdvice(pass: CompletedReconcile): readonly EventSpec[] {
+  const { object, told } = pass;
+  const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
+  return adviceOf(pass)
+    .filter(({ message, isInStatus }) =>
+      told === undefined
+        ? !wasReady || (isInStatus && object.status?.health === undefined)
+        : !told.advice.includes(message),
+    )
     .map(({ event, message }) => warning(event, message));
 }
 
-function conditionTypesFor(object: CompletedPass['object'], reason: Reason): readonly ConditionType[] {
+function conditionTypesFor(object: CompletedReconcile['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
   // A reason that leaves Ready unchanged is shown in Reconciling or in Stalled.
   return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];

@@ -2,7 +2,7 @@ import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import type { Random } from '../../../pkg/env/random.ts';
 import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
 import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
-import type { PassResult } from '../model/result.ts';
+import type { ReconcileResult } from '../model/result.ts';
 import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
 import { CONFLICT, backOff } from '../../shared/requeue.ts';
 
@@ -19,10 +19,8 @@ export interface RequeueOptions {
 const JITTER = 0.1;
 
 /** What the object waits for, although AWS may be as the spec asks for. */
-export const pendingAfter = ({ end, execution, facts }: Pick<PassResult, 'end' | 'execution' | 'facts'>) =>
-  end === 'inOrder'
-    ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait'))
-    : end;
+export const pendingAfter = ({ end, execution, facts }: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>) =>
+  end === 'inSync' ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait')) : end;
 
 export interface Pending {
   /** How long the object has waited for this reason. */
@@ -34,7 +32,7 @@ export interface Pending {
 }
 
 export function requeueAfter(
-  result: Pick<PassResult, 'end' | 'execution' | 'facts'>,
+  result: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>,
   pending: Pending,
   options: RequeueOptions,
 ): Requeue {
@@ -45,7 +43,7 @@ export function requeueAfter(
   if (reason.name === 'Outdated') return backOff(reason.facts.because);
   const next = { kind: 'after', delay: delayFor(reason, pending, options), reason: reason.name } as const;
   const { isTransit } = pending;
-  const priority = result.end === 'inOrder' ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
+  const priority = result.end === 'inSync' ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
   return priority === undefined ? next : { ...next, priority };
 }
 

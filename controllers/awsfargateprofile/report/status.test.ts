@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { CompletedPass, PassEnd } from '../model/result.ts';
+import type { CompletedReconcile, ReconcileEnd } from '../model/result.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { pausedStatus, statusAfter } from './status.ts';
 import {
@@ -52,14 +52,19 @@ const NEXT = ProfileName.of(`9999-${PROFILE}`);
 const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 
 /** The result of a pass that has found nothing of the object, soon after its create request. */
-const unansweredPass = (object: AWSFargateProfile): CompletedPass => {
+const unansweredPass = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
   const desired = { ...desiredOf(object, {}, seen), note: settledFor(object, seen, {}, 0).note };
   return observedPass({ object, desired, seen, end: sibling });
 };
 
 describe('statusAfter', () => {
-  type Row = readonly [what: string, pass: CompletedPass, has: object, ...lacks: (keyof AWSFargateProfileStatus)[]];
+  type Row = readonly [
+    what: string,
+    pass: CompletedReconcile,
+    has: object,
+    ...lacks: (keyof AWSFargateProfileStatus)[],
+  ];
   const health = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
   const failed = observed({ profile: aProfile({ status: 'CREATE_FAILED', health }), role: aRole() });
   const before: AWSFargateProfileStatus = {
@@ -234,7 +239,7 @@ describe('statusAfter', () => {
         ],
       },
     });
-    const statusWith = (status: string | undefined, end: PassEnd = 'inOrder') => {
+    const statusWith = (status: string | undefined, end: ReconcileEnd = 'inSync') => {
       const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
       const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
       return statusAfter(observedPass({ object, seen, end }));
@@ -273,7 +278,7 @@ describe('statusAfter', () => {
     const leavingWith = aDeletedObject({ status: { role: recorded } });
     const ofTeamB = live({ tags: { [NAMESPACE_TAG]: 'team-b' } });
 
-    const roles: readonly (readonly [what: string, pass: CompletedPass, role: object])[] = [
+    const roles: readonly (readonly [what: string, pass: CompletedReconcile, role: object])[] = [
       ['of ours', observedPass({ seen: live({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }), OURS],
       [
         'of another owner',

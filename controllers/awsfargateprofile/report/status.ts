@@ -8,7 +8,7 @@ import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import type { Plan } from '../model/change.ts';
-import { type AwsFacts, type CompletedPass } from '../model/result.ts';
+import { type AwsFacts, type CompletedReconcile } from '../model/result.ts';
 import { type Reason, firstIssues } from '../reasons/reasons.ts';
 import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-list.ts';
 import { conditionsAfter } from './conditions.ts';
@@ -17,7 +17,7 @@ import { conditionsAfter } from './conditions.ts';
  * The status is a report: a function of the pass, with what this pass did not read kept as it was. It equals the old one if
  * nothing has changed.
  */
-export function statusAfter(pass: CompletedPass): AWSFargateProfileStatus {
+export function statusAfter(pass: CompletedReconcile): AWSFargateProfileStatus {
   const { object, facts } = pass;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
   const found = facts === undefined ? before : observedStatus(pass, before, facts);
@@ -54,10 +54,10 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
   return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }
 
-const isProvisioned = ({ object, end }: CompletedPass): boolean => end === 'inOrder' && !isDeleting(object);
+const isProvisioned = ({ object, end }: CompletedReconcile): boolean => end === 'inSync' && !isDeleting(object);
 
 function observedStatus(
-  pass: CompletedPass,
+  pass: CompletedReconcile,
   {
     profileARN: _arn,
     profileStatus: _status,

@@ -176,7 +176,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     target: TARGET,
     targetSource: 'controlPlane',
     controlPlaneFacts: CONTROL_PLANE_FACTS,
-    surplus: 'delete',
+    unwanted: 'delete',
     account: ACCOUNT,
     limits: NO_LIMITS,
     isQuotaExceeded: false,

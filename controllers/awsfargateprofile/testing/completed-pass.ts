@@ -4,7 +4,7 @@ import type { Step } from '../model/change.ts';
 import { plan } from '../plan/plan.ts';
 import { noteAtEnd } from '../record.ts';
 import { type Observed, observedAfter } from '../model/observed-state.ts';
-import type { CompletedPass, Execution, PassEnd } from '../model/result.ts';
+import type { CompletedReconcile, Execution, ReconcileEnd } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
 
@@ -38,9 +38,9 @@ export const READY: AWSFargateProfileStatus = {
   ],
 };
 
-export interface CompletedPassParts {
+export interface CompletedReconcileParts {
   readonly object?: AWSFargateProfile;
-  readonly end?: PassEnd;
+  readonly end?: ReconcileEnd;
   readonly desired?: Desired | undefined;
   readonly seen?: Observed | undefined;
   readonly steps?: readonly Step[];
@@ -53,14 +53,14 @@ export interface CompletedPassParts {
 /** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the note. */
 export function completedPass({
   object = anObject(),
-  end = 'inOrder',
+  end = 'inSync',
   desired,
   seen,
   steps = [],
   notices = [],
   kept = [],
   ...rest
-}: CompletedPassParts): CompletedPass {
+}: CompletedReconcileParts): CompletedReconcile {
   const facts = desired &&
     seen && { desired, observed: seen, after: observedAfter(seen, steps), plan: plan(desired, seen) };
   const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
@@ -82,7 +82,7 @@ export function completedPass({
  * Returns the result of a pass that has read AWS. By default AWS has the Fargate profile and the role that the spec asks
  * for.
  */
-export const observedPass = (given: CompletedPassParts): CompletedPass => {
+export const observedPass = (given: CompletedReconcileParts): CompletedReconcile => {
   const { seen = asWanted() } = given;
   return completedPass({ desired: desiredOf(given.object, {}, seen), seen, ...given });
 };

@@ -78,7 +78,7 @@ export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, ST
  * before the deletion of its role.
  */
 export function describePlan({ changes, end, notices }: Plan): string {
-  const last = [end === 'inOrder' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(': ');
+  const last = [end === 'inSync' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(': ');
   return [...changes.map(({ mutation, optional }) => describeMutation(mutation) + (optional ? '?' : '')), last].join(
     '; ',
   );

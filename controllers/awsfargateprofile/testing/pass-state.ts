@@ -9,7 +9,7 @@ import { type LiveChecks, type CheckServices, newChecks } from '../guards/checks
 import type { RoleUsers } from '../guards/checks/other-role-users.ts';
 import { RetryStore } from '../memory.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
-import type { Guards, PassState } from '../guards/guards.ts';
+import type { Guards, ReconcileState } from '../guards/guards.ts';
 import { type PreparationServices, newPreparations } from '../guards/preparations.ts';
 import {
   ACCOUNT,
@@ -142,7 +142,7 @@ export function passStateFor(
   aws: SimulatedAws,
   object: AWSFargateProfile = anObject(),
   over: Partial<DesiredInputs> = {},
-): PassState & { readonly session: SimulatedSession } {
+): ReconcileState & { readonly session: SimulatedSession } {
   const seen = observedIn(aws, object);
   const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over }, seen);
   return {

@@ -1,4 +1,4 @@
-import * as TE from 'fp-ts/lib/TaskEither.js';
+import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type {
   AwsFailure,
@@ -26,13 +26,11 @@ export interface SimulatedSession extends Session {
 /** Returns an AWS session that the simulated AWS answers, with the error codes and messages of the real services. */
 export function sessionOn(aws: SimulatedAws): SimulatedSession {
   const calls: string[] = [];
-  const call =
-    <A>(operation: string, about: string, answer: () => Call<A>): Call<A> =>
-    () => {
-      calls.push(about === '' ? operation : `${operation} ${about}`);
-      const failure = session.onCall(operation);
-      return (failure === undefined ? answer() : TE.left(failure))();
-    };
+  const call = async <A>(operation: string, about: string, answer: () => E.Either<AwsFailure, A>): Call<A> => {
+    calls.push(about === '' ? operation : `${operation} ${about}`);
+    const failure = session.onCall(operation);
+    return failure === undefined ? answer() : E.left(failure);
+  };
   const act = <A>(operation: string, mutation: Mutation, take: (outcome: MutationOutcome) => A): Call<A> =>
     call(operation, subjectOf(mutation), () => answerTo(operation, mutation, aws.act(mutation), take));
   const done = (operation: string, mutation: Mutation): Call<void> => act(operation, mutation, () => undefined);
@@ -47,7 +45,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
     clusters: {
       describe: (name) =>
         call('DescribeCluster', name, () =>
-          TE.right(
+          E.right(
             aws.cluster === 'gone'
               ? undefined
               : { name, arn: '', status: 'ACTIVE', authenticationMode: aws.authenticationMode },
@@ -55,7 +53,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
         ),
     },
     accessEntries: {
-      describe: (_cluster, arn) => call('DescribeAccessEntry', arn, () => TE.right(aws.describeAccessEntry(arn))),
+      describe: (_cluster, arn) => call('DescribeAccessEntry', arn, () => E.right(aws.describeAccessEntry(arn))),
       create: (_cluster, arn) =>
         act('CreateAccessEntry', { kind: 'createAccessEntry', name: roleIn(arn), principal: arn }, madeEntry),
       delete: (_cluster, arn) =>
@@ -70,13 +68,13 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
       describe: (_cluster, name) =>
         call<ProfileLookup>('DescribeFargateProfile', name, () => {
           const found = aws.observe([], { forBlockers: () => false }).profiles.find((each) => each.name === name);
-          if (aws.cluster === 'gone') return TE.right({ kind: 'clusterGone' });
-          return TE.right(found === undefined ? { kind: 'absent' } : { kind: 'found', profile: found });
+          if (aws.cluster === 'gone') return E.right({ kind: 'clusterGone' });
+          return E.right(found === undefined ? { kind: 'absent' } : { kind: 'found', profile: found });
         }),
       list: () =>
         call('ListFargateProfiles', '', () => {
           const names = aws.observe([], { forBlockers: () => false }).profiles.map((each) => each.name);
-          return TE.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names });
+          return E.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names });
         }),
       create: (profile) => act('CreateFargateProfile', { kind: 'createProfile', profile }, madeProfile),
       delete: (_cluster, name) => done('DeleteFargateProfile', { kind: 'deleteProfile', name, because: 'unwanted' }),
@@ -87,13 +85,13 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
       get: (name) =>
         call('GetRole', name, () => {
           const found = roleNamed(name)?.found;
-          return TE.right(found === undefined ? undefined : bare(found));
+          return E.right(found === undefined ? undefined : bare(found));
         }),
       attachedPolicies: (name) =>
-        call('ListAttachedRolePolicies', name, () => TE.right(roleNamed(name)?.found?.attached ?? [])),
+        call('ListAttachedRolePolicies', name, () => E.right(roleNamed(name)?.found?.attached ?? [])),
       inlinePolicies: (name) =>
-        call('ListRolePolicies', name, () => TE.right(aws.roles.get(name.toLowerCase())?.inline ?? [])),
-      instanceProfiles: (name) => call('ListInstanceProfilesForRole', name, () => TE.right([])),
+        call('ListRolePolicies', name, () => E.right(aws.roles.get(name.toLowerCase())?.inline ?? [])),
+      instanceProfiles: (name) => call('ListInstanceProfilesForRole', name, () => E.right([])),
       create: (role) => act('CreateRole', { kind: 'createRole', role }, madeRole),
       delete: (name) => done('DeleteRole', { kind: 'deleteRole', name }),
       setTrust: (name, trust) => done('UpdateAssumeRolePolicy', { kind: 'setTrust', name, trust }),
@@ -113,13 +111,13 @@ function answerTo<A>(
   mutation: Mutation,
   outcome: MutationOutcome,
   take: (outcome: MutationOutcome) => A,
-): Call<A> {
+): E.Either<AwsFailure, A> {
   const name = subjectOf(mutation);
-  const left = (code: string, statusCode: number, message: string): Call<A> =>
-    TE.left(aFailure({ service: serviceOf(operation), operation, code, statusCode, message }));
+  const left = (code: string, statusCode: number, message: string): E.Either<AwsFailure, A> =>
+    E.left(aFailure({ service: serviceOf(operation), operation, code, statusCode, message }));
   switch (outcome.kind) {
     case 'done':
-      return TE.right(take(outcome));
+      return E.right(take(outcome));
     case 'gone':
       return serviceOf(operation) === 'eks'
         ? left('ResourceNotFoundException', 404, `No Fargate Profile found with name: ${name}.`)
@@ -142,7 +140,7 @@ function answerTo<A>(
     case 'outdated':
     case 'roleRejected':
     case 'failed':
-      return TE.left({ ...outcome.failure, service: serviceOf(operation), operation });
+      return E.left({ ...outcome.failure, service: serviceOf(operation), operation });
   }
 }
 

@@ -140,7 +140,7 @@ export class IdentitiesFixture {
   }
 
   private find(kind: string, name: string): Promise<E.Either<CredentialsProblem, AwsCredentialSource>> {
-    return this.identities.sources.find({ kind, name }, 'team-a', new AbortController().signal)();
+    return this.identities.sources.find({ kind, name }, 'team-a', new AbortController().signal);
   }
 }
 

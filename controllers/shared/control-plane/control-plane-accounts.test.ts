@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import * as TE from 'fp-ts/lib/TaskEither.js';
+import * as E from 'fp-ts/lib/Either.js';
 import { AccountId } from '../../../api/names.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import type { Session, SessionRequest, CredentialsProblem } from '../../../pkg/cloud/index.ts';
@@ -19,9 +19,9 @@ describe('ControlPlaneAccounts', () => {
     answer = { account: ACCOUNT } as Session;
     requests = [];
     accounts = new ControlPlaneAccounts({
-      open: (request) => {
+      open: async (request) => {
         requests.push(request);
-        return 'reason' in answer ? TE.left(answer) : TE.right(answer);
+        return 'reason' in answer ? E.left(answer) : E.right(answer);
       },
     });
   });

@@ -27,7 +27,7 @@ export class ControlPlaneAccounts {
     if (region === undefined) return;
     const { namespace } = metadata;
     const request = { region, identity, namespace, signal, logger, mutationBudget: () => 0 };
-    const opened = await this.sessions.open(request)();
+    const opened = await this.sessions.open(request);
     if (isRight(opened)) this.known.set(keyOfIdentity(controlPlane), opened.right.account);
   }
 }

@@ -127,7 +127,7 @@ describe('An AWS call', () => {
         order.push('sent');
         return respondNamed();
       }),
-    )();
+    );
     expect(order).to.deep.equal(['turn', 'budget', 'sent']);
   });
 
@@ -156,14 +156,14 @@ describe('An AWS call', () => {
       $fault: 'client',
       $metadata: { httpStatusCode: 429 },
     });
-    await harness.newCalls('eks')(requestOf('read', respondNamed))();
-    await harness.newCalls('eks', { readPriority: () => 'poll' })(requestOf('read', respondNamed))();
+    await harness.newCalls('eks')(requestOf('read', respondNamed));
+    await harness.newCalls('eks', { readPriority: () => 'poll' })(requestOf('read', respondNamed));
     await harness.newCalls('eks', { readPriority: () => 'poll' })(
       requestOf('mutation', () => Promise.reject(throttle)),
-    )();
+    );
     await harness.newCalls('iam', { rateLimitKeyPrefix: '1' })(
       requestOf('read', () => Promise.reject(new Error('reset'))),
-    )();
+    );
     expect(turns).to.deep.equal([
       ['test eks read', 'read', 'completed'],
       ['test eks read', 'poll', 'completed'],
@@ -199,7 +199,7 @@ describe('An AWS call', () => {
 
   it('has an unknown effect when its connection breaks, and keeps the thrown error as the cause', async () => {
     const reset = Object.assign(new Error('read ECONNRESET'), { name: 'TimeoutError', code: 'ECONNRESET' });
-    const outcome = await harness.newCalls('eks')(requestOf('mutation', () => Promise.reject(reset)))();
+    const outcome = await harness.newCalls('eks')(requestOf('mutation', () => Promise.reject(reset)));
     if (E.isRight(outcome)) throw new Error('the call succeeded');
     expect(outcome.left).to.include({ code: 'NoAnswer', message: 'read ECONNRESET', cause: reset });
   });

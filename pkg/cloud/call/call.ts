@@ -11,7 +11,6 @@ import { rateLimitFor, type Limiter, type Permit, type CallKind, type ReadPriori
 import type { AwsMetrics } from '../metrics.ts';
 import { toAwsFailure, type Progress } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
 
 export interface CallEnv {
   readonly clock: Clock;
@@ -44,8 +43,8 @@ export interface CallRequest<A> {
   readonly response: t.Decoder<unknown, A>;
 }
 
-/** One AWS call, which returns its response or its failure. */
-export type Call<A> = TaskEither<AwsFailure, A>;
+/** The response of one AWS call, or its failure. */
+export type Call<A> = Promise<E.Either<AwsFailure, A>>;
 
 /** Every AWS call is created by one, except those of the SDK's credential providers. */
 export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
@@ -72,7 +71,7 @@ const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.nu
  * a stack trace in the log.
  */
 export function newCallFactory(env: CallEnv, service: AwsService, context: CallContext): CallFactory {
-  return (request) => async () => {
+  return async (request) => {
     const { operation, kind } = request;
     const fail = async (failure: AwsFailure): Promise<E.Either<AwsFailure, never>> =>
       E.left((await context.examine?.(failure)) ?? failure);

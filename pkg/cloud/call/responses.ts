@@ -11,32 +11,28 @@ export interface Page<A> {
 }
 
 /** Fails when AWS repeats or omits the token of a next page, because callers treat what is not listed as absent. */
-export function listAllPages<A>(
+export async function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,
 ): Call<readonly A[]> {
-  return async () => {
-    const items: A[] = [];
-    const seen = new Set<string>(['']);
-    let token: string | undefined;
-    for (;;) {
-      const result: E.Either<AwsFailure, Page<A>> = await page(token)();
-      if (E.isLeft(result)) return result;
-      items.push(...result.right.items);
-      token = result.right.next;
-      if (token === undefined) return E.right(items);
-      if (seen.has(token)) return E.left({ ...of, code: 'Undecodable', message: 'the listing has no end' });
-      seen.add(token);
-    }
-  };
+  const items: A[] = [];
+  const seen = new Set<string>(['']);
+  let token: string | undefined;
+  for (;;) {
+    const result: E.Either<AwsFailure, Page<A>> = await page(token);
+    if (E.isLeft(result)) return result;
+    items.push(...result.right.items);
+    token = result.right.next;
+    if (token === undefined) return E.right(items);
+    if (seen.has(token)) return E.left({ ...of, code: 'Undecodable', message: 'the listing has no end' });
+    seen.add(token);
+  }
 }
 
 /** As controller-runtime's IgnoreNotFound. */
-export function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
-  return async () => {
-    const response = await call();
-    return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;
-  };
+export async function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
+  const response = await call;
+  return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;
 }
 
 /** The decoder of AWS calls whose response is ignored. */

@@ -63,7 +63,7 @@ export function newAssumedRoleSource(
       const session = await assumeRole(clients.sts, call, {
         ...role,
         durationSeconds: sessionSeconds(role, credentials),
-      })();
+      });
       if (E.isRight(session)) return session.right;
       const failure = session.left;
       if (isCredentialsInvalid(failure)) await accounts.verify(base, credentials, { region, failure });

@@ -116,7 +116,7 @@ export class CallerAccounts {
     return this.lookups.run(`${source.key} ${accessKeyId} ${region}`, undefined, async () => {
       const facts = this.factsOf(source);
       const call = stsCalls(this.config, source, region, this.config.signal);
-      const found = await getCallerAccount(this.clientsFor(source, facts, region).sts, call)();
+      const found = await getCallerAccount(this.clientsFor(source, facts, region).sts, call);
       if (E.isRight(found)) facts.partition = partitionOf(region);
       return found;
     });

@@ -1,4 +1,4 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { Clock, Ms } from '../../env/clock.ts';
 import { errorMessage } from '../../env/error-text.ts';
 import { withDeadline } from '../../async/deadline.ts';
@@ -37,7 +37,7 @@ export interface AwsCredentialSources {
     namespace: string,
     signal: AbortSignal,
     field?: IdentityField,
-  ): TaskEither<CredentialsProblem, AwsCredentialSource>;
+  ): Promise<Either<CredentialsProblem, AwsCredentialSource>>;
 }
 
 /** Enough for the one STS call of a web identity; instance metadata waits for at most a second for each response. */

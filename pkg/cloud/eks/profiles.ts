@@ -34,7 +34,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         }),
       ),
 
-    list: (clusterName) => async () => {
+    list: async (clusterName) => {
       const response = await listAllPages({ service: 'eks', operation: 'ListFargateProfiles' }, (nextToken) =>
         call({
           operation: 'ListFargateProfiles',
@@ -42,7 +42,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
           send: () => client.send(new ListFargateProfilesCommand({ clusterName, maxResults: PAGE_SIZE, nextToken })),
           response: ProfilesResponse,
         }),
-      )();
+      );
       if (E.isRight(response)) return E.right({ kind: 'listed', names: response.right });
       // The list refers to no object other than the cluster.
       return isNotFound(response.left) ? E.right({ kind: 'clusterGone' }) : response;

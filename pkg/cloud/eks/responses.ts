@@ -7,12 +7,10 @@ import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
 import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
 /** A read of one profile or access entry, whose failure may say that it or its cluster is missing. */
-export function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
-  return async () => {
-    const response = await call();
-    if (E.isRight(response) || !isNotFound(response.left)) return response;
-    return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
-  };
+export async function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
+  const response = await call;
+  if (E.isRight(response) || !isNotFound(response.left)) return response;
+  return E.right({ kind: isClusterNotFound(response.left) ? 'clusterGone' : 'absent' });
 }
 
 const RawProfile = s.object({

@@ -14,12 +14,11 @@ import {
   UpdateAssumeRolePolicyCommand,
 } from '@aws-sdk/client-iam';
 import type { IAMClient, Role as SdkRole } from '@aws-sdk/client-iam';
-import * as TE from 'fp-ts/lib/TaskEither.js';
-import { pipe } from 'fp-ts/lib/function.js';
+import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { EmptyResponse, ignoreNotFound, listAllPages, type Page } from '../call/responses.ts';
 import type { CallFactory, Call } from '../call/call.ts';
-import type { PodExecutionRoles } from './iam-api.ts';
+import type { PodExecutionRoles, Role } from './iam-api.ts';
 import {
   AttachedPoliciesResponse,
   InlinePoliciesResponse,
@@ -68,32 +67,31 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
         client.send(new ListInstanceProfilesForRoleCommand({ RoleName, Marker, MaxItems: PAGE_SIZE })),
       ),
 
-    create: ({ name, path, trust, permissionsBoundary, tags }) =>
-      pipe(
-        call({
-          operation: 'CreateRole',
-          kind: 'mutation',
-          send: async () =>
-            withNumericTime(
-              await client.send(
-                new CreateRoleCommand({
-                  RoleName: name,
-                  Path: path,
-                  AssumeRolePolicyDocument: trust,
-                  PermissionsBoundary: permissionsBoundary,
-                  Tags: toIamTags(tags),
-                }),
-              ),
+    create: async ({ name, path, trust, permissionsBoundary, tags }) => {
+      const created = await call({
+        operation: 'CreateRole',
+        kind: 'mutation',
+        send: async () =>
+          withNumericTime(
+            await client.send(
+              new CreateRoleCommand({
+                RoleName: name,
+                Path: path,
+                AssumeRolePolicyDocument: trust,
+                PermissionsBoundary: permissionsBoundary,
+                Tags: toIamTags(tags),
+              }),
             ),
-          response: RoleResponse,
-        }),
-        // IAM does not promise tags and permissions boundary in the response, so they come from the request.
-        TE.map((role) => ({
-          ...role,
-          tags,
-          ...(permissionsBoundary !== undefined && { permissionsBoundary }),
-        })),
-      ),
+          ),
+        response: RoleResponse,
+      });
+      // IAM does not promise tags and permissions boundary in the response, so they come from the request.
+      return E.map((role: Role) => ({
+        ...role,
+        tags,
+        ...(permissionsBoundary !== undefined && { permissionsBoundary }),
+      }))(created);
+    },
 
     delete: (RoleName) => mutate('DeleteRole', () => client.send(new DeleteRoleCommand({ RoleName }))),
 

@@ -53,20 +53,20 @@ export class CallHarness {
 
 /** The response, or the failure without its cause. */
 export async function outcomeOf(call: Call<unknown>): Promise<unknown> {
-  const outcome = await call();
+  const outcome = await call;
   if (E.isRight(outcome)) return outcome.right;
   const { cause: _, ...failure } = outcome.left;
   return failure;
 }
 
 export async function expectResponse<A>(call: Call<A>): Promise<A> {
-  const outcome = await call();
+  const outcome = await call;
   if (E.isLeft(outcome)) throw new Error(`${outcome.left.code}: ${outcome.left.message}`);
   return outcome.right;
 }
 
 export async function expectFailure(call: Call<unknown>): Promise<Omit<AwsFailure, 'cause'>> {
-  const outcome = await call();
+  const outcome = await call;
   if (E.isRight(outcome)) throw new Error(`the call succeeded with ${JSON.stringify(outcome.right)}`);
   const { cause: _, ...failure } = outcome.left;
   return failure;

@@ -6,10 +6,10 @@ import { findProfile, findRole } from '../../model/observed-state.ts';
 import type { LiveChecks } from '../checks.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { OWNER_TAG, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import type { PassState, RoleUsage } from '../guards.ts';
+import type { ReconcileState, RoleUsage } from '../guards.ts';
 import type { RoleUsers } from './other-role-users.ts';
 
-type Question = Pick<PassState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
+type Question = Pick<ReconcileState, 'object' | 'target' | 'desired' | 'observed' | 'session' | 'signal'>;
 
 /** EKS is asked even about a computed name: a user may have chosen the role for a profile in the AWS console. */
 export async function readRoleUsage(live: LiveChecks, question: Question, name: RoleName): Promise<RoleUsage> {
@@ -33,7 +33,7 @@ export async function readUsageByProfiles(
     kind: 'unknown',
     reason: reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })),
   });
-  const listing = await session.profiles.list(target.eksCluster)();
+  const listing = await session.profiles.list(target.eksCluster);
   if (E.isLeft(listing)) return unknown(listing.left);
   if (listing.right.kind === 'clusterGone') return { kind: 'unused' };
   let usage: RoleUsage = { kind: 'unused' };
@@ -41,7 +41,7 @@ export async function readUsageByProfiles(
     // EKS cannot change the role of a profile, so one that this pass has read with another role does not count.
     const seen = findProfile(observed.profiles, profile);
     if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
-    const lookup = await session.profiles.describe(target.eksCluster, profile)();
+    const lookup = await session.profiles.describe(target.eksCluster, profile);
     if (E.isLeft(lookup)) return unknown(lookup.left);
     if (lookup.right.kind !== 'found' || lookup.right.profile.podExecutionRoleArn !== arn) continue;
     const { status, tags } = lookup.right.profile;
