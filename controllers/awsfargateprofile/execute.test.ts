@@ -516,11 +516,11 @@ describe('execute', () => {
     it(`the removal of a predecessor that ${situation} ends with "${end}"`, async () => {
       const pass = passStateFor(awsAsWanted());
       pass.session.onCall = () => aFailure(failure);
-      const changes = [{ ...change({ ...DELETE_PROFILE, because: 'replaced' }), trailing: true }] as const;
+      const leftovers = [change({ ...DELETE_PROFILE, because: 'replaced' })];
       const result = await execution(
         pass,
         {},
-        { changes, end: 'inSync', profile: 'works', role: 'works', ...NO_VERDICTS },
+        { changes: [], end: 'inSync', profile: 'works', role: 'works', ...NO_VERDICTS, leftovers },
       );
       expect(describeEnd(result)).to.equal(end);
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);

@@ -11,7 +11,6 @@ import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/claims.ts';
 import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
 import type { Lanes } from './lane.ts';
-import { describeTransit } from './model/steady-state.ts';
 import {
   type Mutation,
   isAccessEntryMutation,
@@ -44,6 +43,7 @@ import {
 } from './memory.ts';
 import { withRefusedRequests } from './note.ts';
 import { noteAfter } from './record.ts';
+import { describeTransit } from './model/profile-status.ts';
 
 export interface ExecuteServices {
   readonly guards: Guards;
@@ -59,20 +59,29 @@ export async function execute(
   execution: Execution,
   services: ExecuteServices,
 ): Promise<void> {
-  for (const change of plan.changes) {
-    const { mutation, settles } = change;
-    if (execution.kept.some(({ name }) => isAboutKept(mutation, name))) continue;
-    if (settles === true && execution.notices.length > 0) continue;
+  const end = await makeChanges(plan.changes, pass, execution, services);
+  execution.end = end ?? plan.end;
+  if (end !== undefined) return;
+  const left = await makeChanges(plan.leftovers, pass, execution, services);
+  if (left === undefined) return;
+  if (isUnreported(left)) execution.end = left;
+  else execution.notices.push(left);
+}
+
+/** `undefined`: all changes were made, as far as they are not optional. */
+async function makeChanges(
+  changes: readonly Change[],
+  pass: ReconcileState,
+  execution: Execution,
+  services: ExecuteServices,
+): Promise<Reason | undefined> {
+  for (const change of changes) {
+    if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
+    if (change.settles === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, pass, execution, services);
-    if (end === undefined) continue;
-    if (change.trailing === true && !isUnreported(end)) {
-      execution.notices.push(end);
-      break;
-    }
-    execution.end = end;
-    return;
+    if (end !== undefined) return end;
   }
-  execution.end = plan.end;
+  return undefined;
 }
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;

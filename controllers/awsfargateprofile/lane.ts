@@ -10,6 +10,7 @@ import { noteOf } from '../shared/note.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { hasChangeInProgress } from './model/steady-state.ts';
+import { ACTIVE } from './model/profile-status.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids the calls that
 // EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority.
@@ -294,7 +295,7 @@ function wantsTurn(object: AWSFargateProfile): boolean {
   if (hasPausedAnnotation(object) || isMoving(object)) return false;
   const { profiles } = noteOf(object);
   const isUnfinished = profiles.some(({ served }) => served !== true);
-  if (!isDeleting(object)) return initialization?.provisioned !== true || profileStatus !== 'ACTIVE' || isUnfinished;
+  if (!isDeleting(object)) return initialization?.provisioned !== true || profileStatus !== ACTIVE || isUnfinished;
   return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
 

@@ -10,6 +10,7 @@ import type { Mutation } from './model/change.ts';
 import type { Told } from './model/result.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
+import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
 /** Losing the state costs time, and nothing else. All times are on the monotonic clock. */
 export interface RetryState {
@@ -33,7 +34,7 @@ export interface RetryState {
 
 /** A failed change, which is not sent again before `notBefore` unless the spec changes. */
 export interface Refusal {
-  /** The result of `mutationKey` in refused-mutations.ts. */
+  /** The result of {@link mutationKey}. */
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;
@@ -211,7 +212,7 @@ export function isRetryOfFailedProfile(
 ): mutation is Extract<Mutation, { kind: 'deleteProfile' }> {
   if (mutation.kind !== 'deleteProfile') return false;
   const status = findProfile(profiles, mutation.name)?.status;
-  return status === 'DELETE_FAILED' || (status === 'CREATE_FAILED' && mutation.because === 'failed');
+  return status === DELETE_FAILED || (status === CREATE_FAILED && mutation.because === 'failed');
 }
 
 /** Starts the backoff at the first look, also after a retry. A change of the spec ends it. */

@@ -3,6 +3,7 @@ import type { Ms } from '../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import { type Note, type NotedProfile, type NotedRole, type ReadNote, profileIdOf } from '../shared/note.ts';
+import { CREATING } from './model/profile-status.ts';
 
 // What enters the note and what leaves it. An entry leaves only by evidence: AWS shows that the thing is absent, or that
 // another one has its name. A field that is empty is no evidence.
@@ -155,7 +156,7 @@ function settleProfile(entry: NotedProfile, seen: Seen, isOpen: boolean): NotedP
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
   const { requestedAt: _answered, ...answered } = entry;
   // One write of the note tells that the profile is there and that it is ACTIVE.
-  const known = profile.status === 'CREATING' ? entry : answered;
+  const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
   const isOurs = seen.ours.includes(profile);

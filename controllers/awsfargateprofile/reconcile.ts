@@ -38,7 +38,7 @@ import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, describeTransit, hasChangeInProgress } from './model/steady-state.ts';
+import { changesInProgress, hasChangeInProgress } from './model/steady-state.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
@@ -52,6 +52,7 @@ import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from '.
 import { Finisher } from './finish.ts';
 import { reportUndecodable } from './unreadable.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
+import { describeTransit } from './model/profile-status.ts';
 
 export interface ReconcilerOptions {
   readonly clock: Clock;
@@ -92,7 +93,7 @@ export interface ReconcilerOptions {
  * 4. `changeAws`: plans all changes, and makes them one by one until one is not done. Before each change, guards look
  *    whether it is allowed now, take the turn in the lane, and write the note.
  * 5. `finish`: writes note, status and events, removes the finalizer, or deletes the object. It also chooses when the next
- *    pass comes (status/requeue.ts).
+ *    pass comes (report/requeue.ts).
  *
  * Locks on the role's name are held from step 3 on, without waiting: a pass that gets none comes again. A step that stops
  * says why by a {@link Reason}, which is what users read.
@@ -349,7 +350,8 @@ export class Reconciler {
   ): Promise<ReconcileResult> {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
-    const isBegun = planned.changes.length > 0 || hasAnythingInAws(desired.note, desired, observed);
+    const isBegun =
+      planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired.note, desired, observed);
     const isThere = observed.cluster === 'there' && isBegun;
     const known = isDeleting(before) ? desired.note : withoutDeletion(desired.note);
     const state: ReconcileState = {

@@ -9,6 +9,7 @@ import { type Observed, findProfile, findRole } from './model/observed-state.ts'
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
 import type { ReconcileEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './note.ts';
+import { ACTIVE } from './model/profile-status.ts';
 
 // The note before a change in AWS, after it, and at the end of a pass.
 
@@ -123,7 +124,7 @@ export function noteAtEnd(
 function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observed, end: ReconcileEnd): NotedProfile {
   const found = findProfile(observed.profiles, entry.name);
   const { activeSince: _former, ...rest } = entry;
-  const isServing = found?.status === 'ACTIVE' && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
+  const isServing = found?.status === ACTIVE && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
   if (!isServing) return rest;
   const served = end === 'inSync' ? { served: true as const } : {};
   return { ...rest, ...served, activeSince: activeSince(desired, found) };

@@ -28,7 +28,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type Note, servedIn } from '../../shared/note.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
-import { isFailed, isGoing } from '../model/observed-state.ts';
+import { ACTIVE, isFailed, isGoing } from '../model/profile-status.ts';
 
 export function wantedProfile(
   object: AWSFargateProfile,
@@ -157,7 +157,7 @@ export function chooseName(object: AWSFargateProfile, { base, note, ours, all, f
   const living = ours.filter((each) => !isGoing(each));
   const [chosen] = living
     .filter(fits)
-    .toSorted((a, b) => Number(b.status === 'ACTIVE') - Number(a.status === 'ACTIVE') || (a.name < b.name ? -1 : 1));
+    .toSorted((a, b) => Number(b.status === ACTIVE) - Number(a.status === ACTIVE) || (a.name < b.name ? -1 : 1));
   if (chosen !== undefined) return chosen.name;
   const named = living.filter(({ name }) => isNamedAfter(name, base));
   if (!isReplaceable(object)) return (servedIn(note, named) ?? named[0])?.name ?? base;

@@ -25,6 +25,7 @@ import type { ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../shared/live-profiles.ts';
 import { type ReadRoleUsers, type RoleUserSources, newReadRoleUsers } from './checks/other-role-users.ts';
+import { CREATE_FAILED } from '../model/profile-status.ts';
 
 export interface CheckServices extends LiveGuardServices {
   readonly clock: Clock;
@@ -148,7 +149,7 @@ export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
     const now = clock.monotonic();
     if (found === undefined || now >= (retry.state.recovery?.notBefore ?? now)) return undefined;
     const facts = { name: found.name, issues: found.health };
-    const name = found.status === 'CREATE_FAILED' ? 'CreateFailed' : 'DeleteFailed';
+    const name = found.status === CREATE_FAILED ? 'CreateFailed' : 'DeleteFailed';
     return stop(newReason(name, facts));
   };
 }

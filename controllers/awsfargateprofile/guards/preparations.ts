@@ -8,7 +8,6 @@ import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
 import { isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
-import { describeTransit } from '../model/steady-state.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { noteAhead } from '../record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -22,6 +21,7 @@ import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
+import { describeTransit } from '../model/profile-status.ts';
 
 export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
   readonly clock: Clock;

@@ -16,11 +16,6 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm: the refusal is reported, and the next changes are made all the same. */
   readonly optional?: true;
-  /**
-   * The change removes what a replacement leaves. The object is Ready all the same, so a reason to stop there is only
-   * reported.
-   */
-  readonly trailing?: true;
   /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
   readonly settles?: true;
 }
@@ -33,6 +28,11 @@ export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
 export interface Plan {
   readonly changes: readonly Change[];
+  /**
+   * These remove what a replacement leaves, once AWS is as the spec asks for. The object is Ready all the same, so a reason
+   * to stop there is only reported.
+   */
+  readonly leftovers: readonly Change[];
   readonly end: 'inSync' | Reason;
   readonly profile: Health;
   readonly role: Health;

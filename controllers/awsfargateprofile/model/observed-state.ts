@@ -7,6 +7,7 @@ import { isNamedAfter, isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { ObjectIdentity } from './desired-state.ts';
+import { CREATING, DELETING } from './profile-status.ts';
 
 export interface ObservedRole {
   readonly name: RoleName;
@@ -85,16 +86,6 @@ export function fitsSpec(
   return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
 }
 
-/** EKS is removing it, or has failed to create or delete it. */
-export const isGoing = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
-  status === 'DELETING' || isFailed({ status });
-
-export const isFailed = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
-  status === 'CREATE_FAILED' || status === 'DELETE_FAILED';
-
-export const isInTransit = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
-  status === 'CREATING' || status === 'DELETING';
-
 /** What AWS has after these changes, by its own answers. So a report is not one reconcile late. */
 export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>
   steps.reduce((before, { mutation, outcome }) => {
@@ -112,12 +103,12 @@ function profilesAfter(
   if (mutation.kind === 'createProfile') {
     const created = outcome.kind === 'done' ? outcome.profile : undefined;
     const others = profiles.filter(({ name }) => name !== mutation.profile.name);
-    return [...others, created ?? { ...mutation.profile, arn: '', status: 'CREATING', health: [] }];
+    return [...others, created ?? { ...mutation.profile, arn: '', status: CREATING, health: [] }];
   }
   if (mutation.kind !== 'deleteProfile') return profiles;
   const others = profiles.filter(({ name }) => name !== mutation.name);
   if (outcome.kind === 'gone') return others;
-  return profiles.map((each) => (each.name === mutation.name ? { ...each, status: 'DELETING' } : each));
+  return profiles.map((each) => (each.name === mutation.name ? { ...each, status: DELETING } : each));
 }
 
 function roleAfter(role: ObservedRole, mutation: Mutation, outcome: MutationOutcome): ObservedRole {

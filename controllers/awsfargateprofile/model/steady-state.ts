@@ -2,12 +2,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { noteOf } from '../../shared/note.ts';
 import { fieldAt } from '../../../api/record.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-
-/** For example `being created`; `undefined` if EKS is not changing the profile. */
-export function describeTransit(status: string | undefined): string | undefined {
-  if (status === 'CREATING') return 'being created';
-  return status === 'DELETING' ? 'being deleted' : undefined;
-}
+import { describeTransit } from './profile-status.ts';
 
 /** The changes that EKS may be making to the object's Fargate profiles, according to its status and its note. */
 export function changesInProgress(

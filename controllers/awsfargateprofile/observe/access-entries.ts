@@ -21,6 +21,7 @@ import { roleEntryOf } from '../note.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
@@ -168,7 +169,7 @@ export function entriesToRead(
 
 const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =>
   profiles.some(
-    (profile) => profile.status === 'ACTIVE' && fitsSpec(looking.object, looking.identity, profile, () => true),
+    (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
   );
 
 /** IAM has another role under the noted name. */

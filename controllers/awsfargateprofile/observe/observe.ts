@@ -13,16 +13,10 @@ import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/f
 import type { Note } from '../../shared/note.ts';
 import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
-import {
-  fitsSpec,
-  isGoing,
-  isInTransit,
-  type FoundRole,
-  type Observed,
-  type ObservedRole,
-} from '../model/observed-state.ts';
+import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
 import { type Seen, isEntryOf, roleEntryOf } from '../note.ts';
+import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {
   readonly profiles: Pick<FargateProfiles, 'describe' | 'list'>;
@@ -135,7 +129,7 @@ const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
 
 /** The role is read afterwards. */
 const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
-  profile.status === 'ACTIVE' && !isLeaving && fitsSpec(object, identity, profile, () => true);
+  profile.status === ACTIVE && !isLeaving && fitsSpec(object, identity, profile, () => true);
 
 const hasOnlyItsRole = ({ note }: Looking, profile: FargateProfile): boolean =>
   note.roles.every(({ name }) => isSameRoleName(name, roleOf(profile)));
@@ -190,7 +184,7 @@ async function readRoles(
   names: readonly RoleName[],
 ): Read<readonly ObservedRole[]> {
   const ours = oursOf(ownerOf(looking.object, looking.identity), profiles);
-  const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === 'ACTIVE');
+  const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === ACTIVE);
   if (isTransit || (looking.isLeaving && ours.length > 0)) return E.right(unread(names));
   return allOf(names.map((name) => readRole(reader, looking, profiles, name)));
 }

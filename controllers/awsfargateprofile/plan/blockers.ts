@@ -18,6 +18,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
@@ -109,7 +110,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     }
   }
   const stays =
-    differences.length > 0 && found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined;
+    differences.length > 0 && found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined;
   return stays
     ? newReason('SpecDiffers', { name: found.name, fields: differences, isProvisioned: desired.isProvisioned })
     : undefined;
@@ -118,7 +119,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
 /** A profile of the object that serves under another name than the spec now asks for. */
 const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
   oursOf(desired, observed.profiles).find(
-    (found) => found.status === 'ACTIVE' && whyDeletable(desired, observed, found) === undefined,
+    (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
   );
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: WantedRole): Reason | undefined {
@@ -189,7 +190,7 @@ function findAdoptionObstacles(
   differences: readonly string[],
 ): readonly string[] | undefined {
   if (desired.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
-  return found.status === 'ACTIVE' ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
+  return found.status === ACTIVE ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
 }
 
 /**

@@ -8,6 +8,7 @@ import { type Change, type PlanPart, change, optional, settling } from '../model
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './access-entry.ts';
 import { creatingReason } from './replace.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 export function* ensureProfile(
   desired: Desired,
@@ -27,7 +28,7 @@ export function* ensureProfile(
     return creatingReason(desired, observed, name);
   }
   switch (found.status) {
-    case 'ACTIVE':
+    case ACTIVE:
       yield* profileDrift(wanted, found);
       return undefined;
     default:

@@ -14,6 +14,7 @@ import { type FoundRole, type Observed, findProfile, findRole } from '../model/o
 import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { hasOtherPath } from './compare.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
   if (role.kind === 'existing') return undefined;
@@ -89,7 +90,7 @@ export function* roleDrift(
 
 /** Its pods already run without missing tags and what the flags require. */
 const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
-  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === 'ACTIVE';
+  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === ACTIVE;
 
 /**
  * Only a boundary that the controller set for the spec is removed. After provisioning, spec.rolePermissionsBoundary is

@@ -17,7 +17,8 @@ import { plan } from './plan.ts';
 // A plan is a function of the object and of what AWS has, so one plan for each situation shows what the controller may do.
 
 const HOUR = 60 * 60_000;
-const mutationsOf = (planned: Planned): readonly Mutation[] => planned.plan.changes.map(({ mutation }) => mutation);
+const mutationsOf = (planned: Planned): readonly Mutation[] =>
+  [...planned.plan.changes, ...planned.plan.leftovers].map(({ mutation }) => mutation);
 const forEachMutation = (check: (mutation: Mutation, planned: Planned) => void): void =>
   forEachPlan((planned) => mutationsOf(planned).forEach((mutation) => check(mutation, planned)));
 

@@ -21,6 +21,7 @@ import { ensureRole, roleDrift } from './ensure-role.ts';
 import { keptRoles, removeUnwanted } from './remove.ts';
 import { adviceFor, isRoleManaged, ownProfiles, profileToShow } from './verdicts.ts';
 import { isSucceeded, keptReason, transitReason } from './replace.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 /**
  * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
@@ -37,7 +38,8 @@ export function plan(desired: Desired, observed: Observed): Plan {
     isLeftover ? (wait ?? keptReason(desired, observed)) : undefined,
   ];
   return {
-    changes: [...changes, ...removals.map((each): Change => ({ ...each, trailing: true }))],
+    changes,
+    leftovers: removals,
     end: end ?? 'inSync',
     profile: profileHealth(desired, observed),
     role: roleHealth(desired, observed),
@@ -97,7 +99,7 @@ function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
   const profile = findProfile(observed.profiles, wanted.profile.name);
-  if (profile?.status === 'ACTIVE' && !isStamped(desired, profile)) {
+  if (profile?.status === ACTIVE && !isStamped(desired, profile)) {
     const [tag] = profileDrift(wanted.profile, profile);
     if (tag !== undefined) yield change(tag.mutation);
     return newReason('Outdated', { because: 'the profile was adopted' });
@@ -131,7 +133,7 @@ function profileHealth(desired: Desired, observed: Observed): Health {
   const wanted = desired.wanted?.profile;
   if (wanted === undefined) return 'notRead';
   const found = findProfile(observed.profiles, wanted.name);
-  if (found?.status !== 'ACTIVE') return 'broken';
+  if (found?.status !== ACTIVE) return 'broken';
   const isStripped = strippedProfileReason(desired, found) !== undefined;
   if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
   if (describeDifferences(desired, observed, found).length > 0) return 'broken';

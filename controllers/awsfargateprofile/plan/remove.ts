@@ -3,7 +3,7 @@ import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../model/desired-state.ts';
-import { type FoundRole, type Observed, foundRoles, isFailed, areRolesUnread } from '../model/observed-state.ts';
+import { type FoundRole, type Observed, foundRoles, areRolesUnread } from '../model/observed-state.ts';
 import { ownershipOf, oursOf } from '../model/identity.ts';
 import { type PlanPart, change, type Mutation } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -12,6 +12,7 @@ import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReas
 import { isSucceeded, keptUntil } from './replace.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { entryOf } from '../note.ts';
+import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
 /** One profile in a pass, then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
@@ -77,13 +78,13 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
     ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
     : newReason('DeletingProfile', replacementFacts(desired, found));
   switch (status) {
-    case 'CREATING':
+    case CREATING:
       return newReason('WaitingForCreate', replacementFacts(desired, found));
-    case 'DELETING':
+    case DELETING:
       return deleting;
-    case 'ACTIVE':
-    case 'CREATE_FAILED':
-    case 'DELETE_FAILED':
+    case ACTIVE:
+    case CREATE_FAILED:
+    case DELETE_FAILED:
       yield change({ kind: 'deleteProfile', name, because });
       return deleting;
     default:
@@ -103,7 +104,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   if (!isOurUnwantedRole(desired, found)) return undefined;
   const user = userOf(observed, found);
   if (user !== undefined)
-    return user.status === 'DELETING' ? newReason('DeletingProfile', { name: user.name }) : undefined;
+    return user.status === DELETING ? newReason('DeletingProfile', { name: user.name }) : undefined;
   if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
   const ownership = roleOwnership(found, desired.identity);
   // The documented IAM policy allows only changes of roles with the tags of this controller.
@@ -146,7 +147,7 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
-  return users.find(({ status }) => status !== 'DELETING') ?? users[0];
+  return users.find(({ status }) => status !== DELETING) ?? users[0];
 }
 
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
@@ -173,8 +174,8 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
 
 /** Pods need it until the wanted profile is ACTIVE, also if no pass has found everything in order since its creation. */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
-  found.status === 'ACTIVE' &&
-  !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === 'ACTIVE');
+  found.status === ACTIVE &&
+  !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);
 
 function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
   const isYoung = found.createdAt === undefined || desired.now - found.createdAt < FIRST_ATTEMPT;

@@ -9,6 +9,7 @@ import { entryOf } from '../note.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
+import { ACTIVE, CREATING, DELETING } from '../model/profile-status.ts';
 
 /** So that EKS knows the wanted profile everywhere before its predecessors are deleted. */
 const SHORTEST_OVERLAP: Ms = 30_000;
@@ -24,7 +25,7 @@ const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly Farg
 /** A profile with the wanted name that differs from the spec takes over from no other, and not from itself. */
 export function isSucceeded(desired: Desired, observed: Observed): boolean {
   const found = wantedOf(desired, observed);
-  return found?.status === 'ACTIVE' && isAsWanted(desired, observed, found);
+  return found?.status === ACTIVE && isAsWanted(desired, observed, found);
 }
 
 /**
@@ -44,7 +45,7 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
 
 /** Until the wanted profile is ACTIVE, pods use this one: of the ACTIVE predecessors the one that served last. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
-  const active = predecessorsOf(desired, observed).filter(({ status }) => status === 'ACTIVE');
+  const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
   return servedIn(desired.note, active) ?? active[0];
 }
 
@@ -70,8 +71,8 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
   // Once the wanted profile serves pods, the pass does not wait for what EKS does to its predecessors.
   if (isSucceeded(desired, observed)) return undefined;
   for (const found of oursOf(desired, observed.profiles)) {
-    if (found.status === 'DELETING') return newReason('DeletingProfile', replacementFacts(desired, found));
-    if (found.status !== 'CREATING') continue;
+    if (found.status === DELETING) return newReason('DeletingProfile', replacementFacts(desired, found));
+    if (found.status !== CREATING) continue;
     // With `deletionPolicy: Retain`, the controller does not delete the profile afterwards.
     return isCreatedAsWanted(desired, found) || desired.unwanted === 'retain'
       ? creatingReason(desired, observed, found.name)

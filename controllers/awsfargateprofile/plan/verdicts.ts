@@ -11,6 +11,7 @@ import { type Reason, describeIssues, messageOf, newReason } from '../reasons/re
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 // What the plan says for the report, which decides nothing itself.
 
@@ -24,7 +25,7 @@ export function interruptionBy(mutation: Mutation, desired: Desired, observed: O
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
   const { name } = wanted.profile;
-  if (findProfile(observed.profiles, name)?.status !== 'ACTIVE') return creatingReason(desired, observed, name);
+  if (findProfile(observed.profiles, name)?.status !== ACTIVE) return creatingReason(desired, observed, name);
   return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
     ? newReason('RestoringRole', { name: wanted.role.name, cluster: identity.eksCluster })
     : undefined;

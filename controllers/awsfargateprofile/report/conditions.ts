@@ -17,6 +17,7 @@ import {
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { type Advice, isAbout, type Change } from '../model/change.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
+import { ACTIVE } from '../model/profile-status.ts';
 
 export function conditionsAfter(pass: CompletedReconcile): readonly ConditionUpdate[] {
   const { object } = pass;
@@ -188,7 +189,7 @@ export function availableValue(pass: CompletedReconcile): ConditionContent {
   const { plan, after } = facts;
   const isOwn = (name: string): boolean =>
     plan.profiles.some((own) => own.name === name && own.ownership !== 'unproven');
-  const active = after.profiles.filter(({ name, status }) => status === 'ACTIVE' && isOwn(name));
+  const active = after.profiles.filter(({ name, status }) => status === ACTIVE && isOwn(name));
   return active.length > 0
     ? trueFor(
         'Active',
@@ -203,7 +204,8 @@ export function availableValue(pass: CompletedReconcile): ConditionContent {
 function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'profile' | 'role'): boolean {
   if (facts === undefined) return false;
   const health = facts.plan[what];
-  const planned = facts.plan.changes.filter(({ mutation }) => isAbout(mutation) === what);
+  const { changes, leftovers } = facts.plan;
+  const planned = [...changes, ...leftovers].filter(({ mutation }) => isAbout(mutation) === what);
   const isMade = ({ mutation }: Change): boolean =>
     execution?.steps.some((step) => step.mutation === mutation && step.outcome.kind === 'done') === true;
   // A role works without a boundary that only the operator's flags require, but it is not in order.

@@ -16,6 +16,7 @@ import {
   natureOf,
 } from '../reasons/reasons.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
+import { DELETING } from '../model/profile-status.ts';
 
 /** Where Cluster API Provider AWS records an event too, reason and text are the same. */
 export interface EventSpec {
@@ -89,7 +90,7 @@ function describeRetained(object: AWSFargateProfile): string {
   const names = new Set([profileName, ...noteOf(object).profiles.map(({ name }) => name)]);
   const profiles = `EKS fargate profile ${[...names].join(' and ')}`;
   // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
-  return profileStatus === undefined || profileStatus === 'DELETING'
+  return profileStatus === undefined || profileStatus === DELETING
     ? `The controller leaves the rest of ${profiles} and of its IAM role in AWS`
     : `The controller leaves ${profiles} and its IAM role in AWS`;
 }
@@ -229,7 +230,7 @@ function eventsOfProfile({ object, facts, note }: CompletedReconcile): readonly 
   return [
     ...begun.map(({ name }) => normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${name}`)),
     ...shown.flatMap(({ name, status }) =>
-      name !== undefined && status === 'DELETING' && isGone(name)
+      name !== undefined && status === DELETING && isGone(name)
         ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${name}`)]
         : [],
     ),

@@ -77,11 +77,12 @@ export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, ST
  * role, and the prefixes of tag keys, are left out. `?` marks an optional change. To `strip` a policy is to detach it
  * before the deletion of its role.
  */
-export function describePlan({ changes, end, notices }: Plan): string {
+export function describePlan({ changes, leftovers, end, notices }: Plan): string {
   const last = [end === 'inSync' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(': ');
-  return [...changes.map(({ mutation, optional }) => describeMutation(mutation) + (optional ? '?' : '')), last].join(
-    '; ',
-  );
+  return [
+    ...[...changes, ...leftovers].map(({ mutation, optional }) => describeMutation(mutation) + (optional ? '?' : '')),
+    last,
+  ].join('; ');
 }
 
 function describeMutation(mutation: Mutation): string {
@@ -141,6 +142,7 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
 
 /** What a plan says for the report, if it has nothing to say. */
 export const NO_VERDICTS = {
+  leftovers: [],
   notices: [],
   kept: [],
   advice: [],
