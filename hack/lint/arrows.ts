@@ -4,9 +4,9 @@ const PROFILE = 'controllers/awsfargateprofile';
 /** The folders of the profile controller and the lane, in an order in which each imports only from those before it. */
 const STEPS = [
   'reasons',
-  'note.ts',
   'goal',
   'model',
+  'note.ts',
   // A report prints what the plan says. It knows nothing of how the plan comes about, of memory or of what AWS was asked.
   'report/condition-list.ts',
   'status',

@@ -39,13 +39,7 @@ import {
   SET_TRUST,
   STRIP_ROLE,
 } from '../testing/mutations.ts';
-import {
-  type CompletedReconcileParts,
-  completedPass,
-  condition,
-  observedPass,
-  ready,
-} from '../testing/completed-pass.ts';
+import { type CompletedReconcileParts, completedPass, observedPass, ready } from '../testing/completed-pass.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 

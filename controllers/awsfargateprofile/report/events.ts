@@ -39,8 +39,7 @@ export function eventsAfter(pass: CompletedReconcile): readonly EventSpec[] {
 /** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
 function stepsToReport(pass: CompletedReconcile): readonly Step[] {
   const steps = pass.execution?.steps ?? [];
-  const isTold = reasonOf(pass)?.name === 'RoleRecreated';
-  return isTold
+  return reasonOf(pass)?.name === 'RoleRecreated'
     ? steps.filter(({ mutation, outcome }) => outcome.kind !== 'failed' || !isAccessEntryMutation(mutation))
     : steps;
 }
