@@ -9,6 +9,7 @@ import {
 } from './cluster-validation-rules.ts';
 import {
   LABELS_RULES,
+  LABEL_VALUE_RULES,
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
   PROFILE_NAME_RULES,
@@ -28,7 +29,7 @@ const IMMUTABLE = 'Immutable once the profile is provisioned.';
 const REPLACED = 'Immutable once the profile is provisioned, unless updateStrategy.type is Replace.';
 
 /** These only limit the API server's cost estimate for CEL rules, some of which enforce lower limits. */
-export const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
+export const WIDE = { text: 1024, labelValue: 128, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
   {
@@ -41,7 +42,7 @@ export const Selector = object(
       }),
     ),
     labels: optional(
-      map(string({ nullable: true, maxLength: WIDE.text }), {
+      map(string({ nullable: true, maxLength: WIDE.labelValue, rules: LABEL_VALUE_RULES }), {
         description:
           'The labels of the pods: a pod must have all of them. Default: every pod of the namespace. The wildcards * and ? ' +
           'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
