@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
 import { readPage, takeBlocks } from '../../docs/blocks.ts';
 import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
@@ -16,6 +17,16 @@ interface Deployment {
         readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
       };
     };
+  };
+}
+
+/** An object of config/samples/cluster. */
+interface Renamed {
+  readonly kind: string;
+  readonly spec: {
+    readonly clusterName?: string;
+    readonly controlPlaneRef?: { readonly name: string };
+    readonly infrastructureRef?: { readonly name: string };
   };
 }
 
@@ -88,6 +99,23 @@ describe('the README and docs/install.md', () => {
     await terminal.run(gitops.next('kubectl patch configmap argocd-cm'));
     const script = 'resource.customizations.health.infrastructure.cluster.x-k8s.io_AWSFargateProfile';
     expect(await keysOfSettings()).to.have.members([...before, script]);
+  });
+
+  it('have references with which kustomize renames a Cluster and what names it', async () => {
+    const directory = join(terminal.directory, 'europe');
+    cpSync(join(terminal.directory, 'config/samples/cluster'), directory, { recursive: true });
+    writeFileSync(join(directory, 'name-references.yaml'), gitops.next('nameReference:'));
+    const kustomization = `namePrefix: eu-\nresources: [cluster.yaml, profiles.yaml]\n${gitops.next('configurations:')}`;
+    writeFileSync(join(directory, 'kustomization.yaml'), kustomization);
+    const objects = parseAllDocuments(await terminal.run('kubectl kustomize europe')).map(
+      (each) => each.toJS() as Renamed,
+    );
+    const referencesOf = (kind: string) =>
+      objects
+        .filter((object) => object.kind === kind)
+        .map(({ spec }) => spec.clusterName ?? [spec.controlPlaneRef?.name, spec.infrastructureRef?.name]);
+    expect(referencesOf('Cluster')).to.deep.equal([['eu-my-cluster-control-plane', 'eu-my-cluster']]);
+    expect(referencesOf('AWSFargateProfile')).to.deep.equal(['eu-my-cluster', 'eu-my-cluster']);
   });
 
   async function keysOfSettings(): Promise<readonly string[]> {
