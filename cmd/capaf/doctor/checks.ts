@@ -4,6 +4,7 @@ import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
 import { compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
+import { missingStoredVersions } from '../../../controllers/shared/crd/stored-versions.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
@@ -65,6 +66,7 @@ export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readon
     check('installation', 'Kubernetes', cluster.version, judgeServer),
     checkManager(manager, cluster),
     check('installation', 'CRD', cluster.crd, judgeCrd),
+    ...checkStoredVersions(cluster.crd),
     check('installation', 'CAPA webhooks', cluster.webhooks, judgeWebhooks),
     ...orNone(deployments).flatMap(checkProvider),
     ...missing.map(({ role, permissions }) =>
@@ -136,6 +138,16 @@ function judgeCrd(crd: KubeObject | undefined): Verdict {
   const writer = writers.length === 0 ? '' : `; last written by ${writers.join(' and ')}`;
   const drops = `is that of ${schema.provider ?? 'another provider'} and drops ${missing}`;
   return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
+}
+
+/** Only the answer that something is missing is worth a line. */
+function checkStoredVersions(crd: ClusterFacts['crd']): readonly Check[] {
+  const versions = E.isRight(crd) ? missingStoredVersions(crd.right) : [];
+  if (versions.length === 0) return [];
+  const names = versions.join(' and ');
+  const message = `objects may be stored as ${names}, which the CRD of capaf ${VERSION} lacks: the API server refuses this CRD`;
+  const cure = 'See "Stored versions" in docs/upgrade.md before you apply the CRD';
+  return [line('installation', 'stored versions', ['warning', message, cure])];
 }
 
 type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];
