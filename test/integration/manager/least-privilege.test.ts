@@ -30,11 +30,7 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
 
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
-    world = await startWorld({
-      // With the plugin OwnerReferencesPermissionEnforcement, a user of the API server needs further permissions to
-      // change owner references. So the test notices if the manager lacks them.
-      apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
-    });
+    world = await startWorld({ apiServerArgs: audit.apiServerArgs });
     await world.apply(...readManifests(COMPONENT));
     const manager = await startManager('first');
     await startManager('second');
