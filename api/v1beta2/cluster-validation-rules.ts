@@ -92,6 +92,13 @@ export const REGION_RULES: readonly Rule[] = [
   },
 ];
 
+export const IDENTITY_NAME_RULES: readonly Rule[] = [
+  {
+    rule: `self == '' || self.matches(${OBJECT_NAME})`,
+    message: `no identity can have this name; ${OBJECT_NAME_FORM}`,
+  },
+];
+
 export const IDENTITY_REF_RULES: readonly Rule[] = [
   required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the identity object'),
   required(
@@ -99,11 +106,6 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
     `has(self.kind) && self.kind in ['AWSClusterControllerIdentity', 'AWSClusterRoleIdentity', 'AWSClusterStaticIdentity']`,
     'not a kind of identity; use AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
   ),
-  {
-    rule: `!has(self.name) || self.name == '' || self.name.matches(${OBJECT_NAME})`,
-    message: `no identity can have this name; ${OBJECT_NAME_FORM}`,
-    fieldPath: '.name',
-  },
   {
     rule: `!has(self.kind) || self.kind != 'AWSClusterControllerIdentity' || !has(self.name) || self.name in ['', 'default']`,
     message: 'an AWSClusterControllerIdentity always has the name default',

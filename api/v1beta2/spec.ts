@@ -4,6 +4,7 @@ import {
   CLUSTER_NAME_RULES,
   EKS_CLUSTER_NAME_RULES,
   EKS_CLUSTER_RULES,
+  IDENTITY_NAME_RULES,
   IDENTITY_REF_RULES,
   REGION_RULES,
 } from './cluster-validation-rules.ts';
@@ -66,6 +67,7 @@ const IdentityRef = object(
       description: 'The name of the identity object.',
       wanted: 'the name of the identity object',
       maxLength: WIDE.text,
+      rules: IDENTITY_NAME_RULES,
     }),
   },
   {
