@@ -189,7 +189,7 @@ describe('execute', () => {
   describe('the turn in the lane', () => {
     const sibling = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
     const turnOfSibling = (): LaneWait | undefined => {
-      const wait = services.lanes.take(LANE, sibling, 'team-a_api');
+      const wait = services.lanes.take(LANE, sibling, 'team-a_api', 'being created');
       services.lanes.release(LANE, sibling);
       return wait;
     };

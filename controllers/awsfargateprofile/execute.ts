@@ -14,6 +14,7 @@ import type { Lanes } from './lane.ts';
 import { describeTransit } from './model/eks-change-in-progress.ts';
 import type { Mutation } from './model/mutation.ts';
 import {
+  describeQueued,
   isAccessEntryMutation,
   isCreation,
   isQueuedMutation,
@@ -144,8 +145,7 @@ function tellLane(
   outcome: MutationOutcome,
   reason: Reason | undefined,
 ): void {
-  if (outcome.kind === 'done')
-    lanes.saw(lane, subjectOf(mutation), mutation.kind === 'createProfile' ? 'being created' : 'being deleted', object);
+  if (outcome.kind === 'done') lanes.saw(lane, subjectOf(mutation), describeQueued(mutation), object);
   else if (outcome.kind === 'siblingBusy') lanes.saw(lane, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }

@@ -634,7 +634,7 @@ describe('Reconciler', () => {
 
   describe('in the lane of its EKS cluster', () => {
     const other = anObject({ metadata: { name: 'other', uid: 'uid-of-other' } });
-    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other');
+    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other', 'being created');
     const tooMany = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`tag-${index}`, 'x']));
 
     it('a third object is told at once what is wrong with its spec, before AWS is read', async () => {

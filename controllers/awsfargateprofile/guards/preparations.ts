@@ -7,7 +7,7 @@ import { MAX_NOTE, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
-import { isQueuedMutation, subjectOf } from '../model/mutation.ts';
+import { describeQueued, isQueuedMutation, subjectOf } from '../model/mutation.ts';
 import { describeTransit } from '../model/eks-change-in-progress.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { noteAhead } from '../record.ts';
@@ -95,11 +95,11 @@ export function takeTurn({
   return async (mutation, pass) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { lane, object, target } = pass;
-    const name = subjectOf(mutation);
-    let wait = lanes.take(lane, object, name);
+    const take = () => lanes.take(lane, object, subjectOf(mutation), describeQueued(mutation));
+    let wait = take();
     if (wait?.kind === 'wait' && wait.isOfStranger) {
       await askAgain(lanes, pass, wait.ahead);
-      wait = lanes.take(lane, object, name);
+      wait = take();
     }
     if (wait === undefined) {
       recordTurnWait(object);

@@ -72,6 +72,10 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
+/** Completes the sentence "Fargate profile x is …". */
+export const describeQueued = ({ kind }: Mutation): string =>
+  kind === 'createProfile' ? 'being created' : 'being deleted';
+
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
 
