@@ -53,6 +53,7 @@ import { oursOf } from './model/ownership.ts';
 import type { Execution, PassEnd, PassResult } from './model/pass.ts';
 import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
+import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
@@ -294,7 +295,7 @@ export class Reconciler {
   /** A glance where that is enough, else a survey. What is desired follows from what is found. */
   private async readAws(
     object: AWSFargateProfile,
-    { target, abandonment }: PursueGoal,
+    { target, surplus, abandonment }: PursueGoal,
     { session, inputs, lane }: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, AwsRead>> {
@@ -313,7 +314,11 @@ export class Reconciler {
     this.tellLane(object, lane, looking, seen.right);
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
-    const observed = read.right;
+    const protection =
+      surplus === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
+    if (E.isLeft(protection))
+      return E.left(reasonForFailure(protection.left, callContext(target, { session, abandonment })));
+    const observed = { ...read.right, deletionProtection: protection.right };
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
       ...state,

@@ -31,6 +31,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
   return [
     ...eventsOfProfile(pass),
     ...eventsOfUnreadableEntries(pass),
+    ...eventOfUnreadableProtection(pass),
     ...eventsForSteps(stepsToReport(pass)),
     ...eventsOfKeptRoles(pass),
     ...eventOfProblem(pass),
@@ -207,6 +208,18 @@ function eventsOfUnreadableEntries(pass: CompletedPass): readonly EventSpec[] {
         ]
       : [],
   );
+}
+
+function eventOfUnreadableProtection({ facts }: CompletedPass): readonly EventSpec[] {
+  const protection = facts?.observed.deletionProtection;
+  if (facts === undefined || protection?.kind !== 'unreadable') return [];
+  const { eksCluster } = facts.desired.identity;
+  return [
+    warning(
+      'FailedDescribeCluster',
+      `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on. AWS says: ${protection.refusal}. The controller continues with the deletion. If the protection is on, EKS refuses to delete the cluster afterwards. Allow the controller eks:DescribeCluster: then it deletes nothing while the protection is on.`,
+    ),
+  ];
 }
 
 function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {

@@ -26,6 +26,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
   MoveAbandoned: { cluster: 'default/my-cluster' },
   RecordUnreadable: { problem: 'is no JSON object' },
+  ClusterDeletionProtected: { cluster: 'default_my-control-plane', region: 'eu-west-1' },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
   CAPAServesProfiles: { webhook: 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io' },

@@ -85,14 +85,16 @@ export const ClusterResponse = s.view(
       arn: s.string(),
       status: s.string(),
       accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
+      deletionProtection: s.optional(s.boolean()),
       endpoint: s.optionalText(s.string()),
     }),
   }),
-  ({ cluster: { name, arn, status, accessConfig, endpoint } }): EksCluster => ({
+  ({ cluster: { name, arn, status, accessConfig, deletionProtection, endpoint } }): EksCluster => ({
     name,
     arn,
     status,
     ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
+    ...(deletionProtection !== undefined && { deletionProtection }),
     ...(endpoint !== undefined && { endpoint }),
   }),
 );

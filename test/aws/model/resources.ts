@@ -91,6 +91,8 @@ export interface EmulatedCluster {
   status: ClusterStatus;
   version: string;
   authenticationMode: AuthenticationMode;
+  /** `absent`: EKS leaves the field out of its answers, and the protection is off. */
+  deletionProtection: boolean | 'absent';
   tags: TagMap;
   nodegroupRoleArns: readonly string[];
   updates: readonly UpdateWindow[];

@@ -1,7 +1,8 @@
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, RECORD_ANNOTATION } from '../../../../api/v1beta2/index.ts';
 import { defineReason } from '../spec/reason-spec.ts';
 import { MINUTE, SECOND, pollRarely, pollDoubling } from '../spec/poll-intervals.ts';
-import { quoted } from '../wording/phrases.ts';
+import { describeAbandonment } from '../wording/abandonment.ts';
+import { CONTINUES, quoted } from '../wording/phrases.ts';
 
 export const MOVE_AND_DELETION_REASONS = {
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
@@ -21,6 +22,18 @@ export const MOVE_AND_DELETION_REASONS = {
       `the annotation ${RECORD_ANNOTATION}, in which the controller notes what this object has in AWS, ${problem}. The controller changes nothing in AWS for this object`,
     remedy: () =>
       `If a newer version of the controller has written the annotation, run that version. Otherwise remove the annotation: then the controller looks for what this object has in AWS, and writes the annotation again`,
+  }),
+  ClusterDeletionProtected: defineReason<{ readonly cluster: string; readonly region: string }>({
+    nature: 'human',
+    // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
+    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
+    describe: ({ cluster }) =>
+      `EKS cluster ${quoted(cluster)} is to be deleted, but EKS refuses that while the deletion protection of the cluster is on. The deletion of its Fargate profiles would only stop their pods, so the controller deletes nothing of this object in AWS`,
+    remedy: ({ cluster, region }) =>
+      [
+        `If you want to delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${CONTINUES}`,
+        describeAbandonment('removeFinalizer', ', if you want to keep the EKS cluster,'),
+      ].join('. '),
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',

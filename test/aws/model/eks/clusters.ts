@@ -41,6 +41,7 @@ function clusterView(cluster: EmulatedCluster): Output {
     certificateAuthority: { data: '' },
     status: cluster.status,
     accessConfig: { authenticationMode: cluster.authenticationMode },
+    ...(cluster.deletionProtection !== 'absent' && { deletionProtection: cluster.deletionProtection }),
     health: { issues: [] },
     tags: cluster.tags,
   };
@@ -82,6 +83,7 @@ function createCluster(input: Input, context: Context): Output {
     status: 'CREATING',
     version: optionalString(input, 'version') ?? newestVersion,
     authenticationMode: readAuthenticationMode(access),
+    deletionProtection: input['deletionProtection'] === true,
     tags,
     nodegroupRoleArns: [],
     updates: [],
@@ -101,6 +103,9 @@ function deleteCluster(input: Input, context: Context): Output {
   const { state, now } = context;
   const cluster = requireCluster(input, 'name', context);
   const members = { clusterName: cluster.name };
+  // The service model allows this error for DeleteCluster; AWS does not document the text.
+  if (cluster.deletionProtection === true)
+    throw eksErrors.invalidRequest(`Cluster ${cluster.name} has deletion protection enabled`, members);
   // The message names only two statuses. AWS does not document whether the others block the deletion too.
   if (cluster.profiles.size > 0)
     throw eksErrors.resourceInUse('Cluster has Fargate Profiles in ACTIVE/CREATING state', members);
@@ -117,6 +122,17 @@ function deleteCluster(input: Input, context: Context): Output {
   return { cluster: clusterView(cluster) };
 }
 
+/** Of the settings that EKS can update, only the deletion protection is emulated. EKS switches it at once. */
+function updateClusterConfig(input: Input, context: Context): Output {
+  const cluster = requireCluster(input, 'name', context);
+  const { deletionProtection } = input;
+  if (typeof deletionProtection !== 'boolean')
+    throw eksErrors.invalidParameter('Only deletionProtection can be updated', { clusterName: cluster.name });
+  cluster.deletionProtection = deletionProtection;
+  const params = [{ type: 'DeletionProtection', value: `${deletionProtection}` }];
+  return { update: { id: context.state.env.uuid(), status: 'Successful', type: 'DeletionProtectionUpdate', params } };
+}
+
 const resource = (input: Input, context: Context): string => clusterArn(context, optionalString(input, 'name') ?? '*');
 
 export const clusterOperations: Operations = {
@@ -126,5 +142,6 @@ export const clusterOperations: Operations = {
     run: (input, context) => ({ cluster: clusterView(requireCluster(input, 'name', context)) }),
     mutates: false,
   },
+  UpdateClusterConfig: { resource, run: updateClusterConfig, mutates: true },
   DeleteCluster: { resource, run: deleteCluster, mutates: true },
 };
