@@ -116,8 +116,8 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     const shown = await terminal.run(quickStart.next('clusterctl describe cluster'));
     expect(shown)
       .to.match(/^web .*\n(.*\n)*Name: +web\n/m)
-      .and.to.match(/^Cluster\/my-cluster /m);
-    expect(shown.split('Cluster/my-cluster')[1], 'the tree of clusterctl')
+      .and.to.match(/^Cluster default\/my-cluster /m);
+    expect(shown.split('Cluster default/my-cluster')[1], 'the tree of clusterctl')
       .to.contain('AWSManagedControlPlane')
       .and.to.not.contain('AWSFargateProfile');
   });
