@@ -1,4 +1,5 @@
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import type { ObjectMeta } from '../../api/meta.ts';
 import { type UnknownRecord, isRecord } from '../../api/record.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
@@ -84,9 +85,9 @@ const VERSION = 1;
 const NOWHERE = 'nowhere';
 
 /** The note of this version of an object is parsed once. */
-const parsed = new WeakMap<AWSFargateProfile['metadata'], ReadNote>();
+const parsed = new WeakMap<ObjectMeta, ReadNote>();
 
-export function readNote({ metadata }: Pick<AWSFargateProfile, 'metadata'>): ReadNote {
+export function readNote({ metadata }: { readonly metadata: ObjectMeta }): ReadNote {
   const known = parsed.get(metadata);
   if (known !== undefined) return known;
   const text = metadata.annotations?.[RECORD_ANNOTATION];
