@@ -169,7 +169,7 @@ export class SimulatedWorld {
         writes: this.writes,
         onAnswer: (write) => this.onChange(write),
       }),
-      aws: new EmulatorRequestHandler(this.aws),
+      aws: new EmulatorRequestHandler(this.aws, { isDated: skew !== 0 }),
       accessKeyId,
       flags,
       awsRegion: this.awsRegion,
