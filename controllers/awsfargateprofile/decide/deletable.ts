@@ -23,8 +23,10 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   // Another record of this object has made a profile, so the other side may need this one.
   if (elsewhere.length > 0) return undefined;
   if (wanted === undefined) return surplus === 'delete' ? 'unwanted' : undefined;
-  if (isFailed(found)) return 'failed';
-  if (isAsWanted(desired, observed, found)) return undefined;
+  const isWanted = isAsWanted(desired, observed, found);
+  // Only a retry of what has failed before waits for a backoff.
+  if (isFailed(found)) return isWanted ? 'failed' : found.name === wanted.profile.name ? 'different' : 'unwanted';
+  if (isWanted) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
   if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
   const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);

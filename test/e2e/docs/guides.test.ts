@@ -116,7 +116,7 @@ describe('the guides', () => {
     await eventually(async () => expect(await shop(reason)).to.equal('Ready'), { what: 'the end of the predecessor' });
     expect(await shop('.status.profileName')).to.equal('9999-team-a_shop');
     await world.patch('shop', { spec: { selectors: [{ namespace: 'shop' }] } }, 'team-a');
-    await eventually(async () => expect(await shop('.status.profileName')).to.equal('team-a_shop'), {
+    await eventually(async () => expect(await shop('.status.profileName')).to.equal('9998-team-a_shop'), {
       what: 'a revert',
     });
     await world.ready('shop', where);
@@ -142,7 +142,7 @@ describe('the guides', () => {
     const controlPlane = await get(controlPlanePath('prod', 'team-a'));
     const role = await get(identityPath(ROLE_IDENTITY, 'team-a'));
     const { spec, status, metadata } = (await world.profile('shop', 'team-a')) ?? expect.fail('the object is gone');
-    const profile = world.awsView.profile('team-a_shop') ?? expect.fail('the profile is gone');
+    const profile = world.awsView.profile('9998-team-a_shop') ?? expect.fail('the profile is gone');
     const podRole = world.awsView.role('prod-team-a_shop_fargate') ?? expect.fail('the role is gone');
     const [creation] = world.aws.log
       .read({ operation: 'CreateFargateProfile' })
