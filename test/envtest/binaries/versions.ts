@@ -41,7 +41,7 @@ export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script
  */
 export const CLUSTER_API_VERSION = pinnedInGoMod('sigs.k8s.io/cluster-api', 'cluster-api');
 
-export const CLUSTER_API_OPERATOR_VERSION = 'v0.28.0';
+export const CLUSTER_API_OPERATOR_VERSION = 'v0.29.0';
 
 /** The version of Cluster API Provider AWS whose manifests tests use. */
 export const CAPA_VERSION = 'v2.13.0';
