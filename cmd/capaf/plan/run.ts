@@ -47,7 +47,7 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
     const keys: ObjectKey[] = [];
     for (const manifest of manifests) {
       const key = { namespace: manifest.namespace ?? kube.namespace, name: manifest.name };
-      if (options.delete !== true) planner.apply(await dryRun(client, manifest, key, signal));
+      if (options.delete !== true) planner.apply(await dryRun(client, manifest, planner.live(key), key, signal));
       keys.push(key);
     }
     if (filename.length === 0) keys.push(...(await findObjects(names, options, kube, signal)));
