@@ -46,12 +46,12 @@ export function openKube(options: KubeOptions, { clock, env, progress }: Io, rec
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
-  const remedy = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
+  const fix = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
   const secret = await management.client.get(secrets, key, { signal: io.signal }).catch((cause: unknown) => {
-    throw isForbidden(cause) ? new Failure(`${cause.message}; ${remedy}`, { cause }) : cause;
+    throw isForbidden(cause) ? new Failure(`${cause.message}; ${fix}`, { cause }) : cause;
   });
   const value = textAt(fieldAt(secret, 'data'), 'value');
-  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${remedy}`);
+  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${fix}`);
   const text = Buffer.from(value, 'base64').toString();
   return openKube({ namespace }, io, { path: `in Secret ${keyText(key)}`, text });
 }
