@@ -63,6 +63,7 @@ const POD = {
     name: 'web-1',
     namespace: 'shop',
     uid: 'u',
+    resourceVersion: '1',
     creationTimestamp: '2026-11-28T10:00:00Z',
     labels: { app: 'web', 'eks.amazonaws.com/fargate-profile': 'web' },
     annotations: { CapacityProvisioned: '0.25vCPU 0.5GB' },
@@ -111,9 +112,11 @@ const DEPLOYMENT = {
 };
 
 /** Of an API server, which gives each object its metadata. */
-const withMetadata = (value: unknown, of: { readonly metadata: KubeObject['metadata'] }): KubeObject => ({
+const withMetadata = (value: unknown, { metadata }: { readonly metadata: { readonly name: string } }): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Any',
   ...(isRecord(value) ? value : {}),
-  metadata: of.metadata,
+  metadata: { uid: 'u', resourceVersion: '1', ...metadata },
 });
 
 describe('capaf, with objects and files of any shape', () => {
@@ -231,6 +234,15 @@ describe('a kubeconfig in a Secret', () => {
       expect(error).to.be.instanceOf(KubeconfigError);
     }
   }
+
+  it('is refused for an alias without an anchor, and for aliases that multiply its size', async () => {
+    await open('a: *b');
+    const bomb = Array.from(
+      { length: 9 },
+      (_, index) => `a${index + 1}: &a${index + 1} [${Array(9).fill(`*a${index}`).join()}]`,
+    );
+    await open(['a0: &a0 lol', ...bomb].join('\n'));
+  });
 
   it('is used, or is refused with what is wrong, whatever it contains', () =>
     fc.assert(

@@ -51,7 +51,8 @@ const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecor
 
 /**
  * The object that the API server would store. Fields that the manifest does not have are removed from the spec, as by
- * `kubectl replace`; labels and annotations of others stay. `live` is the object as it is. @throws Failure with the answer of the API server
+ * `kubectl replace`; labels and annotations of others stay. `live` is the object as it is.
+ * @throws Failure with the answer of the API server
  */
 export async function dryRun(
   client: KubeClient,
