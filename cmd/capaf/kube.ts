@@ -4,11 +4,13 @@ import * as external from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import { type DecodeProblem, describeProblems } from '../../api/v1beta2/index.ts';
 import { controlPlaneReference } from '../../controllers/shared/control-plane/joined-control-plane.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { yamlProblem } from '../../pkg/env/redact.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { isForbidden } from '../../pkg/kube/errors.ts';
-import { type KubeconfigFile, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
+import { type KubeconfigFile, KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
@@ -28,7 +30,15 @@ export type KubeAccess = ReturnType<typeof openKube>;
 /** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
 export function openKube(options: KubeOptions, { clock, env, progress }: Io, received?: KubeconfigFile) {
   const { kubeconfig: path, context, namespace } = options;
-  const load = () => loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
+  const load = () => {
+    try {
+      return loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
+    } catch (cause) {
+      if (cause instanceof KubeconfigError) throw cause;
+      // The parser of YAML finds an alias without an anchor, or too many aliases, only when it resolves the values.
+      throw new KubeconfigError(`kubeconfig ${received?.path ?? path ?? ''}: ${yamlProblem(errorMessage(cause))}`);
+    }
+  };
   const { server, contextNamespace } = load();
   const connections = connect({ load, clock });
   const transport = observeRequests(trackKube(readOnly(connections), progress), { userAgent: `capaf/${VERSION}` });
@@ -46,12 +56,12 @@ export function openKube(options: KubeOptions, { clock, env, progress }: Io, rec
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
-  const remedy = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
+  const fix = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
   const secret = await management.client.get(secrets, key, { signal: io.signal }).catch((cause: unknown) => {
-    throw isForbidden(cause) ? new Failure(`${cause.message}; ${remedy}`, { cause }) : cause;
+    throw isForbidden(cause) ? new Failure(`${cause.message}; ${fix}`, { cause }) : cause;
   });
   const value = textAt(fieldAt(secret, 'data'), 'value');
-  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${remedy}`);
+  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${fix}`);
   const text = Buffer.from(value, 'base64').toString();
   return openKube({ namespace }, io, { path: `in Secret ${keyText(key)}`, text });
 }

@@ -314,7 +314,7 @@ describe('capaf doctor tells of', () => {
     };
     const webhooks = seen({ entries: [{ ...entry, configuration }], answer: { kind: 'notServed' } as const });
     const checks = checkAll({ cluster: { ...healthy, webhooks }, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
-    expect(checks.find(({ name }) => name === 'CAPA webhooks')?.remedy).to.equal(
+    expect(checks.find(({ name }) => name === 'CAPA webhooks')?.fix).to.equal(
       `Remove ${WEBHOOK} from MutatingWebhookConfiguration capa-mutating-webhook-configuration, or run the manager with --manage-crd`,
     );
   });
@@ -345,7 +345,7 @@ describe('capaf doctor tells of', () => {
 describe('the text of capaf doctor', () => {
   const checks: readonly Check[] = [
     { group: 'AWS', name: 'a', result: 'ok', message: 'fine' },
-    { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', remedy: 'do\u202e this' },
+    { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', fix: 'do\u202e this' },
   ];
   it('shows hostile text in one line, without control characters', () =>
     expect(stripVTControlCharacters(render(checks))).to.equal(

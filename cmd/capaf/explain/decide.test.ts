@@ -171,7 +171,7 @@ describe('The verdict about a new pod', () => {
     );
     expect(verdict.taker).to.equal(null);
     expect(verdict.summary).to.match(/its annotation eks.amazonaws.com\/compute-type is ec2/);
-    expect(verdict.traps.join()).to.match(/kubectl patch deployment coredns/);
+    expect(verdict.traps.join()).to.match(/kubectl -n kube-system patch deployment\/coredns/);
   });
 });
 

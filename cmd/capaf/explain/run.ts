@@ -185,9 +185,9 @@ export function formatExplanation(explanation: Explanation): string {
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
   const refusals = alignColumns(violations.map(({ field, message }) => [field, message]));
-  const quotes = said.flatMap(({ source, message, remedy }) => [
+  const quotes = said.flatMap(({ source, message, fix }) => [
     toPrintableLine(`${source}: "${message}"`),
-    ...(remedy === null ? [] : [`  → ${remedy}`]),
+    ...(fix === null ? [] : [`  → ${fix}`]),
   ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],

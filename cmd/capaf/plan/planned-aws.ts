@@ -52,6 +52,7 @@ export type PlannedAws = ReturnType<typeof plannedAws>;
  * in memory, and `onChange` is told.
  */
 export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change: PlannedChange) => void) {
+  const listings = new Answers<cloud.ProfileListing>();
   const profiles = new Answers<cloud.ProfileLookup>();
   const roles = new Answers<cloud.Role | undefined>();
   const policies = new Answers<readonly string[]>();
@@ -111,7 +112,7 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
             else names.delete(key.slice(prefix.length));
           }
           return { kind: 'listed', names: [...names].map((name) => ProfileName.of(name)) };
-        })(real.list(cluster)),
+        })(listings.read(keyOf(cluster, ''), real.list(cluster))),
       create: (wanted) => {
         const { cluster, name } = wanted;
         const replaced = [...profiles]
