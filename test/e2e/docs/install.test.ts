@@ -38,11 +38,11 @@ interface Deployment {
   };
 }
 
-// The test follows the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
+// The test follows the README, docs/install.md, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
 // this order, as a reader would, with the real make, clusterctl and kubectl. Only the deletion of docs/quick-start.md
 // comes after the upgrade. No kubelet runs the Deployment. So the test starts the manager itself, with the arguments
 // and the ServiceAccount of the Deployment.
-describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', () => {
+describe('the README and docs/{install,quick-start,observability,upgrade,uninstall}.md', () => {
   let world: World;
   let terminal: Terminal;
 
@@ -70,6 +70,7 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     await world.stop();
   });
   const readme = takeBlocks('README.md', import.meta.url);
+  const install = takeBlocks('docs/install.md', import.meta.url);
   const quickStart = takeBlocks('docs/quick-start.md', import.meta.url);
   const upgrade = takeBlocks('docs/upgrade.md', import.meta.url);
   const observability = takeBlocks('docs/observability.md', import.meta.url);
@@ -90,9 +91,9 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
 
   it('install a release that the reader makes', async () => {
     await terminal.run(readme.next('make release'));
-    const configuration = parse(readme.next('providers:')) as ClusterctlConfiguration;
+    const configuration = parse(install.next('providers:')) as ClusterctlConfiguration;
     terminal.write(CONFIGURATION, withCore({ ...configuration, CAPAF_CLUSTER_CONDITIONS: 'true' }));
-    await terminal.run(readme.next('clusterctl init'));
+    await terminal.run(install.next('clusterctl init'));
     expect(await imageOf()).to.equal(`${image}:v0.1.0`);
     const account = await world.controlPlane.api.get(`${NAMESPACE}/serviceaccounts/capaf-manager`);
     expect(account.metadata.annotations).to.have.property('eks.amazonaws.com/role-arn');
