@@ -70,7 +70,7 @@ describe('the deletion of a cluster with deletion protection', () => {
     await world.until('the first deletion', () => findBegun() !== undefined);
     protect(true);
     const [begun, other] = findBegun() === 'web' ? NAMES : NAMES.toReversed();
-    await expectKept(other ?? '');
+    await expectKept(other);
     await world.reason(begun, REASON, 'Deleting');
     expect(world.eksProfile(begun), 'EKS had begun to delete it').to.equal(undefined);
     expect(world.role(begun)?.attachedPolicies).to.have.length(1);
