@@ -3,7 +3,6 @@ import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
-import { clusterConditionController } from '../../controllers/clusterconditions/controller.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
@@ -131,7 +130,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     manager.add('cache', cache);
     manager.add('controller', controller);
   }
-  if (flags.setsClusterConditions) manager.add('controller', clusterConditionController(shared));
   try {
     await manager.run(signal);
   } finally {

@@ -27,7 +27,7 @@ import { onlyUnderOurSchema } from './foreign-crd.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
-import { newReadRoleSharers } from './guards/role-sharers.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
 import type { EventSpec } from './status/events.ts';
 import type { ProfileMetrics } from './status/profile-metrics.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
@@ -154,13 +154,16 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
     ...withCaches,
     live: newLiveChecks({
       client,
-      clock,
       clusters: caches.clusterResource,
       clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),
+    }),
+    roleUsers: newLiveRoleUsers({
+      client,
+      clock,
       profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
       schema,
+      watchFilter,
     }),
-    readRoleSharers: newReadRoleSharers(client, watchFilter),
     readLiveInputs: newLiveInputs(client, {
       clusters: caches.clusterResource,
       controlPlanes: caches.controlPlaneResource,

@@ -7,7 +7,7 @@ import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './decide/change-access-entry.ts';
 import { findRole } from './decide/compare.ts';
-import type { Claims } from './guards/claims.ts';
+import type { Claims } from './guards/role-users/claims.ts';
 import { type Guards, findObstacle } from './guards/guards.ts';
 import type { PassState } from './guards/pass-state.ts';
 import type { Lanes } from './lane.ts';

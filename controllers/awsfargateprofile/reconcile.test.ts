@@ -25,6 +25,7 @@ import { RetryStore } from './retry/retry-store.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks/live-checks.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
 import { clusterKeyOf } from './goal/inputs.ts';
 import { Lanes } from './lane.ts';
 import { newLiveInputs } from './guards/checks/live-inputs.ts';
@@ -130,13 +131,11 @@ describe('Reconciler', () => {
       }),
       live: newLiveChecks({
         client,
-        clock,
         clusters: () => CLUSTERS,
         clusterKeyOf: (object) => clusterKeyOf(object, { ...newTypedCaches(stores), limits: NO_LIMITS }),
-        schema: { isSettled: () => true },
       }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
-      readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
+      roleUsers: newLiveRoleUsers({ client, clock, schema: { isSettled: () => true } }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {

@@ -26,9 +26,7 @@ import { completeEksClusterFacts } from './aws/eks-cluster.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { openSession } from './aws/session.ts';
 import { plan } from './decide/plan.ts';
-import { keptRoles } from './decide/remove.ts';
-import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired/desired.ts';
-import { findRoleSharers } from './desired/role-sharing.ts';
+import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
 import { execute } from './execute.ts';
 import { goalFor } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts } from './goal/inputs.ts';
@@ -36,12 +34,13 @@ import { metadataPatch, notePatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft } from './guards/checks/checks.ts';
 import type { LiveChecks } from './guards/checks/live-checks.ts';
 import type { ReadLiveInputs } from './guards/checks/live-inputs.ts';
-import type { ReadRoleSharers } from './guards/role-sharers.ts';
-import { Claims } from './guards/claims.ts';
 import type { Guards } from './guards/guards.ts';
 import { holdControlPlane } from './guards/hold-control-plane.ts';
 import type { PassState } from './guards/pass-state.ts';
 import { newPreparations, reasonForWait } from './guards/preparations.ts';
+import { Claims } from './guards/role-users/claims.ts';
+import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
+import { findRoleSharers, wishesOfOthers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, describeTransit, hasChangeInProgress } from './model/eks-change-in-progress.ts';
@@ -73,7 +72,7 @@ export interface ReconcilerOptions {
   readonly profileWriter: ProfileWriter;
   readonly live: LiveChecks;
   readonly readLiveInputs: ReadLiveInputs;
-  readonly readRoleSharers: ReadRoleSharers;
+  readonly roleUsers: LiveRoleUsers;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
@@ -84,7 +83,7 @@ export interface ReconcilerOptions {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * By AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so. Claims
-   * (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
+   * (guards/role-users/claims.ts) keep the namespaces apart where a role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
@@ -276,20 +275,25 @@ export class Reconciler {
     const session = opened.right;
     const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
     if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
-    const known: Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'> = {
+    const controlPlaneFacts = facts?.right;
+    const wishes =
+      controlPlaneFacts &&
+      wishesOfOthers(object, findRoleSharers(object, profiles), {
+        place: placeOf(goal.target, session.account),
+        eksCluster: goal.target.eksCluster,
+        limits,
+        controlPlaneTags: controlPlaneFacts.controlPlaneTags,
+      });
+    const inputs: DesiredInputs = {
       ...goal,
-      controlPlaneFacts: facts?.right,
+      ...wishes,
+      controlPlaneFacts,
       account: session.account,
       limits,
       isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
       now: session.now(),
     };
-    const sharers = findRoleSharers(object, profiles);
-    const roleConflict = roleConflictOf(object, known, sharers);
-    return E.right({
-      session,
-      inputs: { ...known, roleConflict, keysOfOthers: tagKeysOf(sharers, known.controlPlaneFacts) },
-    });
+    return E.right({ session, inputs });
   }
 
   /** A glance where that is enough, else a survey. What is desired follows from what is found. */
@@ -374,14 +378,13 @@ export class Reconciler {
       desired,
       target,
       controlPlane: inputs.controlPlaneFacts?.controlPlane,
+      controlPlaneTags: inputs.controlPlaneFacts?.controlPlaneTags ?? {},
       session,
       retry: retryStore.handleFor(before),
       lane,
-      roleUsage: new Map(),
-      roleConflictWith: (roleSharers) => roleConflictOf(before, inputs, roleSharers),
       signal: context.signal,
     };
-    const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [] };
+    const execution: Execution = { end: 'inOrder', steps: [], notices: [], kept: [...facts.plan.kept] };
     try {
       await execute(facts.plan, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
@@ -390,8 +393,7 @@ export class Reconciler {
     } finally {
       this.claims.release(state);
     }
-    const kept = [...execution.kept, ...keptRoles(desired, observed)];
-    const note = noteAtEnd(state.note, desired, observed, { end: execution.end, kept });
+    const note = noteAtEnd(state.note, desired, observed, execution);
     const end = mayEnd(execution.end, desired, observed, note)
       ? execution.end
       : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });

@@ -42,7 +42,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'controllers/shared': ['api', 'pkg'],
   'controllers/identities': SHARED,
   'controllers/clusterteardown': SHARED,
-  'controllers/clusterconditions': SHARED,
   'controllers/crdkeeper': SHARED,
   'controllers/instancegroups': SHARED,
   ...Object.fromEntries(STEPS.map((step, index) => [step, [...SHARED, ...STEPS.slice(0, index)]])),

@@ -12,7 +12,7 @@ import { areRolesUnread, describeDifferences, findProfile, findRole, isRecreated
 import { ensureProfile, profileDrift } from './ensure-profile.ts';
 import { ensureRole, roleDrift } from './ensure-role.ts';
 import { findLimitNotice } from './operator-limit-blocker.ts';
-import { removeUnwanted } from './remove.ts';
+import { keptRoles, removeUnwanted } from './remove.ts';
 import { isSucceeded, keptReason } from './replacement.ts';
 import { isRoleOurs, strippedProfileReason, strippedRoleReason } from './stripped-tags.ts';
 import { transitReason } from './wait-for-eks-change.ts';
@@ -37,6 +37,7 @@ export function plan(desired: Desired, observed: Observed): Plan {
     profile: profileHealth(desired, observed),
     role: roleHealth(desired, observed),
     notices: notices.filter((notice) => notice !== undefined),
+    kept: keptRoles(desired, observed),
   };
 }
 

@@ -5,7 +5,7 @@ import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles } from '../model/observed-state.ts';
 import { ownershipOf } from '../model/ownership.ts';
-import { type PlanPart, change } from '../model/plan.ts';
+import { type KeptRole, type PlanPart, change } from '../model/plan.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './change-access-entry.ts';
 import { areRolesUnread, hasOtherPath, replacementFacts } from './compare.ts';
@@ -121,7 +121,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
-): readonly { readonly name: string; readonly usedBy: string }[] {
+): readonly KeptRole[] {
   if (desired.surplus === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
     const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;

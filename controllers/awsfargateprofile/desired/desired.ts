@@ -7,10 +7,9 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { NO_LIMITS, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
-import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Note, noteOf } from '../../shared/note.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
@@ -26,7 +25,6 @@ import type { Abandonment } from '../reasons/wording/abandonment.ts';
 import { findExcess } from './operator-limits.ts';
 import { wantedProfile, wantedRole } from './profile-and-role.ts';
 import { chooseName } from './profile-name.ts';
-import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 
 /** What a pass knows before it reads EKS and IAM. */
 export interface DesiredInputs {
@@ -170,39 +168,6 @@ function isKnownRole(desired: Pick<Desired, 'identity' | 'note'>, { roles }: Obs
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
   const entry = roleEntryOf(desired.note, name);
   return entry !== undefined && entry.managed !== false;
-}
-
-type BeforeSharing = Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'>;
-
-/** Keys, folded, of the tags that these objects want on their common role; those that name a Cluster inherit some. */
-export const tagKeysOf = (
-  roleSharers: readonly AWSFargateProfile[],
-  { controlPlaneTags = {} }: Partial<ControlPlaneFacts> = {},
-): readonly string[] =>
-  roleSharers
-    .flatMap(({ spec }) => [
-      ...Object.keys(spec.additionalTags ?? {}),
-      ...(spec.clusterName === undefined ? [] : Object.keys(controlPlaneTags)),
-    ])
-    .map(foldCase);
-
-export function roleConflictOf(
-  object: AWSFargateProfile,
-  inputs: BeforeSharing,
-  roleSharers: readonly AWSFargateProfile[],
-): Reason | undefined {
-  if (inputs.controlPlaneFacts === undefined) return undefined;
-  const place = placeOf(inputs.target, inputs.account);
-  const location = { ...place, eksCluster: inputs.target.eksCluster };
-  const required = requiredBoundary(inputs.limits, place);
-  return roleSettingsConflict(
-    object,
-    roleSharers.filter((sharer) => isInEksCluster(sharer, object, location)),
-    {
-      controlPlaneTags: inputs.controlPlaneFacts.controlPlaneTags,
-      boundaryOf: ({ spec }) => required ?? spec.rolePermissionsBoundary,
-    },
-  );
 }
 
 /**

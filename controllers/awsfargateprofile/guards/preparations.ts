@@ -19,15 +19,14 @@ import { newLiveGuards } from './checks/live-checks.ts';
 import { type Obstacle, type Preparation, stop } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
-import { type ReadRoleSharers, roleShareable } from './role-sharers.ts';
+import { roleShareable } from './role-users/role-users.ts';
 
-export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
+export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
   readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
-  readonly readRoleSharers: ReadRoleSharers;
 }
 
 /** The note is written last, so nothing is written for an object that waits in the lane. */

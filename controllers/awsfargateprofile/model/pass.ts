@@ -5,7 +5,7 @@ import type { Reason } from '../reasons/reasons.ts';
 import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
 import type { Step } from './outcome.ts';
-import type { Plan } from './plan.ts';
+import type { KeptRole, Plan } from './plan.ts';
 
 export type PassEnd = 'inOrder' | Reason;
 
@@ -14,8 +14,8 @@ export interface Execution {
   readonly steps: Step[];
   /** Optional changes that AWS refused. */
   readonly notices: Reason[];
-  /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
-  readonly kept: { readonly name: string; readonly usedBy: string }[];
+  /** Those of the plan, and roles that turned out to be used when they were to be deleted. */
+  readonly kept: KeptRole[];
 }
 
 export interface PassResult {

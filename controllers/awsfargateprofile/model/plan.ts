@@ -20,12 +20,19 @@ export interface Change {
  */
 export type Health = 'inOrder' | 'works' | 'broken' | 'notRead';
 
+export interface KeptRole {
+  readonly name: string;
+  readonly usedBy: string;
+}
+
 export interface Plan {
   readonly changes: readonly Change[];
   readonly end: 'inOrder' | Reason;
   readonly profile: Health;
   readonly role: Health;
   readonly notices: readonly Reason[];
+  /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
+  readonly kept: readonly KeptRole[];
 }
 
 /** Yields changes in their order, and returns the reason for which the plan ends after them. */

@@ -3,7 +3,6 @@ import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '..
 import { type ConditionType, conditionOf } from './conditions/condition-list.ts';
 import { adviceAfter } from './conditions/advice.ts';
 import { findProfile } from '../decide/compare.ts';
-import { keptRoles } from '../decide/remove.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, noteOf } from '../../shared/note.ts';
@@ -222,9 +221,9 @@ function eventOfUnreadableProtection({ facts }: CompletedPass): readonly EventSp
   ];
 }
 
-function eventsOfKeptRoles({ end, facts, execution }: CompletedPass): readonly EventSpec[] {
-  if (end !== 'inOrder' || facts === undefined) return [];
-  return [...keptRoles(facts.desired, facts.observed), ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
+function eventsOfKeptRoles({ end, execution }: CompletedPass): readonly EventSpec[] {
+  if (end !== 'inOrder') return [];
+  return (execution?.kept ?? []).map(({ name, usedBy }) =>
     normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
   );
 }

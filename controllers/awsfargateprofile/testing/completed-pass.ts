@@ -58,12 +58,13 @@ export function completedPass({
   seen,
   steps = [],
   notices = [],
-  kept = [],
+  kept: keptByExecution = [],
   ...rest
 }: CompletedPassParts): CompletedPass {
   const facts = desired && seen && { desired, observed: seen, plan: plan(desired, seen) };
+  const kept = [...(facts?.plan.kept ?? []), ...keptByExecution];
   const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
-  const execution = { end, steps: [...steps], notices: [...notices], kept: [...kept] };
+  const execution = { end, steps: [...steps], notices: [...notices], kept };
   return {
     object,
     end,

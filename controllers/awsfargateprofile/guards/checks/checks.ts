@@ -9,14 +9,14 @@ import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { type Mutation, isQueuedMutation, isRoleRemoval, subjectOf } from '../../model/mutation.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { failureBackoffExpired, refusalExpired } from './backoff-checks.ts';
-import { type Check, type Obstacle, stop } from '../guards.ts';
-import type { PassState, RoleUsage } from '../pass-state.ts';
-import { tagsWithoutOwner } from '../claims.ts';
+import { type Check, stop } from '../guards.ts';
+import type { PassState } from '../pass-state.ts';
+import { tagsWithoutOwner } from '../role-users/claims.ts';
+import { type RoleUserServices, roleUnused } from '../role-users/role-users.ts';
 import type { LiveGuardServices } from './live-checks.ts';
-import { readRoleUsage, readUsageByProfiles } from './role-usage.ts';
 import type { Leadership } from '../../../../pkg/runtime/leadership.ts';
 
-export interface CheckServices extends LiveGuardServices {
+export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly clock: Clock;
   /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
@@ -31,7 +31,6 @@ export function newChecks(services: CheckServices): readonly Check[] {
     afterSurvey(),
     tagsUnchanged(),
     roleUnused(services),
-    accessEntryUnused(),
   ];
 }
 
@@ -76,37 +75,4 @@ function readTags(mutation: Mutation, { session, target }: PassState): Promise<E
   if (mutation.kind === 'tagRole') return TE.map((role: Role | undefined) => role?.tags)(roles.get(mutation.name))();
   const profile = profiles.describe(target.eksCluster, ProfileName.of(subjectOf(mutation)));
   return TE.map((lookup: ProfileLookup) => (lookup.kind === 'found' ? lookup.profile.tags : undefined))(profile)();
-}
-
-/** A pass checks a role once, because the lock of the role keeps other passes of this process from changing it. */
-export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
-  return async (mutation, pass) => {
-    if (!isRoleRemoval(mutation)) return undefined;
-    const usage = pass.roleUsage.get(mutation.name) ?? (await readRoleUsage(live, pass, mutation.name));
-    pass.roleUsage.set(mutation.name, usage);
-    return obstacleFor(usage);
-  };
-}
-
-/**
- * While another live profile uses the role, its old entry stays. The controller replaces it when the new profile is
- * ACTIVE.
- */
-export function accessEntryUnused(): Check {
-  return async (mutation, pass) => {
-    if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
-    const usage = await readUsageByProfiles(pass, mutation.principal);
-    return obstacleFor(usage);
-  };
-}
-
-function obstacleFor(usage: RoleUsage): Obstacle | undefined {
-  switch (usage.kind) {
-    case 'unused':
-      return undefined;
-    case 'used':
-      return { kind: 'keep', by: usage.by };
-    case 'unknown':
-      return stop(usage.reason);
-  }
 }

@@ -1,22 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../../shared/live-profiles.ts';
 import { isCreation, isDestructive } from '../../model/mutation.ts';
 import { reasonForSchema } from '../../reasons/reason-for-crd.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Check, stop } from '../guards.ts';
-import { type ReadRoleUsers, type RoleUserSources, newReadRoleUsers } from './other-role-users.ts';
 
 /** An outdated answer could lead to a deletion that cannot be undone. */
 export interface LiveChecks {
   /** Returns why nothing may be deleted in AWS for the object now. */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
-  readonly readRoleUsers: ReadRoleUsers;
 }
 
-export interface LiveCheckSources extends RoleUserSources {
+export interface LiveCheckSources {
+  readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
   /** The Cluster whose pause is a pause of the object too; Left while this is not known. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
@@ -29,7 +28,6 @@ export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
       ? cluster.left
       : findLiveBlocker(sources.client, sources.clusters(), object, cluster.right, signal);
   },
-  readRoleUsers: newReadRoleUsers(sources),
 });
 
 export interface LiveGuardServices {

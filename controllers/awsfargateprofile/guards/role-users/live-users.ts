@@ -1,21 +1,18 @@
-import { isRight } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import type { RoleName } from '../../../../api/names.ts';
-import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import { withDeadline, nextTurn } from '../../../../pkg/async/deadline.ts';
-import { SingleFlight } from '../../../../pkg/async/single-flight.ts';
-import type { Clock, Ms } from '../../../../pkg/env/clock.ts';
+import { type AWSFargateProfile, WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { isAtLeast } from '../../../../pkg/kube/cache/resource-version.ts';
-import type { Decoded, TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
+import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
 import { jsonEqual } from '../../../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject } from '../../../../pkg/kube/types.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
-import type { ServedSchema } from '../../../shared/crd/served-schema.ts';
-import { PAGE_SIZE, PROFILES, listLiveProfiles } from '../../../shared/live-profiles.ts';
+import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
+import { listLiveProfiles } from '../../../shared/live-profiles.ts';
+import { type KnownLocation, locationOf, noteOf, readNote } from '../../../shared/note.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
-import { type KnownLocation, noteOf, readNote } from '../../../shared/note.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
 /** The EKS cluster is the one for whose profiles the role was created. */
@@ -24,6 +21,7 @@ export interface RoleInCluster {
   readonly location: KnownLocation;
 }
 
+/** Who needs a role that is to be deleted for an object. */
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
@@ -31,92 +29,57 @@ export interface RoleUsers {
   readonly leaving: ReadonlyMap<string, string>;
 }
 
-/** Reads who else uses a role that is to be deleted for the object. */
-export type ReadRoleUsers = (object: AWSFargateProfile, role: RoleInCluster, signal: AbortSignal) => Promise<RoleUsers>;
-
-export interface RoleUserSources {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  /** The objects of all namespaces and watch filters; `undefined` if the manager caches only a part. */
-  readonly profiles?: Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'version' | 'whenIncludes'> | undefined;
-  readonly schema: Pick<ServedSchema, 'isSettled'>;
+/** Objects of other managers, in the namespace of the object, that share its role. */
+export interface RoleSharers {
+  /** Another object for which a manager may be deleting the role now. */
+  readonly possibleDeleter: string | undefined;
+  /** The objects that ask for the role and belong to the same EKS cluster. */
+  readonly sharers: readonly AWSFargateProfile[];
 }
 
-/**
- * How long the cache may lag. While 200 objects were deleted, the median wait was 29 ms; a quarter exceeded 100 ms,
- * because nothing changed and the watch reported no newer resourceVersion.
- */
-const MAX_WATCH_LAG: Ms = 200;
-
-/** After so many objects that the manager has not compared before, other work gets its turn. */
-const USERS_PER_TURN = 200;
-
-/**
- * The answer is never older than the call: it comes from a list, or from a cache that has caught up with the API server
- * since. Calls that arrive during a read share the next one.
- */
-export function newReadRoleUsers(sources: RoleUserSources): ReadRoleUsers {
-  const readings = new SingleFlight<readonly RoleUser[]>();
-  const readFromCache = newCacheReader(sources);
-  return async (object, role, signal) => {
-    const all = await readings.runFresh(
-      'role users',
-      signal,
-      async (shared) => (await readFromCache(shared)) ?? listRoleUsers(sources.client, shared),
-    );
-    const others = all.filter(({ uid }) => uid !== object.metadata.uid);
-    const leaving = others.filter(({ mayUse }) => mayUse(role, object) === 'whileItHasProfile');
-    return {
-      other: others.find(({ mayUse }) => mayUse(role, object) === 'yes')?.key,
-      leaving: new Map(leaving.map(({ owner, key }) => [owner, key])),
-    };
-  };
+/** Answers from the API server, never older than the question. */
+export interface LiveRoleUsers {
+  usersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleUsers>;
+  sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
 }
 
-/**
- * A list request for one object returns the resourceVersion that the cache has to reach. `undefined` if the cache is
- * missing, unfilled, late, from before an etcd restore, or filled under another CRD, which may lack fields; and if a
- * list of all objects is one page anyway.
- */
-function newCacheReader({
-  client,
-  clock,
-  profiles,
-  schema,
-}: RoleUserSources): (signal: AbortSignal) => Promise<readonly RoleUser[] | undefined> {
-  const users = new WeakMap<KubeObject, RoleUser>();
-  return async (signal) => {
-    if (profiles === undefined || !schema.isSettled()) return undefined;
-    const before = profiles.list();
-    if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
-    const known = profiles.version;
-    const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
-    // An older resourceVersion than that of the cache: etcd was restored from a backup.
-    if (known === undefined || !isAtLeast(resourceVersion, known)) return undefined;
-    try {
-      await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
-        profiles.whenIncludes(resourceVersion, waiting),
-      );
-    } catch {
-      return undefined;
-    }
-    const listing = profiles.list();
-    if (listing.kind === 'unknown') return undefined;
-    const found: RoleUser[] = [];
-    for (const { object, decoded } of listing.entries) {
-      if (!hasFinalizer(object)) continue;
-      const seen = users.get(object);
-      const user = seen ?? toRoleUser(object, decoded);
-      users.set(object, user);
-      if (found.push(user) % USERS_PER_TURN === 0 && seen === undefined) await nextTurn(clock, signal);
-    }
-    return found;
+/** Only objects without the label value `watchFilter` are asked for sharers: the cache of the manager has the others. */
+export function newLiveRoleUsers(
+  sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
+): LiveRoleUsers {
+  const { client, watchFilter } = sources;
+  const readUsers = newReadFreshProfiles(sources, (object, decoded) =>
+    hasFinalizer(object) ? toRoleUser(object, decoded) : undefined,
+  );
+  return {
+    usersOf: async (role, object, signal) => {
+      const others = (await readUsers(signal)).filter(({ uid }) => uid !== object.metadata.uid);
+      const leaving = others.filter(({ mayUse }) => mayUse(role, object) === 'whileItHasProfile');
+      return {
+        other: others.find(({ mayUse }) => mayUse(role, object) === 'yes')?.key,
+        leaving: new Map(leaving.map(({ owner, key }) => [owner, key])),
+      };
+    },
+    sharersOf: async (role, object, signal) => {
+      if (watchFilter === undefined) return { possibleDeleter: undefined, sharers: [] };
+      const { namespace, uid } = object.metadata;
+      const others: AWSFargateProfile[] = [];
+      const scope = { namespace, labelSelector: `${WATCH_FILTER_LABEL}!=${watchFilter}` };
+      for await (const item of listLiveProfiles(client, scope, signal)) {
+        const decoded = decodeAWSFargateProfile(item);
+        if (E.isRight(decoded) && item.metadata.uid !== uid) others.push(decoded.right);
+      }
+      const possibleDeleter = others.find((other) => mayBeDeletingRole(other, object, role));
+      return {
+        possibleDeleter: possibleDeleter && keyText(keyOf(possibleDeleter)),
+        sharers: others.filter((other) => wants(other, role.name) && isInEksCluster(other, object, role.location)),
+      };
+    },
   };
 }
 
 type MayUse = 'yes' | 'no' | 'whileItHasProfile';
 
-/** Only what a comparison of roles needs is kept, because the list may be long. */
 interface RoleUser {
   readonly key: string;
   /** The value of the tag on its Fargate profile. */
@@ -126,15 +89,8 @@ interface RoleUser {
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
 }
 
-async function listRoleUsers(client: KubeClient, signal: AbortSignal): Promise<readonly RoleUser[]> {
-  const users: RoleUser[] = [];
-  for await (const item of listLiveProfiles(client, {}, signal))
-    if (hasFinalizer(item)) users.push(toRoleUser(item, decodeAWSFargateProfile(item)));
-  return users;
-}
-
 function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): RoleUser {
-  const isReadable = isRight(decoded) && readNote(decoded.right).kind !== 'unreadable';
+  const isReadable = E.isRight(decoded) && readNote(decoded.right).kind !== 'unreadable';
   const mayUse = isReadable ? mayUseByFields(decoded.right) : mayUseByText(item);
   const key = keyOf(item);
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
@@ -151,7 +107,7 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
 
 /**
  * In another namespace only status counts: in spec and annotations another team could name any role and so prevent its
- * deletion for ever. No user is missed, because the trust policy of a managed role admits only profiles of its own EKS
+ * deletion forever. No user is missed, because the trust policy of a managed role admits only profiles of its own EKS
  * cluster, and EKS is asked about these.
  */
 const isRecordedIn = (
@@ -165,8 +121,8 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
 /**
  * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
  * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
- * never begun makes the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an object
- * counts in its own namespace only, because whoever may write the object writes the note.
+ * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an
+ * object counts in its own namespace only, because whoever may write the object writes the note.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;
@@ -212,3 +168,33 @@ function mentions(object: unknown, role: RoleName): boolean {
 }
 
 const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
+
+const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
+  !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
+
+/** Another manager may delete a role that it manages for `other` and that `other` does not ask for any more. */
+function mayBeDeletingRole(
+  other: AWSFargateProfile,
+  object: AWSFargateProfile,
+  { name, location }: RoleInCluster,
+): boolean {
+  if (!hasFinalizer(other) || wants(other, name)) return false;
+  const noted = noteOf(other).roles.filter(({ managed }) => managed !== false);
+  const own = [roleNameOf(other), ...noted.map((each) => each.name)];
+  return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
+}
+
+/**
+ * One may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations count. An object
+ * without location has nothing in AWS yet, and counts if it names the EKS cluster in the same way.
+ */
+export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
+  const location = locationOf(other);
+  if (location.kind === 'known') return isSameLocation(location, here);
+  const [named, namedByObject] = [other.spec.eksCluster, object.spec.eksCluster];
+  return (
+    jsonEqual(clusterIndexOf(other), clusterIndexOf(object)) &&
+    jsonEqual(named?.identityRef, namedByObject?.identityRef) &&
+    (named?.region ?? here.region) === here.region
+  );
+}

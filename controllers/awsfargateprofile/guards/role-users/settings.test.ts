@@ -1,12 +1,14 @@
 import { expect } from 'chai';
-import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
-import { type RoleSettings, findRoleSharers, isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { newCaches } from '../../shared/caches.ts';
-import { newApi } from '../testing/api.ts';
-import { type ObjectParts, HERE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
+import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
+import { newCaches } from '../../../shared/caches.ts';
+import { newApi } from '../../testing/api.ts';
+import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
+import { messageOf } from '../../reasons/reasons.ts';
+import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, anObject } from '../../testing/builders.ts';
+import { type RoleSettings, findRoleSharers, wishesOfOthers } from './settings.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
@@ -20,11 +22,13 @@ const roleSharer = (name: string, createdAt: string, spec: Partial<AWSFargatePro
 const [OLD, YOUNG, YOUNGEST] = ['2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'];
 
 const SETTINGS: RoleSettings = {
+  place: { partition: 'aws', region: 'eu-west-1', account: AccountId.of('111122223333') },
+  eksCluster: EKS_CLUSTER,
+  limits: NO_LIMITS,
   controlPlaneTags: {},
-  boundaryOf: ({ spec }) => spec.rolePermissionsBoundary,
 };
 const conflict = (object: AWSFargateProfile, ...roleSharers: readonly AWSFargateProfile[]) => {
-  const found = roleSettingsConflict(object, roleSharers, SETTINGS);
+  const found = wishesOfOthers(object, roleSharers, SETTINGS).roleConflict;
   return found?.name === 'RoleSettingsConflict' ? found.facts : found;
 };
 
@@ -45,7 +49,7 @@ describe('findRoleSharers', () => {
   });
 });
 
-describe('roleSettingsConflict', () => {
+describe('wishesOfOthers', () => {
   const other = { rolePath: '/a/' };
   const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
@@ -93,15 +97,49 @@ describe('roleSettingsConflict', () => {
 
   it('is about the profile if both objects have the same profile name', () => {
     const profileName = ProfileName.of('batch');
-    const found = roleSettingsConflict(young({ ...other, profileName }), [old({ profileName })], SETTINGS);
+    const object = young({ ...other, profileName });
+    const found = wishesOfOthers(object, [old({ profileName })], SETTINGS).roleConflict;
     expect(found?.name).to.equal('ProfileNotOwned');
     expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
   });
+
+  it('tells the user which settings differ', () => {
+    const { roleConflict } = wishesOfOthers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
+    expect(roleConflict && messageOf(roleConflict)).to.include(
+      'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has other values in spec.rolePath. ',
+    );
+  });
+
+  it('counts the tags that an object has from the control plane', () => {
+    const theirs = old({ additionalTags: { team: 'theirs' } });
+    const settings = { ...SETTINGS, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
+    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict).to.equal(undefined);
+    const { roleConflict, keysOfOthers } = wishesOfOthers(young(), [theirs], settings);
+    expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
+    expect(keysOfOthers).to.deep.equal(['team', 'cost-center']);
+  });
+
+  it('ignores a boundary of the spec where the operator requires one of all roles', () => {
+    const limits = { ...NO_LIMITS, permissionsBoundary: extra };
+    const theirs = old({ rolePermissionsBoundary: logs });
+    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict?.name).to.equal('RoleSettingsConflict');
+    expect(wishesOfOthers(young(), [theirs], { ...SETTINGS, limits }).roleConflict).to.equal(undefined);
+  });
+
+  it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
+    const sharers = [old({ additionalTags: { Team: 'a' } }), old(), roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } })];
+    expect(wishesOfOthers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
+  });
 });
 
-describe('isInEksCluster', () => {
+describe('wishesOfOthers counts only objects of the same EKS cluster', () => {
   const [account, region, eksCluster] = [AccountId.of('111122223333'), 'eu-west-1', EksClusterName.of('tools')];
   const place = { account, region, eksCluster };
+  const counts = (other: AWSFargateProfile, object: AWSFargateProfile): boolean => {
+    const tagged = { ...other, spec: { ...other.spec, additionalTags: { team: 'a' } } };
+    const settings = { ...SETTINGS, place: { ...SETTINGS.place, account, region }, eksCluster };
+    return wishesOfOthers(object, [tagged], settings).keysOfOthers.length > 0;
+  };
   const here = { in: { ...HERE, ...place } };
   const elsewhere = (over: object) => ({ in: { ...HERE, ...place, ...over } });
   const identity = (name: string) => ({ kind: 'AWSClusterStaticIdentity', name });
@@ -136,11 +174,11 @@ describe('isInEksCluster', () => {
     ['an object of a Cluster that has lost its note', anObject(lostNote), true],
     ['a new object of a Cluster', anObject(), false],
   ] as const)
-    it(`is ${expected} for ${what}`, () => {
-      expect(isInEksCluster(other, inEks({}), place)).to.equal(expected);
+    it(`${expected ? 'counts' : 'ignores'} ${what}`, () => {
+      expect(counts(other, inEks({}))).to.equal(expected);
     });
 
-  it('is true for a new object of the same Cluster', () => {
-    expect(isInEksCluster(roleSharer('api', OLD), roleSharer('web', YOUNG), place)).to.equal(true);
+  it('counts a new object of the same Cluster', () => {
+    expect(counts(roleSharer('api', OLD), roleSharer('web', YOUNG))).to.equal(true);
   });
 });

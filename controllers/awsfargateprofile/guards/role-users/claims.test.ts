@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { ProfileName } from '../../../api/names.ts';
-import { ROLE, ROLE_ARN, aDeletedObject, anObject } from '../testing/builders.ts';
-import { CREATE_PROFILE, CREATE_ROLE, DELETE_ROLE, STRIP_ROLE } from '../testing/mutations.ts';
-import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith, passStateFor } from '../testing/pass-state.ts';
+import { ProfileName } from '../../../../api/names.ts';
+import { ROLE, ROLE_ARN, aDeletedObject, anObject } from '../../testing/builders.ts';
+import { CREATE_PROFILE, CREATE_ROLE, DELETE_ROLE, STRIP_ROLE } from '../../testing/mutations.ts';
+import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith, passStateFor } from '../../testing/pass-state.ts';
 import { Claims } from './claims.ts';
 
 describe('Claims', () => {

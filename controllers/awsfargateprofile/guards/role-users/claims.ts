@@ -1,8 +1,8 @@
-import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { missingProfileTags, missingRoleTags } from '../../../pkg/fargate/ownership.ts';
-import { findProfile, findRole } from '../decide/compare.ts';
-import { type Mutation, isRoleRemoval, subjectOf } from '../model/mutation.ts';
-import type { PassState } from './pass-state.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { missingProfileTags, missingRoleTags } from '../../../../pkg/fargate/ownership.ts';
+import { findProfile, findRole } from '../../decide/compare.ts';
+import { type Mutation, isRoleRemoval, subjectOf } from '../../model/mutation.ts';
+import type { PassState } from '../pass-state.ts';
 
 /**
  * What running passes have claimed, by AWS account and name. The lock of a role serves one namespace only, because a
