@@ -49,7 +49,13 @@ export class EmulatorRequestHandler {
     const received = await Promise.race([exchange, aborted]);
     // The manager aborts the signal of each call at its end, and an error with a stack trace costs time.
     if (received.kind === 'answer') abortSignal?.removeEventListener?.('abort', onAbort);
-    return { response: await toSdk(received, aborted) };
+    const response = await toSdk(received, aborted);
+    return { response: { ...response, headers: { date: this.#date(), ...response.headers } } };
+  }
+
+  /** The clock of AWS, as an HTTP server sends it. */
+  #date(): string {
+    return new Date(this.#emulator.clock.now()).toUTCString();
   }
 
   updateHttpClientConfig(): void {
