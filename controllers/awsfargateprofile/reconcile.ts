@@ -50,7 +50,7 @@ import { identityOf, placeOf } from './model/identity.ts';
 import type { Observed } from './model/observed-state.ts';
 import { oursOf } from './model/ownership.ts';
 import type { Execution, PassEnd, PassResult } from './model/pass.ts';
-import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
+import { isEntryOf, mergeNotes, settle, withLostNote, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
@@ -194,6 +194,7 @@ export class Reconciler {
     const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
     const { session, inputs } = opened.right;
+    this.rememberLostNote(before);
     const object = await this.noteDeletion(before, context.signal);
     if (object === undefined) return CONFLICT;
     const end = (reason: Reason): Promise<Requeue> =>
@@ -246,6 +247,15 @@ export class Reconciler {
     if (read.kind === 'noted' && (read.note.deleting === true || read.note.in.kind === 'none')) return object;
     const note: Note = { ...this.noteOfObject(object), deleting: true };
     return this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
+  }
+
+  private rememberLostNote(object: AWSFargateProfile): void {
+    const { retryStore, clock } = this.options;
+    if (readNote(object).kind !== 'absent' || retryStore.get(object).noted !== undefined) return;
+    retryStore.update(object, (state) => ({
+      ...state,
+      unanswered: withLostNote(state.unanswered ?? {}, clock.monotonic()),
+    }));
   }
 
   private noteOfObject(object: AWSFargateProfile): Note {
