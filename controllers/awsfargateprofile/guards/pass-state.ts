@@ -4,6 +4,7 @@ import type { Note } from '../../shared/note.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Desired } from '../model/desired-state.ts';
+import type { Drained } from '../model/drained.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { Reason } from '../reasons/reasons.ts';
@@ -41,6 +42,8 @@ export interface PassState {
   readonly roleUsage: Map<RoleName, RoleUsage>;
   /** `undefined` until this pass reads them. */
   roleSharers?: RoleSharers;
+  /** How the drain of the profile has ended that this pass deletes. */
+  drained?: Drained;
   readonly roleConflictWith: (sharers: readonly AWSFargateProfile[]) => Reason | undefined;
   readonly signal: AbortSignal;
 }

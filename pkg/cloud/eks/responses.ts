@@ -86,13 +86,15 @@ export const ClusterResponse = s.view(
       status: s.string(),
       accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
       endpoint: s.optionalText(s.string()),
+      certificateAuthority: s.optional(s.object({ data: s.optionalText(s.string()) })),
     }),
   }),
-  ({ cluster: { name, arn, status, accessConfig, endpoint } }): EksCluster => ({
+  ({ cluster: { name, arn, status, accessConfig, endpoint, certificateAuthority } }): EksCluster => ({
     name,
     arn,
     status,
     ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
     ...(endpoint !== undefined && { endpoint }),
+    ...(certificateAuthority?.data !== undefined && { certificateAuthority: certificateAuthority.data }),
   }),
 );

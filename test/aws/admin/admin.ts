@@ -76,6 +76,8 @@ export interface ClusterChange extends AwsLocation {
   readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
   readonly nodegroupRoleArns?: readonly string[];
+  /** The API server of the EKS cluster: its URL, and its certificate authority in PEM and base64. */
+  readonly apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   readonly awsAuthRoleArns?: readonly string[];
   /**
@@ -241,6 +243,7 @@ export function createAdmin(emulator: Emulator) {
         delete cluster.transition;
       }
       cluster.version = change.version ?? cluster.version;
+      if (change.apiServer !== undefined) cluster.apiServer = change.apiServer;
       const { account, region } = regionOf(change);
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {

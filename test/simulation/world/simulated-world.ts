@@ -36,6 +36,7 @@ import {
 } from './cluster.ts';
 import { isRecorded } from './write-ahead.ts';
 import { SimulatedManager } from './simulated-manager.ts';
+import { SimulatedWorkload } from './simulated-workload.ts';
 import { type KubeWrite, recordWrites, formatTrace } from './trace.ts';
 
 /** A creation or deletion takes between half and twice the time of the real EKS. */
@@ -72,6 +73,7 @@ export class SimulatedWorld {
   readonly clock = new VirtualClock();
   readonly api: FakeApiServer;
   readonly aws: Emulator;
+  readonly workload = new SimulatedWorkload(this.clock);
   /** The write requests that all managers have sent to the API server, in order. */
   readonly writes: KubeWrite[] = [];
   readonly managers: SimulatedManager[] = [];
@@ -169,6 +171,7 @@ export class SimulatedWorld {
         writes: this.writes,
         onAnswer: (write) => this.onChange(write),
       }),
+      connectToServer: (access) => this.workload.connect(access),
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
       flags,
