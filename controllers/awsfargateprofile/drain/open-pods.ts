@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { type Session, describeFailure, isAccessDenied } from '../../../pkg/cloud/index.ts';
+import { NoCredentials, type Session, describeFailure, isAccessDenied } from '../../../pkg/cloud/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import { errorMessage } from '../../../pkg/env/error-text.ts';
 import { parseHttpUrl } from '../../../pkg/network/environment-proxy.ts';
@@ -79,6 +79,8 @@ export function describeProblem(error: unknown, cluster: string): DrainProblem {
       remedy: 'Allow the controller to list pods and to create pods/eviction in all namespaces',
     };
   const detail = errorMessage(error);
+  if (error instanceof NoCredentials)
+    return { problem: `there is no token for ${server}: ${detail}`, remedy: 'Correct the credentials' };
   const isSilent = isNoAnswer(error) || !(error instanceof KubeError);
   return isSilent
     ? {
