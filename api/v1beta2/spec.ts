@@ -14,6 +14,7 @@ import {
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
   PROFILE_NAME_RULES,
+  DRAIN_RULES,
   KEEP_RULES,
   ROLE_ARN_RULES,
   ROLE_NAME_RULES,
@@ -126,6 +127,17 @@ const Replace = object(
           '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
         maxLength: 64,
         rules: KEEP_RULES,
+      }),
+    ),
+    drainTimeout: optional(
+      string({
+        description:
+          'Evict the pods of the old profile before it is deleted, as kubectl drain does, and wait for them and for their ' +
+          'PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most 24h. Only pods that the new ' +
+          'profile takes and that have a controller other than a Job are evicted. The AWS identity of the controller needs ' +
+          'access to the EKS cluster: see docs/drain.md. Default: no eviction.',
+        maxLength: 64,
+        rules: DRAIN_RULES,
       }),
     ),
   },

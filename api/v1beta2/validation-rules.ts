@@ -194,13 +194,16 @@ export const SPEC_RULES: readonly Rule[] = [
   },
 ];
 
-/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
-export const KEEP_RULES: readonly Rule[] = [
+const atMost = (longest: string): readonly Rule[] => [
   {
-    rule: `self == '' || self.matches('^([0-9]+(\\\\.[0-9]+)?(s|m|h))+$') && duration(self) <= duration('168h')`,
-    message: 'not a duration of at most 168h; use for example 30m or 1h30m',
+    rule: `self == '' || self.matches('^([0-9]+(\\\\.[0-9]+)?(s|m|h))+$') && duration(self) <= duration('${longest}')`,
+    message: `not a duration of at most ${longest}; use for example 30m or 1h30m`,
   },
 ];
+
+/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
+export const KEEP_RULES = atMost('168h');
+export const DRAIN_RULES = atMost('24h');
 
 /**
  * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then

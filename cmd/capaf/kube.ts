@@ -13,6 +13,7 @@ import { isForbidden } from '../../pkg/kube/errors.ts';
 import { type KubeconfigFile, KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
+import type { ServerConnections } from '../../pkg/kube/transport/token-transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
@@ -25,14 +26,14 @@ export interface KubeOptions {
   readonly namespace?: string | undefined;
 }
 
-export type KubeAccess = ReturnType<typeof openKube>;
+export type KubeAccess = ReturnType<typeof kubeAccess>;
 
 /** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
-export function openKube(options: KubeOptions, { clock, env, progress }: Io, received?: KubeconfigFile) {
+export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
   const load = () => {
     try {
-      return loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
+      return loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
     } catch (cause) {
       if (cause instanceof KubeconfigError) throw cause;
       // The parser of YAML finds an alias without an anchor, or too many aliases, only when it resolves the values.
@@ -40,14 +41,25 @@ export function openKube(options: KubeOptions, { clock, env, progress }: Io, rec
     }
   };
   const { server, contextNamespace } = load();
-  const connections = connect({ load, clock });
+  const place = {
+    namespace: namespace ?? contextNamespace ?? 'default',
+    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
+  };
+  return kubeAccess(connect({ load, clock: io.clock }), place, io);
+}
+
+interface Place {
+  /** That of the option, of the context of the kubeconfig, or `default`. */
+  readonly namespace: string;
+  /** For messages, e.g. `https://10.0.0.1:6443`. */
+  readonly server: string;
+}
+
+export function kubeAccess(connections: ServerConnections, place: Place, { clock, progress }: Io) {
   const transport = observeRequests(trackKube(readOnly(connections), progress), { userAgent: `capaf/${VERSION}` });
   return {
+    ...place,
     client: createKubeClient({ transport, clock }),
-    /** That of the option, of the context of the kubeconfig, or `default`. */
-    namespace: namespace ?? contextNamespace ?? 'default',
-    /** For messages, e.g. `https://10.0.0.1:6443`. */
-    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
     [Symbol.asyncDispose]: () => connections.close(),
   };
 }

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
+import { newOpenPods } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
@@ -102,6 +103,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     accounts,
     concurrency,
     resync,
+    openPods: newOpenPods(env.connectToServer, clock, count),
     laneMetrics: metrics.lane,
     profileMetrics: metrics.profiles,
   });

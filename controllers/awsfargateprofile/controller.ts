@@ -5,6 +5,7 @@ import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import type { Eviction } from '../../pkg/kube/evictions.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
@@ -19,6 +20,7 @@ import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
+import type { OpenPods } from './drain/open-pods.ts';
 import type { LaneMetrics } from './lane-metrics.ts';
 import { Lanes } from './lane.ts';
 import { groupOf } from './queue-group.ts';
@@ -54,6 +56,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
+  readonly openPods: OpenPods;
   readonly laneMetrics: LaneMetrics;
   readonly profileMetrics: ProfileMetrics;
   readonly clock: Clock;
@@ -82,6 +85,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   const parts = {
     ...kept,
     recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
+    recordEviction: (answer: Eviction['kind']) => options.profileMetrics.recordEviction(answer),
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
   };
@@ -112,6 +116,7 @@ export type ReconcilerEnvironment = Pick<
   | 'watchFilter'
   | 'managerRegion'
   | 'accounts'
+  | 'openPods'
   | 'leadership'
   | 'clock'
   | 'random'
@@ -120,7 +125,7 @@ export type ReconcilerEnvironment = Pick<
 
 export type ReconcilerParts = Pick<
   ReconcilerOptions,
-  'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
+  'profileWriter' | 'lanes' | 'recordTurnWait' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
 /** What a reconciler keeps between passes. It asks `queue` for passes. */

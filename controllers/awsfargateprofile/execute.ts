@@ -99,7 +99,8 @@ async function makeChange(
     if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
     if (!claims.tryClaim(mutation, pass)) return claimed;
     const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
-    execution.steps.push({ mutation, outcome });
+    const { drained } = pass;
+    execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });
     const ahead = pass.note;
     pass.note = noteAfter(ahead, before, mutation, outcome);
     pass.retry.update((state) => ({

@@ -149,6 +149,8 @@ describe('Reconciler', () => {
       },
       lanes,
       recordTurnWait: () => {},
+      recordEviction: () => {},
+      openPods: async () => E.right(undefined),
       controlPlaneFinalizer: {
         add: async () => {
           requests.push('add the control plane finalizer');

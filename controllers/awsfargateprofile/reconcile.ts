@@ -9,6 +9,7 @@ import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { Eviction } from '../../pkg/kube/evictions.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
@@ -27,6 +28,7 @@ import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { openSession } from './aws/session.ts';
 import { plan } from './decide/plan.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
+import type { OpenPods } from './drain/open-pods.ts';
 import { execute } from './execute.ts';
 import { goalFor } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts } from './goal/inputs.ts';
@@ -88,6 +90,8 @@ export interface ReconcilerOptions {
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
   readonly leadership: Leadership;
+  readonly openPods: OpenPods;
+  readonly recordEviction: (answer: Eviction['kind']) => void;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
   readonly resync: Ms;
 }

@@ -36,6 +36,11 @@ export interface NotedProfile {
   readonly served?: true;
   /** Since when the profile is ACTIVE and the one that the spec asks for, in ms since 1970. */
   readonly activeSince?: Ms;
+  /**
+   * Since when the pods of the profile are moved to the one that replaces it, in ms since 1970. It counts only if that one
+   * is ACTIVE and wanted since before.
+   */
+  readonly drainSince?: Ms;
 }
 
 export interface NotedRole {
@@ -172,12 +177,13 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
     for: keyText(keyOf({ metadata })),
     in: note.in.kind === 'known' ? formatLocation(note.in) : note.in.kind === 'none' ? NOWHERE : undefined,
     identity: identity && `${identity.kind}/${identity.name}`,
-    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince }) => ({
+    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
       name,
       id,
       requestedAt: time(requestedAt),
       served,
       activeSince: time(activeSince),
+      drainSince: time(drainSince),
     })),
     last: time(last),
     roles: note.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
@@ -247,7 +253,7 @@ function profileOf(value: UnknownRecord): NotedProfile {
   return {
     name: ProfileName.of(name),
     ...idIn(value),
-    ...timesIn(value, ['requestedAt', 'activeSince']),
+    ...timesIn(value, ['requestedAt', 'activeSince', 'drainSince']),
     ...(served === true && { served }),
   };
 }

@@ -14,6 +14,7 @@ const STEPS = [
   'record.ts',
   'retry',
   'lane.ts',
+  'drain',
   'status',
   'guards',
 ].map((step) => `${PROFILE}/${step}`);

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
-import { type Profile, decide, findMismatch } from './decide.ts';
+import { findMismatch } from '../../../pkg/fargate/selectors.ts';
+import { type Profile, decide } from './decide.ts';
 import { type Pod, podOf } from './pod.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);

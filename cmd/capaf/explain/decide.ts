@@ -3,7 +3,7 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
-import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
+import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import { shellCommand } from '../shell.ts';
 import type { Pod } from './pod.ts';
 
@@ -112,19 +112,6 @@ function judge(pod: Pod, { selectors }: Profile) {
     return { ...selector, matches: mismatch === null, mismatch };
   });
   return { matches: judged.some((selector) => selector.matches), selectors: judged };
-}
-
-/** The first part of the selector that the pod does not match. */
-export function findMismatch(selector: FargateSelector, { namespace, labels }: Pick<Pod, 'namespace' | 'labels'>) {
-  if (!matchesWildcard(selector.namespace, namespace)) return `the namespace is ${namespace}`;
-  for (const [key, value] of Object.entries(selector.labels)) {
-    const found = Object.entries(labels).filter(([name]) => matchesWildcard(key, name));
-    if (found.some(([, text]) => matchesWildcard(value, text))) continue;
-    return found.length === 0
-      ? `there is no label ${key}`
-      : `the label is ${found.map(([name, text]) => `${name}=${text}`).join(', ')}`;
-  }
-  return undefined;
 }
 
 function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {

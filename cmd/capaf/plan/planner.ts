@@ -1,6 +1,7 @@
-import { isRight } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../../controllers/awsfargateprofile/controller.ts';
+import type { OpenPods } from '../../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { locationOf } from '../../../controllers/shared/note.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
@@ -10,6 +11,7 @@ import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
+import { formatAge } from '../../../pkg/env/timestamp.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
@@ -84,6 +86,18 @@ export async function startPlanner(options: PlannerOptions) {
   });
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
+  const drained = new Set<string>();
+  /** In the plan, all pods move at once. */
+  const openPods: OpenPods = async (_session, { eksCluster }, { predecessor, since, until, obstacle }) => {
+    const id = `${eksCluster} ${predecessor}`;
+    if (obstacle === undefined && !drained.has(id)) {
+      const fields = [{ name: 'drainTimeout', after: formatAge(until - since) }];
+      const change = { operation: 'EvictPods', resource: `Fargate profile "${predecessor}"`, fields };
+      changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
+    }
+    drained.add(id);
+    return E.right(undefined);
+  };
   /** The objects that need no pass while others change: they are Ready, or wait for a sibling. */
   const resting = new Set<string>();
   let isWoken = false;
@@ -91,7 +105,7 @@ export async function startPlanner(options: PlannerOptions) {
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };
-  const reconcile = reconcileOn(caches, { ...options, client: cluster, sessions: aws, clock }, wake);
+  const reconcile = reconcileOn(caches, { ...options, client: cluster, sessions: aws, clock, openPods }, wake);
   await Promise.all(
     caches.runnables.map(async (each) => {
       void each.run(signal);
@@ -102,7 +116,7 @@ export async function startPlanner(options: PlannerOptions) {
   /** The object as it is now, or will be; `undefined` if there is none or it cannot be read. */
   function find(key: ObjectKey): AWSFargateProfile | undefined {
     const lookup = caches.typed.profiles.lookup(key);
-    return lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
+    return lookup.kind === 'found' && E.isRight(lookup.decoded) ? lookup.decoded.right : undefined;
   }
 
   /** `undefined`: the object records none yet. */
@@ -205,7 +219,7 @@ export async function startPlanner(options: PlannerOptions) {
 /** The reconciler of the manager, without its queue, events and metrics. */
 function reconcileOn(
   caches: Caches,
-  { client, clock, ...options }: Omit<PlannerOptions, 'signal'>,
+  { client, clock, ...options }: Omit<PlannerOptions, 'signal'> & { readonly openPods: OpenPods },
   wake: (key: ObjectKey) => void,
 ): Reconcile {
   const { controlPlanes, controlPlaneResource: resource } = caches;
@@ -221,6 +235,7 @@ function reconcileOn(
     resync: RESYNC,
     ...newReconcilerParts({ client, caches, clock }, { add: wake, demote() {} }),
     recordTurnWait: () => {},
+    recordEviction: () => {},
     recordEvent: () => {},
   });
 }

@@ -22,7 +22,7 @@ export interface PlanOptions extends CommonOptions {
 }
 
 export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
-  const { filename = [], workloadKubeconfig } = options;
+  const { filename = [] } = options;
   requireObjects(names, options);
   const manifests = await readManifests(filename, io);
   if (manifests.length === 0 && filename.length > 0)
@@ -58,7 +58,7 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
     const { account } = session.right;
     const notes = unseen === undefined ? [] : [unseen];
     const planned = await planner.plan(keys, account);
-    const objects = await addPods(planned, notes, { kube, workloadKubeconfig }, io);
+    const objects = await addPods(planned, notes, { kube, options }, io);
     const text = describePlan(objects, account, notes);
     return tell(io, options, { account, objects, notes }, text, objects.every(isAtRest));
   } finally {

@@ -25,7 +25,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   await using aws = openAws(options, io);
   await using management = eksCluster === undefined ? openKube(options, io) : undefined;
   const openPods = ({ cluster: key, eksCluster: of }: Target) =>
-    openPodCluster({ cluster: key, eksCluster: of?.name }, options, management, io);
+    openPodCluster({ cluster: key, eksCluster: of?.name, region: of?.region }, options, management, io);
   const access = { aws, management, openPods, now: io.clock.now(), signal: io.signal };
   const namespace = allNamespaces ? undefined : management?.namespace;
   const target = { name: EksClusterName.of(eksCluster ?? ''), region: aws.region };

@@ -76,6 +76,7 @@ export function desiredFor(
     now: inputs.now,
     isReplaceable: isPursued && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
+    drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,
     note,
     elsewhere,
     isLost,

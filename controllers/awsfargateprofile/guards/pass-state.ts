@@ -4,6 +4,7 @@ import type { Session } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Desired } from '../model/desired-state.ts';
+import type { Drained } from '../model/drained.ts';
 import type { Target } from '../model/goal-kinds.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { RetryHandle } from '../retry/retry-store.ts';
@@ -24,5 +25,7 @@ export interface PassState {
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly lane: string;
+  /** How the drain of the profile has ended that this pass deletes. */
+  drained?: Drained;
   readonly signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
-import { MAX_NOTE, isTooLong } from '../../shared/note.ts';
+import { MAX_NOTE, type Note, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
@@ -16,12 +16,14 @@ import { withNoted } from '../retry/retry-state.ts';
 import { statusBefore } from '../status/status-before.ts';
 import type { CheckServices } from './checks/checks.ts';
 import { newLiveGuards } from './checks/live-checks.ts';
+import { type DrainServices, drainPredecessor } from './drain-predecessor.ts';
 import { type Obstacle, type Preparation, stop } from './guards.ts';
 import { confirmFinalizer } from './hold-control-plane.ts';
 import type { PassState } from './pass-state.ts';
 import { roleShareable } from './role-users/role-users.ts';
 
-export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'> {
+export interface PreparationServices
+  extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeNote'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
@@ -32,6 +34,8 @@ export interface PreparationServices extends Pick<CheckServices, 'live' | 'schem
 /** The note is written last, so nothing is written for an object that waits in the lane. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
+    // The other objects of the EKS cluster do not wait for pods.
+    drainPredecessor({ ...services, writeNote: (pass, note) => writeNote(services, pass, note) }),
     takeTurn(services),
     // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
     // answers are still new when the change is sent.
@@ -64,20 +68,28 @@ export function reportNotReady({
  */
 export function noteChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
-    const { object, desired, target, signal } = pass;
+    const { object, desired, target } = pass;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    const note = noteAhead(pass.note, desired, target.identity, mutation);
-    if (isTooLong(note, object))
-      return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
-    const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
-    const written = await profileWriter.patchMetadata(object, patch, signal);
-    if (written !== undefined) {
-      pass.isConfirmed = true;
-      pass.note = note;
-      pass.retry.update((state) => withNoted(state, note));
-    }
-    return continueWith(pass, written);
+    return writeNote({ profileWriter }, pass, noteAhead(pass.note, desired, target.identity, mutation));
   };
+}
+
+async function writeNote(
+  { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
+  pass: PassState,
+  note: Note,
+): Promise<Obstacle | undefined> {
+  const { object, signal } = pass;
+  if (isTooLong(note, object))
+    return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
+  const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
+  const written = await profileWriter.patchMetadata(object, patch, signal);
+  if (written !== undefined) {
+    pass.isConfirmed = true;
+    pass.note = note;
+    pass.retry.update((state) => withNoted(state, note));
+  }
+  return continueWith(pass, written);
 }
 
 function continueWith(pass: PassState, written: AWSFargateProfile | undefined): Obstacle | undefined {

@@ -1,6 +1,7 @@
 import type { ProfileName } from '../../../api/names.ts';
 import { isNotDispatched, isNotPrepared } from '../../../pkg/cloud/index.ts';
 import type { AwsFailure, Role, AccessEntry, FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Drained } from './drained.ts';
 import type { Mutation } from './mutation.ts';
 
 export type MutationOutcome =
@@ -48,4 +49,6 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
 export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;
+  /** The drain of the profile that the mutation deletes. */
+  readonly drained?: Drained;
 }

@@ -50,10 +50,13 @@ export const reasonOf = ({ end }: Pick<PassResult, 'end'>): Reason | undefined =
 
 /** Whether the wanted profile serves pods beside what it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
-  name === 'PredecessorKept' || name === 'RemovingPredecessor';
+  name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 
 /** Problems that are reported although AWS is as the spec asks for. */
-export const noticesOf = ({ facts, execution }: PassResult): readonly Reason[] => [
-  ...(execution?.notices ?? []),
-  ...(facts?.plan.notices ?? []),
-];
+export function noticesOf({ facts, execution }: PassResult): readonly Reason[] {
+  const { notices = [] } = execution ?? {};
+  const isDraining = notices.some(({ name }) => name === 'Draining');
+  // The plan is to delete the predecessor, for which its drain has stopped the execution.
+  const planned = facts?.plan.notices.filter(({ name }) => !isDraining || name !== 'RemovingPredecessor') ?? [];
+  return [...notices, ...planned];
+}

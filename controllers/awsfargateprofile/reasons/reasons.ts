@@ -23,7 +23,7 @@ import type { ReasonSpec, Nature, AffectedConditionType, SiblingChange } from '.
 
 export type { TagChange } from './aws/call-errors.ts';
 export type { ReportedIssue } from './aws/fargate-profile.ts';
-export { describeIssues, firstIssues } from './aws/fargate-profile.ts';
+export { describeIssues, describeObstacle, firstIssues } from './aws/fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './spec/reason-spec.ts';
 
 /** The controller finds most of these before it reads AWS. */

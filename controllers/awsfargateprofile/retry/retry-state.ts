@@ -1,5 +1,6 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Note } from '../../shared/note.ts';
+import type { Drained } from '../model/drained.ts';
 import type { Unanswered } from '../note.ts';
 import type { Reason, ReasonName } from '../reasons/reasons.ts';
 
@@ -17,6 +18,15 @@ export interface RetryState {
   readonly unanswered?: Unanswered;
   /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
   readonly surveyed?: { readonly until: Ms };
+  readonly drain?: Asked;
+}
+
+/** When the workload cluster was last asked about the pods of a predecessor, and what came of it. */
+export interface Asked {
+  readonly predecessor: string;
+  readonly generation: number;
+  readonly at: Ms;
+  readonly told: Reason<'Draining'> | Drained;
 }
 
 /** A failed change, which is not sent again before `notBefore` unless the spec changes. */
@@ -62,18 +72,19 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { noted, unanswered, surveyed, refused = [], recovery, waiting }: RetryState,
+  { noted, unanswered, surveyed, drain, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
   const kept = refused.filter(({ reason }) => notices.includes(reason));
-  const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
+  const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   const first = kept[0]?.reason ?? removing;
   return {
     ...(noted !== undefined && { noted }),
     ...(unanswered !== undefined && { unanswered }),
     ...(surveyed !== undefined && { surveyed }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
+    ...(removing !== undefined && drain !== undefined && { drain }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
   };

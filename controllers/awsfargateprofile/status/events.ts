@@ -1,8 +1,11 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { type ConditionType, conditionOf } from './conditions/condition-list.ts';
 import { adviceAfter } from './conditions/advice.ts';
 import { findProfile } from '../decide/compare.ts';
+import type { Drained } from '../model/drained.ts';
 import type { Step } from '../model/outcome.ts';
 import { isAccessEntryMutation, subjectOf } from '../model/mutation.ts';
 import { formatLocation, noteOf } from '../../shared/note.ts';
@@ -10,6 +13,7 @@ import { type CompletedPass, noticesOf, reasonOf } from '../model/pass.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import {
+  describeObstacle,
   describeReason,
   isAnnounced,
   keepsReady,
@@ -31,6 +35,7 @@ export function eventsAfter(pass: CompletedPass): readonly EventSpec[] {
     ...eventsOfProfile(pass),
     ...eventsOfUnreadableEntries(pass),
     ...eventOfUnreadableProtection(pass),
+    ...eventsOfDrainBegin(pass),
     ...eventsForSteps(stepsToReport(pass)),
     ...eventsOfKeptRoles(pass),
     ...eventOfProblem(pass),
@@ -97,7 +102,37 @@ function describeRetained(object: AWSFargateProfile): string {
     : `The controller leaves ${profiles} and its IAM role in AWS`;
 }
 
-function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
+function eventsOfDrainBegin(pass: CompletedPass): readonly EventSpec[] {
+  return noticesOf(pass).flatMap((reason) => {
+    if (reason.name !== 'Draining' || reason.facts.begins === undefined) return [];
+    const { name, predecessor, until } = reason.facts;
+    const message = `Started evicting the pods of EKS fargate profile ${predecessor}, so that they move to ${name}. The profile is deleted at ${formatTimestamp(until)} at the latest`;
+    return [normal('StartedDrain', message)];
+  });
+}
+
+/** At the deletion of the profile. */
+function eventOfDrainEnd(predecessor: string, { because, successor, stopped, problem }: Drained): EventSpec {
+  const evicted =
+    because === 'moved'
+      ? `No pod of EKS fargate profile ${predecessor} is left that can move to ${successor}.`
+      : because === 'timeout'
+        ? `The time to drain EKS fargate profile ${predecessor} is over (spec.updateStrategy.replace.drainTimeout)${stopped === undefined ? '' : `, and ${podsOf(stopped.unmoved)} ${stopped.unmoved === 1 ? 'has' : 'have'} not moved to ${successor}`}.`
+        : `No pod of EKS fargate profile ${predecessor} was evicted, because ${describeObstacle(because, predecessor, successor)}.`;
+  const rest = (stopped?.count ?? 0) - (stopped?.names.length ?? 0);
+  const named = stopped === undefined || stopped.count === 0 ? '' : `: ${stopped.names.join(', ')}`;
+  const stops =
+    stopped === undefined
+      ? `How many pods EKS stops with the profile is not known${problem === undefined ? '' : `: ${problem}`}`
+      : `With the profile, EKS stops ${podsOf(stopped.count)}${named}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const [reason, isEnd] = because === 'timeout' ? ['DrainTimedOut', false] : ['EndedDrain', because === 'moved'];
+  const message = toPrintableLine(`${evicted} ${stops}`);
+  return isEnd ? normal(reason, message) : warning(reason, message);
+}
+
+const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pods'}`;
+
+function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
     // A request that was not sent is no failure of AWS.
@@ -113,6 +148,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
       return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
     case 'deleteProfile':
       return [
+        ...(drained === undefined ? [] : [eventOfDrainEnd(subject, drained)]),
         normal(
           'InitiatedDeleteEKSFargateProfile',
           `Started deleting EKS fargate profile ${subject}${PURPOSES[mutation.because]}`,

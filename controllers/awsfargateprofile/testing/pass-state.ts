@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { noteOf } from '../../shared/note.ts';
@@ -102,6 +103,8 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     recordTurnWait: () => {},
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     mutationTimeLeft: () => 10_000,
+    openPods: async () => E.right(undefined),
+    recordEviction: () => {},
     profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
     ...over,

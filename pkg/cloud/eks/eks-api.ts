@@ -61,6 +61,8 @@ export interface EksCluster {
   readonly deletionProtection?: boolean;
   /** The URL of its API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
+  /** The certificate authority of its API server: PEM in base64. */
+  readonly certificateAuthority?: string;
 }
 
 export interface EksClusters {

@@ -78,6 +78,8 @@ export interface ClusterChange extends AwsLocation {
   readonly authenticationMode?: AuthenticationMode;
   readonly deletionProtection?: boolean | 'absent';
   readonly nodegroupRoleArns?: readonly string[];
+  /** The API server of the EKS cluster: its URL, and its certificate authority in PEM and base64. */
+  readonly apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   readonly awsAuthRoleArns?: readonly string[];
   /**
@@ -245,6 +247,7 @@ export function createAdmin(emulator: Emulator) {
       }
       cluster.version = change.version ?? cluster.version;
       cluster.deletionProtection = change.deletionProtection ?? cluster.deletionProtection;
+      if (change.apiServer !== undefined) cluster.apiServer = change.apiServer;
       const { account, region } = regionOf(change);
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {

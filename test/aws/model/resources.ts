@@ -96,6 +96,8 @@ export interface EmulatedCluster {
   tags: TagMap;
   nodegroupRoleArns: readonly string[];
   updates: readonly UpdateWindow[];
+  /** Undefined: an endpoint that no server has. */
+  apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   transition?: { readonly at: number; readonly to: 'ACTIVE' | 'gone' };
 }
 

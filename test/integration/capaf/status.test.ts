@@ -97,7 +97,7 @@ describe('capaf status', () => {
     );
     expect(stdout).to.contain('  FargateProfile legacy: ACTIVE, relation: unowned\n');
     expect(stdout).to.contain('relation: unowned, owner: default/web\n');
-    expect(stdout).to.contain('  Pods on Fargate: not seen, the pods of EKS cluster');
+    expect(stdout).to.contain('  Pods on Fargate: not seen, listing pods: no answer: ');
     expect(code).to.equal(2);
   });
 

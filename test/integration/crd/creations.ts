@@ -63,6 +63,10 @@ const KEEP: Place = {
   path: 'updateStrategy.replace.keepPredecessorFor',
   specWith: (keepPredecessorFor) => ({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } }),
 };
+const DRAIN: Place = {
+  path: 'updateStrategy.replace.drainTimeout',
+  specWith: (drainTimeout) => ({ updateStrategy: { type: 'Replace', replace: { drainTimeout } } }),
+};
 
 const titleOf = (path: string, value: string): string =>
   value.length > 60 ? `${path} of ${[...value].length} characters` : `${path} ${JSON.stringify(value)}`;
@@ -267,6 +271,8 @@ const ROWS: readonly Row[] = [
   ['updateStrategy Reject', { updateStrategy: { type: 'Reject' } }],
   ...accept(KEEP, '', '0s', '1h30m', '1.5h', '168h'),
   ...refuse(KEEP, 'not a duration of at most 168h; use for example 30m or 1h30m', '168h1s', '-5m', '10', '1d'),
+  ...accept(DRAIN, '0s', '24h'),
+  ...refuse(DRAIN, 'not a duration of at most 24h; use for example 30m or 1h30m', '24h1s', '-5m', '500ms'),
 ];
 export const CREATIONS = ROWS.map(toCase);
 

@@ -36,6 +36,7 @@ import {
 } from './cluster.ts';
 import { isRecorded } from './write-ahead.ts';
 import { SimulatedManager } from './simulated-manager.ts';
+import { SimulatedWorkload } from './simulated-workload.ts';
 import { type KubeWrite, recordWrites, formatTrace } from './trace.ts';
 
 /** A creation or deletion takes between half and twice the time of the real EKS. */
@@ -77,6 +78,7 @@ export class SimulatedWorld {
   readonly clock: VirtualClock;
   readonly api: FakeApiServer;
   readonly aws: Emulator;
+  readonly workload: SimulatedWorkload;
   /** The write requests that all managers have sent to the API server, in order. */
   readonly writes: KubeWrite[] = [];
   readonly managers: SimulatedManager[] = [];
@@ -111,6 +113,7 @@ export class SimulatedWorld {
     const { seed = other === undefined ? 1 : other.seed + 100, aws = {}, latency = 5, watchLag = 5 } = options;
     const clock = other?.clock ?? new VirtualClock();
     this.clock = clock;
+    this.workload = new SimulatedWorkload(clock);
     this.isSharing = other !== undefined;
     other?.sharers.push(this);
     this.seed = seed;
@@ -190,6 +193,7 @@ export class SimulatedWorld {
         writes: this.writes,
         onAnswer: (write) => this.onChange(write),
       }),
+      connectToServer: (access) => this.workload.connect(access),
       aws: new EmulatorRequestHandler(this.aws),
       accessKeyId,
       flags,

@@ -20,6 +20,9 @@ export function requireCluster(input: Input, member: string, context: Context): 
   return cluster;
 }
 
+/** In base64. No server of the tests has such a certificate. */
+const NO_CERTIFICATE = Buffer.from('no certificate').toString('base64');
+
 function clusterView(cluster: EmulatedCluster): Output {
   return {
     name: cluster.name,
@@ -27,7 +30,7 @@ function clusterView(cluster: EmulatedCluster): Output {
     createdAt: new Instant(cluster.createdAt),
     version: cluster.version,
     platformVersion: 'eks.1',
-    endpoint: `https://${cluster.name}.eks.invalid`,
+    endpoint: cluster.apiServer?.endpoint ?? `https://${cluster.name}.eks.invalid`,
     roleArn: cluster.roleArn,
     resourcesVpcConfig: {
       subnetIds: cluster.subnetIds,
@@ -38,7 +41,7 @@ function clusterView(cluster: EmulatedCluster): Output {
       endpointPrivateAccess: false,
     },
     kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
-    certificateAuthority: { data: '' },
+    certificateAuthority: { data: cluster.apiServer?.certificateAuthority ?? NO_CERTIFICATE },
     status: cluster.status,
     accessConfig: { authenticationMode: cluster.authenticationMode },
     ...(cluster.deletionProtection !== 'absent' && { deletionProtection: cluster.deletionProtection }),
