@@ -87,4 +87,28 @@ describe('evictions', () => {
     ]);
     expect(sent[0]?.headers['accept']).to.contain('as=PartialObjectMetadataList');
   });
+
+  const listed = async (answer: TransportResponse): Promise<unknown> => {
+    try {
+      for await (const _page of withAnswers(answer).list('l=x', SIGNAL));
+      return 'the end';
+    } catch (error) {
+      return error;
+    }
+  };
+
+  it('reads no answer to its end that has more than 4 MiB', async () => {
+    let read = 0;
+    const body = (function* () {
+      for (; read < 100; read++) yield new Uint8Array(1_024 * 1_024).fill(32);
+    })();
+    expect(await listed({ status: 200, headers: {}, body })).to.have.property('reason', 'NoAnswer');
+    expect(read).to.be.below(6);
+  });
+
+  it('ends a list that never ends after a hundred pages', async () => {
+    const page = json(200, { metadata: { resourceVersion: '1', continue: 'more' }, items: [] });
+    expect(await listed(page)).to.have.property('message', 'listing pods: there are more than 10000 pods');
+    expect(sent).to.have.length(100);
+  });
 });
