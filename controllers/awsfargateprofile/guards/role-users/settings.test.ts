@@ -127,7 +127,11 @@ describe('wishesOfOthers', () => {
   });
 
   it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
-    const sharers = [old({ additionalTags: { Team: 'a' } }), old(), roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } })];
+    const sharers = [
+      old({ additionalTags: { Team: 'a' } }),
+      old(),
+      roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } }),
+    ];
     expect(wishesOfOthers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
   });
 });
