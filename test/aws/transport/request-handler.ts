@@ -32,9 +32,15 @@ interface HandlerOptions {
 export class EmulatorRequestHandler {
   readonly metadata = { handlerProtocol: 'http/1.1' };
   readonly #emulator: Emulator;
+  readonly #isDated: boolean;
 
-  constructor(emulator: Emulator) {
+  /**
+   * With `isDated`, answers have the header Date, as those of AWS. It matters only to clients whose clock differs, and it makes
+   * the AWS SDK read the clock of this machine, so that a simulation would not be deterministic.
+   */
+  constructor(emulator: Emulator, { isDated = false }: { readonly isDated?: boolean } = {}) {
     this.#emulator = emulator;
+    this.#isDated = isDated;
   }
 
   async handle(request: SdkRequest, options: HandlerOptions = {}): Promise<{ response: SdkResponse }> {
@@ -50,12 +56,8 @@ export class EmulatorRequestHandler {
     // The manager aborts the signal of each call at its end, and an error with a stack trace costs time.
     if (received.kind === 'answer') abortSignal?.removeEventListener?.('abort', onAbort);
     const response = await toSdk(received, aborted);
-    return { response: { ...response, headers: { date: this.#date(), ...response.headers } } };
-  }
-
-  /** The clock of AWS, as an HTTP server sends it. */
-  #date(): string {
-    return new Date(this.#emulator.clock.now()).toUTCString();
+    if (this.#isDated) response.headers['date'] = new Date(this.#emulator.clock.now()).toUTCString();
+    return { response };
   }
 
   updateHttpClientConfig(): void {

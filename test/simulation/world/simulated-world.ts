@@ -194,7 +194,7 @@ export class SimulatedWorld {
         onAnswer: (write) => this.onChange(write),
       }),
       connectToServer: (access) => this.workload.connect(access),
-      aws: new EmulatorRequestHandler(this.aws),
+      aws: new EmulatorRequestHandler(this.aws, { isDated: skew !== 0 }),
       accessKeyId,
       flags,
       awsRegion: this.awsRegion,
