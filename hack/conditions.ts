@@ -27,7 +27,7 @@ const plain = (text: string): string => text.replaceAll('*', '\\*').replaceAll('
 const section = (reason: ReportedName): string => {
   const shown: Reason = example(reason);
   const conditionType = conditionTypeOf(shown);
-  const about = conditionType === undefined ? '' : ` It is about \`${conditionType}\`.`;
+  const about = conditionType === undefined ? '' : ` Related condition: \`${conditionType}\`.`;
   return `### ${reason}\n\nThe controller ${NATURES[natureOf(shown)]}.${about}\n\n> ${plain(messageOf(shown))}\n`;
 };
 

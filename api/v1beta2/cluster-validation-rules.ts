@@ -24,7 +24,20 @@ export const isEmpty = (field: string): string => `(!has(${field}) || ${field} =
 
 const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && ${spec}.clusterName != '')`;
 
-export const CLUSTER_NAME_RULES: readonly Rule[] = [immutable('clusterName')];
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
+const OBJECT_NAME = String.raw`'^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'`;
+const OBJECT_NAME_FORM =
+  'use lower-case letters, digits, hyphens and dots, with a letter or digit at the beginning and the end of each part';
+
+/** Cluster API refuses a Cluster whose name cannot be the value of the label cluster.x-k8s.io/cluster-name. */
+export const CLUSTER_NAME_RULES: readonly Rule[] = [
+  immutable('clusterName'),
+  { rule: 'size(self) <= 63', message: 'no Cluster has this name: it is longer than 63 characters' },
+  {
+    rule: `self == '' || self.matches(${OBJECT_NAME})`,
+    message: `no Cluster can have this name; ${OBJECT_NAME_FORM}`,
+  },
+];
 
 /** CEL rules for the spec as a whole: a spec has either the field clusterName or the field eksCluster. */
 export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
@@ -79,6 +92,13 @@ export const REGION_RULES: readonly Rule[] = [
   },
 ];
 
+export const IDENTITY_NAME_RULES: readonly Rule[] = [
+  {
+    rule: `self == '' || self.matches(${OBJECT_NAME})`,
+    message: `no identity can have this name; ${OBJECT_NAME_FORM}`,
+  },
+];
+
 export const IDENTITY_REF_RULES: readonly Rule[] = [
   required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the identity object'),
   required(
@@ -86,6 +106,11 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
     `has(self.kind) && self.kind in ['AWSClusterControllerIdentity', 'AWSClusterRoleIdentity', 'AWSClusterStaticIdentity']`,
     'not a kind of identity; use AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
   ),
+  {
+    rule: `!has(self.kind) || self.kind != 'AWSClusterControllerIdentity' || !has(self.name) || self.name in ['', 'default']`,
+    message: 'an AWSClusterControllerIdentity always has the name default',
+    fieldPath: '.name',
+  },
 ];
 
 /** The region of spec.eksCluster; if the spec names none, the one in status. */

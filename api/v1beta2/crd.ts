@@ -85,12 +85,25 @@ const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenA
   };
 };
 
-const unserved: OpenApi = {
-  description: 'Not served. Old releases of Cluster API Provider AWS stored objects in this version.',
-  type: 'object',
-  'x-kubernetes-preserve-unknown-fields': true,
-  ...pickDefaults(schema),
-};
+/**
+ * A version in which etcd may have objects, and which no client can read or write. While status.storedVersions of the
+ * CRD in the API server lists a version, the API server refuses a CRD without it.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
+ */
+export const unservedVersion = (name: string) => ({
+  name,
+  served: false,
+  storage: false,
+  subresources: { status: {} },
+  schema: {
+    openAPIV3Schema: {
+      description: 'Not served. Releases of Cluster API Provider AWS store objects in this version.',
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+      ...pickDefaults(schema),
+    } satisfies OpenApi,
+  },
+});
 
 export const crd = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -120,15 +133,8 @@ export const crd = {
     },
     scope: 'Namespaced',
     versions: [
-      {
-        // Old releases of CAPA stored this version. While status.storedVersions lists it, the API server refuses a CRD
-        // without it.
-        name: 'v1beta1',
-        served: false,
-        storage: false,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: unserved },
-      },
+      // Old releases of CAPA stored v1beta1. CAPA plans v1beta3: kubernetes-sigs/cluster-api-provider-aws#6108.
+      unservedVersion('v1beta1'),
       {
         name: VERSION,
         served: true,
@@ -138,6 +144,7 @@ export const crd = {
         subresources: { status: {} },
         schema: { openAPIV3Schema: schema },
       },
+      unservedVersion('v1beta3'),
     ],
   },
 };

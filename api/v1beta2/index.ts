@@ -2,6 +2,12 @@ export * from './awsfargateprofile.ts';
 export * from './status.ts';
 export * from './kind.ts';
 export * from './spec.ts';
-export { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from './validation-rules.ts';
+export {
+  LABEL_KEY_FORM,
+  LABEL_KEY_PATTERN,
+  LABEL_VALUE_FORM,
+  NAMESPACE_FORM,
+  NAMESPACE_PATTERN,
+} from './validation-rules.ts';
 export { describeProblem, describeProblems } from '../schema/problem.ts';
 export type { DecodeProblem } from '../schema/problem.ts';

@@ -35,6 +35,8 @@ export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
  * the InstanceGroup has no such field.
  */
 export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-strategy';
+/** On an InstanceGroup of keiko: the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
+export const DRAIN_TIMEOUT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/drain-timeout';
 /**
  * The note of the controller: where to look in AWS for what the object has there (controllers/shared/note.ts). It is no
  * status field, because `clusterctl move` drops the status, and because an API server with another CRD prunes fields.

@@ -4,14 +4,17 @@ import {
   CLUSTER_NAME_RULES,
   EKS_CLUSTER_NAME_RULES,
   EKS_CLUSTER_RULES,
+  IDENTITY_NAME_RULES,
   IDENTITY_REF_RULES,
   REGION_RULES,
 } from './cluster-validation-rules.ts';
 import {
   LABELS_RULES,
+  LABEL_VALUE_RULES,
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
   PROFILE_NAME_RULES,
+  DRAIN_RULES,
   KEEP_RULES,
   ROLE_ARN_RULES,
   ROLE_NAME_RULES,
@@ -28,7 +31,7 @@ const IMMUTABLE = 'Immutable once the profile is provisioned.';
 const REPLACED = 'Immutable once the profile is provisioned, unless updateStrategy.type is Replace.';
 
 /** These only limit the API server's cost estimate for CEL rules, some of which enforce lower limits. */
-export const WIDE = { text: 1024, arn: 2048, list: 100, subnets: 1000, tags: 200 };
+export const WIDE = { text: 1024, labelValue: 128, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
   {
@@ -41,7 +44,7 @@ export const Selector = object(
       }),
     ),
     labels: optional(
-      map(string({ nullable: true, maxLength: WIDE.text }), {
+      map(string({ nullable: true, maxLength: WIDE.labelValue, rules: LABEL_VALUE_RULES }), {
         description:
           'The labels of the pods: a pod must have all of them. Default: every pod of the namespace. The wildcards * and ? ' +
           'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
@@ -65,6 +68,7 @@ const IdentityRef = object(
       description: 'The name of the identity object.',
       wanted: 'the name of the identity object',
       maxLength: WIDE.text,
+      rules: IDENTITY_NAME_RULES,
     }),
   },
   {
@@ -123,6 +127,17 @@ const Replace = object(
           '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
         maxLength: 64,
         rules: KEEP_RULES,
+      }),
+    ),
+    drainTimeout: optional(
+      string({
+        description:
+          'Evict the pods of the old profile before it is deleted, as kubectl drain does, and wait for them and for their ' +
+          'PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most 24h. Only pods that the new ' +
+          'profile takes and that have a controller other than a Job are evicted. The AWS identity of the controller needs ' +
+          'access to the EKS cluster: see docs/drain.md. Default: no eviction.',
+        maxLength: 64,
+        rules: DRAIN_RULES,
       }),
     ),
   },

@@ -50,10 +50,14 @@ export const NAMESPACE_PATTERN = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
 /** The label keys of a selector: Kubernetes label keys, in which EKS also accepts the wildcards. */
 export const LABEL_KEY_PATTERN =
   /^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?[/])?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$/;
+/** The label values of a selector: Kubernetes label values, in which EKS also accepts the wildcards. */
+const LABEL_VALUE_PATTERN = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?)?$/;
 export const NAMESPACE_FORM =
   'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
 export const LABEL_KEY_FORM =
   'the key of a Kubernetes label has only letters, digits, hyphens, underscores and dots after an optional DNS name and slash, and may have the wildcards * and ? here';
+export const LABEL_VALUE_FORM =
+  'the value of a Kubernetes label has only letters, digits, hyphens, underscores and dots, begins and ends with a letter or digit, and may have the wildcards * and ? here';
 
 export const NAMESPACE_RULES: readonly Rule[] = [
   {
@@ -68,6 +72,10 @@ export const LABELS_RULES: readonly Rule[] = [
     rule: `self.all(k, k.matches('${LABEL_KEY_PATTERN.source}'))`,
     message: `Selector label provided is invalid: ${LABEL_KEY_FORM}`,
   },
+];
+
+export const LABEL_VALUE_RULES: readonly Rule[] = [
+  { rule: `self.matches('${LABEL_VALUE_PATTERN.source}')`, message: `no pod can have this label: ${LABEL_VALUE_FORM}` },
 ];
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
@@ -146,14 +154,14 @@ export const ROLE_PATH_RULES: readonly Rule[] = [
 
 export const ROLE_ARN_RULES: readonly Rule[] = [
   {
-    rule: `self.matches('^arn:aws[a-z0-9-]*:iam::[0-9]{12}:role/[!-~]+$')`,
+    rule: `self.matches('^arn:aws[a-z0-9-]*:iam::[0-9]{12}:role/([!-~]+/)?[a-zA-Z0-9_+=,.@-]{1,64}$')`,
     message: 'not the ARN of an IAM role; use an ARN such as arn:aws:iam::123456789012:role/pods',
   },
 ];
 
 export const POLICY_ARN_RULES: readonly Rule[] = [
   {
-    rule: `self == '' || self.matches('^arn:aws[a-z0-9-]*:iam::(aws|[0-9]{12}):policy/[!-~]+$')`,
+    rule: `self == '' || self.matches('^arn:aws[a-z0-9-]*:iam::(aws|[0-9]{12}):policy/([!-~]+/)?[a-zA-Z0-9_+=,.@-]{1,128}$')`,
     message: 'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess',
   },
 ];
@@ -186,13 +194,16 @@ export const SPEC_RULES: readonly Rule[] = [
   },
 ];
 
-/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
-export const KEEP_RULES: readonly Rule[] = [
+const atMost = (longest: string): readonly Rule[] => [
   {
-    rule: `self == '' || self.matches('^([0-9]+(\\\\.[0-9]+)?(s|m|h))+$') && duration(self) <= duration('168h')`,
-    message: 'not a duration of at most 168h; use for example 30m or 1h30m',
+    rule: `self == '' || self.matches('^([0-9]+(\\\\.[0-9]+)?(s|m|h))+$') && duration(self) <= duration('${longest}')`,
+    message: `not a duration of at most ${longest}; use for example 30m or 1h30m`,
   },
 ];
+
+/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
+export const KEEP_RULES = atMost('168h');
+export const DRAIN_RULES = atMost('24h');
 
 /**
  * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then

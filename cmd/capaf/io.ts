@@ -30,7 +30,7 @@ export async function readText(stream: AsyncIterable<unknown>): Promise<string> 
   return text;
 }
 
-/** Ends the command with exit code 1. The message names the cause and the remedy. */
+/** Ends the command with exit code 1. The message names the cause and the fix. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
@@ -45,7 +45,15 @@ export interface OutputOption {
 /** Of the shapes of `-o json`. The same version may get more fields. */
 const JSON_VERSION = 1;
 
-export function tell({ out }: Io, { output }: OutputOption, json: object, text: string, isFine: boolean): ExitCode {
+/** @throws at SIGINT and SIGTERM, which may have hidden a part of the answer */
+export function tell(
+  { out, signal }: Io,
+  { output }: OutputOption,
+  json: object,
+  text: string,
+  isFine: boolean,
+): ExitCode {
+  signal.throwIfAborted();
   const versioned = { version: JSON_VERSION, ...json };
   out(output === 'json' ? `${escapeHidden(JSON.stringify(versioned, undefined, 2))}\n` : text);
   return isFine ? 0 : 2;

@@ -4,13 +4,16 @@ import * as external from '../../api/external/index.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import { type DecodeProblem, describeProblems } from '../../api/v1beta2/index.ts';
 import { controlPlaneReference } from '../../controllers/shared/control-plane/joined-control-plane.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
+import { yamlProblem } from '../../pkg/env/redact.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { createKubeClient } from '../../pkg/kube/client.ts';
 import { findServed } from '../../pkg/kube/discovery.ts';
 import { isForbidden } from '../../pkg/kube/errors.ts';
-import { type KubeconfigFile, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
+import { type KubeconfigFile, KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
+import type { ServerConnections } from '../../pkg/kube/transport/token-transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
 import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
@@ -23,21 +26,40 @@ export interface KubeOptions {
   readonly namespace?: string | undefined;
 }
 
-export type KubeAccess = ReturnType<typeof openKube>;
+export type KubeAccess = ReturnType<typeof kubeAccess>;
 
 /** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
-export function openKube(options: KubeOptions, { clock, env, progress }: Io, received?: KubeconfigFile) {
+export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
-  const load = () => loadKubeconfig({ path, context, env, home: homedir(), ...(received && { received }) });
+  const load = () => {
+    try {
+      return loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
+    } catch (cause) {
+      if (cause instanceof KubeconfigError) throw cause;
+      // The parser of YAML finds an alias without an anchor, or too many aliases, only when it resolves the values.
+      throw new KubeconfigError(`kubeconfig ${received?.path ?? path ?? ''}: ${yamlProblem(errorMessage(cause))}`);
+    }
+  };
   const { server, contextNamespace } = load();
-  const connections = connect({ load, clock });
+  const place = {
+    namespace: namespace ?? contextNamespace ?? 'default',
+    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
+  };
+  return kubeAccess(connect({ load, clock: io.clock }), place, io);
+}
+
+interface Place {
+  /** That of the option, of the context of the kubeconfig, or `default`. */
+  readonly namespace: string;
+  /** For messages, e.g. `https://10.0.0.1:6443`. */
+  readonly server: string;
+}
+
+export function kubeAccess(connections: ServerConnections, place: Place, { clock, progress }: Io) {
   const transport = observeRequests(trackKube(readOnly(connections), progress), { userAgent: `capaf/${VERSION}` });
   return {
+    ...place,
     client: createKubeClient({ transport, clock }),
-    /** That of the option, of the context of the kubeconfig, or `default`. */
-    namespace: namespace ?? contextNamespace ?? 'default',
-    /** For messages, e.g. `https://10.0.0.1:6443`. */
-    server: `${server.origin}${server.pathname}`.replace(/\/$/, ''),
     [Symbol.asyncDispose]: () => connections.close(),
   };
 }
@@ -46,12 +68,12 @@ export function openKube(options: KubeOptions, { clock, env, progress }: Io, rec
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
-  const remedy = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
+  const fix = 'name a kubeconfig of the workload cluster with --workload-kubeconfig';
   const secret = await management.client.get(secrets, key, { signal: io.signal }).catch((cause: unknown) => {
-    throw isForbidden(cause) ? new Failure(`${cause.message}; ${remedy}`, { cause }) : cause;
+    throw isForbidden(cause) ? new Failure(`${cause.message}; ${fix}`, { cause }) : cause;
   });
   const value = textAt(fieldAt(secret, 'data'), 'value');
-  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${remedy}`);
+  if (value === undefined) throw new Failure(`there is no Secret ${keyText(key)} with a kubeconfig; ${fix}`);
   const text = Buffer.from(value, 'base64').toString();
   return openKube({ namespace }, io, { path: `in Secret ${keyText(key)}`, text });
 }

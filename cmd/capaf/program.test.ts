@@ -11,16 +11,17 @@ async function run(...args: readonly string[]): Promise<{ code: number; text: st
 }
 
 describe('the command line', () => {
-  for (const command of ['plan', 'import', 'doctor'])
+  const commands = ['plan', 'explain pod', 'status', 'pods', 'import', 'doctor'];
+  for (const command of commands)
     it(`has examples in capaf ${command} --help`, async () => {
-      const { code, text } = await run(command, '--help');
+      const { code, text } = await run(...command.split(' '), '--help');
       expect(code).to.equal(0);
       expect(text).to.contain(`\nExamples:\n  capaf ${command} `);
     });
 
-  for (const command of ['plan', 'import', 'doctor'])
+  for (const command of commands)
     it(`names an unknown option of capaf ${command}, whatever else is missing`, async () => {
-      const { code, text } = await run(command, '--nosuch');
+      const { code, text } = await run(...command.split(' '), '--nosuch');
       expect(code).to.equal(1);
       expect(text).to.match(/^error: unknown option '--nosuch'/);
     });

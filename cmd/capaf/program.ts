@@ -16,10 +16,11 @@ export interface CommonOptions extends KubeOptions, AwsOptions, OutputOption {}
 
 type End = (code: ExitCode) => void;
 
+const NAMESPACE = new Option('-n, --namespace <name>', 'the namespace; default: that of the context');
+const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
 const MANAGER_NAMESPACE = new Option('--manager-namespace <name>', 'the namespace of the manager').default(
   'capaf-system',
 );
-const ALL_NAMESPACES = new Option('-A, --all-namespaces', 'all namespaces');
 const CLUSTER = new Option('--cluster <name>', 'the Cluster of Cluster API');
 const CLUSTER_NAMESPACE = new Option(
   '--cluster-namespace <name>',
@@ -30,6 +31,7 @@ const WORKLOAD_KUBECONFIG = new Option(
   '--workload-kubeconfig <file>',
   "the kubeconfig of the pods' cluster; default: that of Cluster API's Secret",
 );
+const POD_CLUSTER = [CLUSTER, CLUSTER_NAMESPACE, EKS_CLUSTER, WORKLOAD_KUBECONFIG];
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
 /** Loads a command only when it runs, because the clients of AWS and Kubernetes take most of the time of a start. */
@@ -73,23 +75,16 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
 }
 
 function addPlan(program: Command, io: Io, end: End): void {
-  addCommand(program, 'plan')
-    .description('Tell what the controller would do, in order, and why it would wait')
-    .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
-    .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
-    .addOption(ALL_NAMESPACES)
-    .option('--delete', 'plan the deletion of the objects')
-    .addOption(WORKLOAD_KUBECONFIG)
-    .addOption(MANAGER_NAMESPACE)
-    .addHelpText(
-      'after',
-      `
-Examples:
+  const examples = `
   capaf plan -A                                      what would change for all objects as they are
   capaf plan --delete web -n team-a                  what a deletion would do, and which pods it stops
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
-  kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`,
-    )
+  kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`;
+  addCommand(program, 'plan', [NAMESPACE, ALL_NAMESPACES, WORKLOAD_KUBECONFIG, MANAGER_NAMESPACE], examples)
+    .description('Tell what the controller would do, in order, and why it would wait')
+    .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
+    .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
+    .option('--delete', 'plan the deletion of the objects')
     .action(async (names: readonly string[], options: PlanOptions) => {
       const { runPlan } = await import('./plan/run.ts');
       end(await runPlan(names, options, io));
@@ -97,23 +92,15 @@ Examples:
 }
 
 function addExplain(program: Command, io: Io, end: End): void {
-  const explain = program.command('explain').description('Explain what happens to a pod');
-  addCommand(explain, 'pod')
-    .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
-    .argument('[name]', 'the name of the pod, or of an object in the file of -f')
-    .addOption(CLUSTER)
-    .addOption(CLUSTER_NAMESPACE)
-    .addOption(EKS_CLUSTER)
-    .addOption(WORKLOAD_KUBECONFIG)
-    .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  const examples = `
   capaf explain pod web-7d9c -n shop --cluster prod
   capaf explain pod -f deployment.yaml --cluster prod
-  capaf explain pod web-7d9c -n shop --eks-cluster prod --region eu-west-1`,
-    )
+  capaf explain pod web-7d9c -n shop --eks-cluster prod --region eu-west-1`;
+  const explain = program.command('explain').description('Explain what happens to a pod');
+  addCommand(explain, 'pod', [NAMESPACE, ...POD_CLUSTER], examples)
+    .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
+    .argument('[name]', 'the name of the pod, or of an object in the file of -f')
+    .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
     .action(async (name: string | undefined, options: ExplainOptions) => {
       const { runExplainPod } = await import('./explain/run.ts');
       end(await runExplainPod(name, options, io));
@@ -121,21 +108,14 @@ Examples:
 }
 
 function addStatus(program: Command, io: Io, end: End): void {
-  addCommand(program, 'status')
-    .description('Show each AWSFargateProfile with what belongs to it in Kubernetes and AWS, and what is wrong')
-    .argument('[name...]', 'the names of the objects; default: all of the namespace')
-    .addOption(ALL_NAMESPACES)
-    .option('--cluster <name>', 'only the objects of this Cluster of Cluster API')
-    .addOption(EKS_CLUSTER)
-    .addOption(WORKLOAD_KUBECONFIG)
-    .addHelpText(
-      'after',
-      `
-Examples:
+  const examples = `
   capaf status -A                                       all objects of the management cluster
   capaf status web -n team-a -o json
-  capaf status --eks-cluster prod --region eu-west-1    an EKS cluster that Cluster API does not manage`,
-    )
+  capaf status --eks-cluster prod --region eu-west-1    an EKS cluster that Cluster API does not manage`;
+  addCommand(program, 'status', [NAMESPACE, ALL_NAMESPACES, EKS_CLUSTER, WORKLOAD_KUBECONFIG], examples)
+    .description('Show each AWSFargateProfile with what belongs to it in Kubernetes and AWS, and what is wrong')
+    .argument('[name...]', 'the names of the objects; default: all of the namespace')
+    .option('--cluster <name>', 'only the objects of this Cluster of Cluster API')
     .action(async (names: readonly string[], options: StatusOptions) => {
       const { runStatus } = await import('./status/run.ts');
       end(await runStatus(names, options, io));
@@ -143,24 +123,15 @@ Examples:
 }
 
 function addPods(program: Command, io: Io, end: End): void {
-  addCommand(program, 'pods', WITHOUT_NAMESPACE)
-    .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
-    .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
-    .addOption(ALL_NAMESPACES)
-    .addOption(CLUSTER)
-    .addOption(CLUSTER_NAMESPACE)
-    .addOption(EKS_CLUSTER)
-    .addOption(WORKLOAD_KUBECONFIG)
-    .option('--profile-name <name>', 'only the pods of this Fargate profile')
-    .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  const examples = `
   capaf pods -A --cluster prod                          all pods on Fargate, with sums
   capaf pods -A --cluster prod --outdated               what to restart before an upgrade of EKS
-  capaf pods -n shop --eks-cluster prod --workload-kubeconfig prod.kubeconfig`,
-    )
+  capaf pods -n shop --eks-cluster prod --workload-kubeconfig prod.kubeconfig`;
+  addCommand(program, 'pods', [ALL_NAMESPACES, ...POD_CLUSTER], examples)
+    .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
+    .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
+    .option('--profile-name <name>', 'only the pods of this Fargate profile')
+    .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
     .action(async (options: PodsOptions) => {
       const { runPods } = await import('./pods/run.ts');
       end(await runPods(options, io));
@@ -168,7 +139,13 @@ Examples:
 }
 
 function addImport(program: Command, io: Io, end: End): void {
-  addCommand(program, 'import', WITHOUT_NAMESPACE)
+  const examples = `
+  capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
+  terraform show -json | capaf import --from terraform --cluster prod -n team-a -
+
+The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
+have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`;
+  addCommand(program, 'import', [], examples)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
     .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
     .option('-f, --filename <file...>', 'the same as FILE')
@@ -176,16 +153,6 @@ function addImport(program: Command, io: Io, end: End): void {
     .option('-n, --namespace <name>', 'required: the namespace of the objects')
     .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  capaf import --from live --eks-cluster prod --region eu-west-1 -n team-a > profiles.yaml
-  terraform show -json | capaf import --from terraform --cluster prod -n team-a -
-
-The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
-have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`,
-    )
     .action(async (files: readonly string[], options: ImportOptions) => {
       const { runImport } = await import('./import/run.ts');
       end(await runImport(files, options, io));
@@ -193,21 +160,13 @@ have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, 
 }
 
 function addDoctor(program: Command, io: Io, end: End): void {
-  addCommand(program, 'doctor', WITHOUT_NAMESPACE)
-    .description('Check the installation: versions, CRD, permissions, leader, capacity, and what is left over in AWS')
-    .addOption(MANAGER_NAMESPACE)
-    .addOption(CLUSTER)
-    .addOption(CLUSTER_NAMESPACE)
-    .addOption(WORKLOAD_KUBECONFIG)
-    .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
-    .addHelpText(
-      'after',
-      `
-Examples:
+  const examples = `
   capaf doctor                               the installation, with the credentials that the AWS SDK finds
   capaf doctor --cluster prod                also whether CoreDNS of this Cluster runs
-  capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`,
-    )
+  capaf doctor --scan-roles --profile prod   also roles that are left over, in the account of a profile`;
+  addCommand(program, 'doctor', [MANAGER_NAMESPACE, CLUSTER, CLUSTER_NAMESPACE, WORKLOAD_KUBECONFIG], examples)
+    .description('Check the installation: versions, CRD, permissions, leader, capacity, and what is left over in AWS')
+    .option('--scan-roles', 'also look for IAM roles without an object, among all roles of the account')
     .action(async (options: DoctorOptions) => {
       const { runDoctor } = await import('./doctor/run.ts');
       end(await runDoctor(options, io));
@@ -217,17 +176,14 @@ Examples:
 const COMMON_OPTIONS: readonly Option[] = [
   new Option('--kubeconfig <file>', 'the kubeconfig of the management cluster'),
   new Option('--context <name>', 'the context of the kubeconfig'),
-  new Option('-n, --namespace <name>', 'the namespace; default: that of the context'),
   new Option('--profile <name>', 'a profile of the shared AWS configuration files'),
   new Option('--region <name>', 'the AWS region'),
   new Option('--role-arn <arn>', 'an IAM role that the credentials assume'),
   new Option('-o, --output <format>', 'the format').choices(['text', 'json']).default('text'),
 ];
 
-const WITHOUT_NAMESPACE = COMMON_OPTIONS.filter(({ long }) => long !== '--namespace');
-
-function addCommand(parent: Command, name: string, options = COMMON_OPTIONS): Command {
-  const command = parent.command(name);
-  for (const option of options) command.addOption(option);
+function addCommand(parent: Command, name: string, options: readonly Option[], examples: string): Command {
+  const command = parent.command(name).addHelpText('after', `\nExamples:${examples}`);
+  for (const option of [...COMMON_OPTIONS, ...options]) command.addOption(option);
   return command;
 }

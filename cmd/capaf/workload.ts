@@ -1,9 +1,23 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { EksClusterName } from '../../api/names.ts';
 import { textAt } from '../../api/record.ts';
+import { findServer } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
+import { errorMessage } from '../../pkg/env/error-text.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
 import { listAll } from '../../pkg/kube/pages.ts';
+import { newConnectToServer } from '../../pkg/kube/transport/token-transport.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
+import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
+import { type AwsOptions, OTHER_CREDENTIALS, openAws, requireRegion } from './aws.ts';
 import { Failure, type Io } from './io.ts';
-import { type KubeAccess, type KubeOptions, findEksCluster, openKube, openWorkloadCluster } from './kube.ts';
+import {
+  type KubeAccess,
+  type KubeOptions,
+  findEksCluster,
+  kubeAccess,
+  openKube,
+  openWorkloadCluster,
+} from './kube.ts';
 import { shellCommand } from './shell.ts';
 
 /** Which cluster has the pods. */
@@ -28,20 +42,22 @@ export const openManagement = (options: ClusterOptions & KubeOptions, io: Io): K
 export interface PodCluster {
   readonly cluster?: ObjectKey | undefined;
   readonly eksCluster?: string | undefined;
+  readonly region?: string | undefined;
 }
 
-type PodOptions = KubeOptions & { readonly workloadKubeconfig?: string | undefined };
+type PodOptions = KubeOptions & AwsOptions & { readonly workloadKubeconfig?: string | undefined };
 
 /**
  * The API server of the pods. Without `management`, --kubeconfig and --context are those of the pods' cluster.
  * @throws Failure
  */
 export async function openPodCluster(
-  { cluster, eksCluster = '' }: PodCluster,
-  { workloadKubeconfig, kubeconfig, context, namespace }: PodOptions,
+  { cluster, eksCluster = '', region }: PodCluster,
+  options: PodOptions,
   management: KubeAccess | undefined,
   io: Io,
 ): Promise<KubeAccess> {
+  const { workloadKubeconfig, kubeconfig, context, namespace } = options;
   if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
   if (management !== undefined && cluster !== undefined) {
     // Otherwise a wrong name would be reported as a Secret that is missing.
@@ -50,13 +66,25 @@ export async function openPodCluster(
   }
   if (management === undefined && (kubeconfig ?? context) !== undefined)
     return openKube({ kubeconfig, context, namespace }, io);
-  throw new Failure(needsKubeconfig(eksCluster));
+  return openEksCluster(eksCluster, options, region, io);
 }
 
-/** The endpoint of EKS and a token of STS will take the place of a kubeconfig. */
-function needsKubeconfig(name: string): string {
-  const command = shellCommand(['aws', 'eks', 'update-kubeconfig', `--name=${name}`, '--kubeconfig=pods.kubeconfig']);
-  return `the pods of EKS cluster ${name} are read with a kubeconfig. Write one with: ${command}, and name it with --workload-kubeconfig`;
+/** By the endpoint of the EKS cluster and a token of STS. @throws Failure */
+async function openEksCluster(name: string, options: PodOptions, region: string | undefined, io: Io) {
+  const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: ${shellCommand(['aws', 'eks', 'update-kubeconfig', `--name=${name}`, '--kubeconfig=pods.kubeconfig'])}`;
+  await using aws = openAws(options, io);
+  const session = await aws.open(requireRegion(region ?? aws.region));
+  const server = await findServer(session, EksClusterName.of(name)).catch((cause: unknown) => {
+    throw new Failure(`${errorMessage(cause)}; ${remedy}`, { cause });
+  });
+  if (E.isLeft(server)) throw new Failure(`${server.left.problem}. ${server.left.remedy}, ${remedy}`);
+  const { account } = session;
+  if (server.right === undefined)
+    throw new Failure(`AWS has no EKS cluster ${name} in ${session.region}, account ${account}. ${OTHER_CREDENTIALS}`);
+  const proxyFor = environmentProxies(io.env);
+  if (E.isLeft(proxyFor)) throw new Failure(proxyFor.left);
+  const connections = newConnectToServer(proxyFor.right)(server.right);
+  return kubeAccess(connections, { server: server.right.url.origin, namespace: options.namespace ?? 'default' }, io);
 }
 
 const PODS = { group: '', version: 'v1', plural: 'pods' };

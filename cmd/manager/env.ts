@@ -3,6 +3,7 @@ import type { Clock } from '../../pkg/env/clock.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import type { Profiler } from '../../pkg/env/profiler.ts';
 import type { Random } from '../../pkg/env/random.ts';
+import type { ConnectToServer } from '../../pkg/kube/transport/token-transport.ts';
 import type { Transport } from '../../pkg/kube/transport/transport.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { ManagerFlags } from './flags/parse-flags.ts';
@@ -18,6 +19,8 @@ export interface Env {
   readonly kube: Transport;
   /** Only for the Lease: with connections of its own, so that busy workers cannot delay the renewal. */
   readonly kubeForLease: Transport;
+  /** The API servers of EKS clusters, for the drain of a Fargate profile. */
+  readonly connectToServer: ConnectToServer;
   readonly aws: AwsTransport;
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */

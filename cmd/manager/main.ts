@@ -8,7 +8,9 @@ import { systemClock, systemRandom } from '../../pkg/env/system.ts';
 import type { Logger } from '../../pkg/env/logger.ts';
 import { createWinstonLogger, type ClosableLogger } from '../../pkg/env/winston-logger.ts';
 import { KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
+import { newConnectToServer } from '../../pkg/kube/transport/token-transport.ts';
 import { connect } from '../../pkg/kube/transport/undici-transport.ts';
+import { type ProxyChoice, environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf, selectNamespaces, type Env } from './env.ts';
 import { helpText } from './flags/flags.ts';
@@ -45,6 +47,8 @@ async function run(flags: ManagerFlags): Promise<number> {
   const connected = connectToAws(process.env);
   if (isLeft(connected)) return printProblem(connected.left, USAGE_ERROR);
   const aws = connected.right;
+  const proxyFor = environmentProxies(process.env);
+  if (isLeft(proxyFor)) return printProblem(proxyFor.left, USAGE_ERROR);
   const podIdentity = podIdentityUri(process.env);
   if (podIdentity !== undefined) process.env['AWS_CONTAINER_CREDENTIALS_FULL_URI'] = podIdentity;
   const logger = createWinstonLogger({
@@ -55,7 +59,7 @@ async function run(flags: ManagerFlags): Promise<number> {
   });
   exitOnUncaughtError(logger);
   try {
-    await connectAndRun(flags, { logger, aws, endpoints: endpoints.right });
+    await connectAndRun(flags, { logger, aws, endpoints: endpoints.right, proxyFor: proxyFor.right });
     return 0;
   } catch (error) {
     if (error instanceof UsageError) return printProblem(error.message, USAGE_ERROR);
@@ -70,7 +74,12 @@ async function run(flags: ManagerFlags): Promise<number> {
 
 async function connectAndRun(
   flags: ManagerFlags,
-  { logger, aws, endpoints }: Pick<Env, 'aws' | 'endpoints'> & { readonly logger: ClosableLogger },
+  {
+    logger,
+    aws,
+    endpoints,
+    proxyFor,
+  }: Pick<Env, 'aws' | 'endpoints'> & { readonly logger: ClosableLogger; readonly proxyFor: ProxyChoice },
 ): Promise<void> {
   const load = () => loadKubeconfig({ path: flags.kubeconfig, env: process.env, home: homedir() });
   const { podNamespace, source, server } = load();
@@ -96,6 +105,7 @@ async function connectAndRun(
     profiler: systemProfiler,
     kube,
     kubeForLease: kube.forLease,
+    connectToServer: newConnectToServer(proxyFor),
     aws,
     endpoints,
     credentials: newManagerCredentialSource(aws, process.env, logger),

@@ -2,8 +2,8 @@ import type { Registry } from 'prom-client';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
+import { newOpenPods } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
-import { clusterConditionController } from '../../controllers/clusterconditions/controller.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
 import { clusterTeardownController } from '../../controllers/clusterteardown/controller.ts';
@@ -109,6 +109,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     accounts,
     concurrency,
     resync,
+    openPods: newOpenPods(env.connectToServer, clock, count),
     laneMetrics: metrics.lane,
     profileMetrics: metrics.profiles,
   });
@@ -137,7 +138,6 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     manager.add('cache', cache);
     manager.add('controller', controller);
   }
-  if (flags.setsClusterConditions) manager.add('controller', clusterConditionController(shared));
   try {
     await manager.run(signal);
   } finally {

@@ -5,6 +5,7 @@ import type { Logger } from '../../pkg/env/logger.ts';
 import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { EventRecorder } from '../../pkg/kube/events/events.ts';
+import type { Eviction } from '../../pkg/kube/evictions.ts';
 import { parseKeyText } from '../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { Controller } from '../../pkg/runtime/controller.ts';
@@ -20,12 +21,13 @@ import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plan
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
 import type { LaneMetrics, ProfileMetrics } from './report/metrics.ts';
+import type { OpenPods } from './drain/open-pods.ts';
 import { Lanes } from './lane.ts';
 import { overlapController } from './overlap-controller.ts';
 import { onlyUnderOurSchema } from './unreadable.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks.ts';
-import { newReadRoleSharers } from './guards/role-sharers.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
 import type { EventSpec } from './report/events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './memory.ts';
@@ -53,6 +55,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly leadership: Leadership;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
+  readonly openPods: OpenPods;
   readonly laneMetrics: LaneMetrics;
   readonly profileMetrics: ProfileMetrics;
   readonly clock: Clock;
@@ -81,6 +84,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   const parts = {
     ...kept,
     recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
+    recordEviction: (answer: Eviction['kind']) => options.profileMetrics.recordEviction(answer),
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
   };
@@ -111,6 +115,7 @@ export type ReconcilerEnvironment = Pick<
   | 'watchFilter'
   | 'managerRegion'
   | 'accounts'
+  | 'openPods'
   | 'leadership'
   | 'clock'
   | 'random'
@@ -119,7 +124,7 @@ export type ReconcilerEnvironment = Pick<
 
 export type ReconcilerParts = Pick<
   ReconcilerOptions,
-  'profileWriter' | 'lanes' | 'recordTurnWait' | 'roleLocks' | 'retryStore' | 'recordEvent'
+  'profileWriter' | 'lanes' | 'recordTurnWait' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
 /** What a reconciler keeps between passes. It asks `queue` for passes. */
@@ -153,13 +158,16 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
     ...withCaches,
     live: newLiveChecks({
       client,
-      clock,
       clusters: caches.clusterResource,
       clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),
+    }),
+    roleUsers: newLiveRoleUsers({
+      client,
+      clock,
       profiles: caches.hasAllProfiles ? caches.typed.profiles : undefined,
       schema,
+      watchFilter,
     }),
-    readRoleSharers: newReadRoleSharers(client, watchFilter),
     readLiveInputs: newLiveInputs(client, {
       clusters: caches.clusterResource,
       controlPlanes: caches.controlPlaneResource,

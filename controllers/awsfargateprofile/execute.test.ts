@@ -32,6 +32,7 @@ import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, NO_VERDICTS, SET_TRUST } f
 import {
   type ServiceOverrides,
   type TestServices,
+  NO_ROLE_USERS,
   LANE,
   aSimulatedProfile,
   aSimulatedRole,
@@ -124,12 +125,12 @@ describe('execute', () => {
   it('claims a role that it removes before it asks who uses the role', async () => {
     const other = passStateFor(awsWith(aSimulatedRole()));
     const claimed: boolean[] = [];
-    const readRoleUsers = async () => {
+    const usersOf = async () => {
       claimed.push(services.claims.tryClaim(CREATE_PROFILE, other));
       return roleUsers();
     };
-    const live = { findBlocker: async () => undefined, readRoleUsers };
-    await run(passStateFor(awsWith(aSimulatedRole()), aDeletedObject()), { live });
+    const asking = { roleUsers: { ...NO_ROLE_USERS, usersOf } };
+    await run(passStateFor(awsWith(aSimulatedRole()), aDeletedObject()), asking);
     expect(claimed).to.deep.equal([false]);
   });
 
@@ -155,7 +156,7 @@ describe('execute', () => {
 
   describe('a role that another object uses', () => {
     const shared = {
-      live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers('team-a/other') },
+      roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers('team-a/other') },
     };
 
     it('stays whole, and does not hold the deletion of the object', async () => {
@@ -171,10 +172,9 @@ describe('execute', () => {
       const other = RoleName.of('former-role');
       const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
       const pass = passStateFor(aws, aDeletedObject({ note: { ...NOTED, roles: [...NOTED.roles, { name: other }] } }));
-      const readRoleUsers = async (_object: AWSFargateProfile, { name }: { readonly name: string }) =>
+      const usersOf = async ({ name }: { readonly name: string }) =>
         roleUsers(...(name === ROLE ? ['team-a/other'] : []));
-      const live = { ...shared.live, readRoleUsers };
-      const result = await execution(pass, { live });
+      const result = await execution(pass, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
       expect(result.kept.map(({ name }) => name)).to.deep.equal([ROLE]);
       expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
     });
@@ -189,7 +189,7 @@ describe('execute', () => {
   describe('the turn in the lane', () => {
     const sibling = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
     const turnOfSibling = (): LaneWait | undefined => {
-      const wait = services.lanes.take(LANE, sibling, 'team-a_api');
+      const wait = services.lanes.take(LANE, sibling, 'team-a_api', 'being created');
       services.lanes.release(LANE, sibling);
       return wait;
     };

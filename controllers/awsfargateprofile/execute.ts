@@ -8,11 +8,12 @@ import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
 import { findRole } from './model/observed-state.ts';
-import type { Claims } from './guards/claims.ts';
+import type { Claims } from './guards/role-users/claims.ts';
 import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
 import type { Lanes } from './lane.ts';
 import {
   type Mutation,
+  describeQueued,
   isAccessEntryMutation,
   isCreation,
   isQueuedMutation,
@@ -107,7 +108,8 @@ async function makeChange(
     if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
     if (!claims.tryClaim(mutation, pass)) return claimed;
     const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
-    execution.steps.push({ mutation, outcome });
+    const { drained } = pass;
+    execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });
     const ahead = pass.note;
     pass.note = noteAfter(ahead, before, mutation, outcome);
     pass.retry.update((state) => ({
@@ -153,8 +155,7 @@ function updateLane(
   outcome: MutationOutcome,
   reason: Reason | undefined,
 ): void {
-  if (outcome.kind === 'done')
-    lanes.saw(lane, subjectOf(mutation), mutation.kind === 'createProfile' ? 'being created' : 'being deleted', object);
+  if (outcome.kind === 'done') lanes.saw(lane, subjectOf(mutation), describeQueued(mutation), object);
   else if (outcome.kind === 'siblingBusy') lanes.saw(lane, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }

@@ -109,11 +109,11 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       if (plan.vanishes === 'waiting' && passed++ > 0) return vanish();
       if (lanes.findAhead(LANE, object) !== undefined) return wait();
       if (stops < plan.stops && stops++ % 2 === 0) return stop(2_000);
-      let ahead = lanes.take(LANE, object, name);
+      let ahead = lanes.take(LANE, object, name, 'being created');
       if (ahead?.kind === 'wait' && ahead.isForeign) {
         if (inChange === ahead.ahead) lanes.saw(LANE, ahead.ahead, 'changing');
         else lanes.settle(LANE, ahead.ahead, object);
-        ahead = lanes.take(LANE, object, name);
+        ahead = lanes.take(LANE, object, name, 'being created');
       }
       if (ahead?.kind === 'wait') {
         const first = ahead.ahead.replace('team-a_', '');

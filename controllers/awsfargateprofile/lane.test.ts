@@ -50,7 +50,12 @@ describe('Lanes', () => {
   });
 
   const take = (object: AWSFargateProfile, lane = LANE): LaneWait | undefined =>
-    lanes.take(lane, object, `team-a_${object.metadata.name}`);
+    lanes.take(
+      lane,
+      object,
+      `team-a_${object.metadata.name}`,
+      object.metadata.deletionTimestamp === undefined ? 'being created' : 'being deleted',
+    );
   const describeWait = (wait: LaneWait | undefined): string => {
     if (wait === undefined) return 'go';
     if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
@@ -180,10 +185,10 @@ describe('Lanes', () => {
       const [a, b, c] = putThree();
       expect(turnOf(b)).to.equal('team-a_a is next in turn');
       expect(take(a)).to.equal(undefined);
-      expect(turnOf(c)).to.equal('team-a_a is about to be changed');
+      expect(turnOf(c)).to.equal('team-a_a is being created');
       expect(take(a), 'once more').to.equal(undefined);
       lanes.release(LANE, c);
-      expect(turnOf(c), 'after a release by another object').to.equal('team-a_a is about to be changed');
+      expect(turnOf(c), 'after a release by another object').to.equal('team-a_a is being created');
       lanes.release(LANE, a);
       expect(turnOf(a)).to.equal('go');
     });
@@ -193,7 +198,7 @@ describe('Lanes', () => {
       const sibling = world.put(deleted('d'));
       take(sibling);
       await clock.advance(60_000);
-      expect(turnOf(a)).to.equal('team-a_d is about to be changed');
+      expect(turnOf(a)).to.equal('team-a_d is being deleted');
     });
 
     it('and one in each EKS cluster', () => {
@@ -223,7 +228,7 @@ describe('Lanes', () => {
       const ofNoCluster = world.put({ ...profile('x'), spec: { selectors: [] } });
       expect(turnOf(ofNoCluster)).to.equal('go');
       take(a);
-      for (const each of [atRest, ofNoCluster]) expect(turnOf(each)).to.equal('team-a_a is about to be changed');
+      for (const each of [atRest, ofNoCluster]) expect(turnOf(each)).to.equal('team-a_a is being created');
     });
   });
 
@@ -279,7 +284,7 @@ describe('Lanes', () => {
       const [a] = putThree();
       lanes.seed(LANE, () => [{ profile: 'team-a_c', doing: 'being deleted' }]);
       expect(turnOf(a)).to.equal('team-a_c is being deleted, as a stranger');
-      expect(lanes.take(LANE, a, 'team-a_c'), 'a change of the same profile').to.equal(undefined);
+      expect(lanes.take(LANE, a, 'team-a_c', 'being deleted'), 'a change of the same profile').to.equal(undefined);
       lanes.release(LANE, a);
       lanes.settle(LANE, 'team-a_c', a);
       lanes.seed(LANE, () => expect.fail('the lane is known'));
@@ -317,7 +322,7 @@ describe('Lanes', () => {
       expect(aheadOf(c), 'the first asks EKS about a stranger').to.equal('theirs is being created');
       lanes.settle(LANE, 'theirs', a);
       take(a);
-      expect(aheadOf(c)).to.equal('team-a_a is about to be changed');
+      expect(aheadOf(c)).to.equal('team-a_a is being created');
       lanes.close(LANE, 1_000, 'busy');
       expect(aheadOf(c)).to.equal('closed for 1000');
     });
@@ -517,7 +522,7 @@ describe('Lanes', () => {
       expect(listed.lanes.findAhead(LANE, profile('a', { metadata: createdAt(12) }))).to.include({ ahead: 'team-a_c' });
       const { store: another, lanes: unasked } = newLanes(clock);
       for (const object of [profile('a', provisioned('ACTIVE')), profile('b')]) another.upsert(object);
-      expect(unasked.take(LANE, profile('b'), 'team-a_b'), 'behind one at rest').to.equal(undefined);
+      expect(unasked.take(LANE, profile('b'), 'team-a_b', 'being created'), 'behind one at rest').to.equal(undefined);
     });
 
     it('the first when EKS has ended a change, but not the object whose pass sees it', () => {

@@ -31,8 +31,8 @@ interface Place extends ClusterIndex {
 }
 
 interface Lane {
-  /** The change that a running pass is about to send, and the key of its object. */
-  readonly turn: { readonly profile: string; readonly by: string } | undefined;
+  /** The change that a running pass sends, and the key of its object. */
+  readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
   /** EKS has said `because` to a change, so no change is sent before this time. */
   readonly closed: { readonly until: Ms; readonly because: string };
@@ -112,13 +112,16 @@ export class Lanes {
     this.going.delete(idOf(object));
   }
 
-  /** Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. */
-  take(lane: string, object: AWSFargateProfile, profile: string): LaneWait | undefined {
+  /**
+   * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. Those that wait
+   * report `doing`, and look again only after seconds: so `doing` has to be true while EKS makes the change.
+   */
+  take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
     const [first] = this.orderOf(object) ?? [];
     const isBehind = first !== undefined && wantsTurn(object) && isBefore(first, object);
     const wait = this.findBusy(lane, object, profile) ?? (isBehind ? waitFor(first) : undefined);
     if (wait !== undefined) return this.joined(lane, object, wait);
-    this.update(lane, { turn: { profile, by: idOf(object) } });
+    this.update(lane, { turn: { profile, doing, by: idOf(object) } });
     return undefined;
   }
 
@@ -211,7 +214,7 @@ export class Lanes {
     const { turn, inFlight, closed } = this.get(lane);
     if (closed.until > now) return { kind: 'closed', remaining: closed.until - now, because: closed.because };
     if (turn !== undefined && turn.by !== idOf(object))
-      return { kind: 'wait', ahead: turn.profile, doing: 'about to be changed', isForeign: false };
+      return { kind: 'wait', ahead: turn.profile, doing: turn.doing, isForeign: false };
     if (inFlight === undefined || inFlight.profile === profile || now - inFlight.seenAt >= SEEN_FOR) return undefined;
     const { profile: ahead, doing, by } = inFlight;
     return { kind: 'wait', ahead, doing, isForeign: by === undefined };

@@ -8,6 +8,7 @@ import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Mutation } from './model/change.ts';
 import type { Told } from './model/result.ts';
+import type { Drained } from './model/drained.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
@@ -30,6 +31,15 @@ export interface RetryState {
   readonly told?: Told;
   /** Since when the Cluster of the object does not exist. */
   readonly clusterGoneSince?: Ms;
+  readonly drain?: Asked;
+}
+
+/** When the workload cluster was last asked about the pods of a predecessor, and what came of it. */
+export interface Asked {
+  readonly predecessor: string;
+  readonly generation: number;
+  readonly at: Ms;
+  readonly told: Reason<'Draining'> | Drained;
 }
 
 /** A failed change, which is not sent again before `notBefore` unless the spec changes. */
@@ -75,12 +85,12 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { noted, unanswered, surveyed, told, clusterGoneSince, refused = [], recovery, waiting }: RetryState,
+  { noted, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
   const kept = refused.filter(({ reason }) => notices.includes(reason));
-  const removing = notices.find(({ name }) => name === 'RemovingPredecessor');
+  const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   const first = kept[0]?.reason ?? removing;
   return {
     ...(noted !== undefined && { noted }),
@@ -89,6 +99,7 @@ export function withSuccess(
     ...(told !== undefined && { told }),
     ...(clusterGoneSince !== undefined && { clusterGoneSince }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
+    ...(removing !== undefined && drain !== undefined && { drain }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
   };

@@ -29,13 +29,16 @@ const survey = (parts: Partial<Seen> = {}): Seen => ({
   cluster: 'there',
   profiles: parts.ours ?? [],
   ours: [],
+  theirs: [],
   roles: [],
   ...parts,
 });
 const ours = (...profiles: readonly FargateProfile[]): Seen => survey({ ours: profiles });
 const theirs = (...profiles: readonly FargateProfile[]): Seen => survey({ profiles });
 const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvided = false): Seen =>
-  survey({ roles: [{ name: ROLE, found, isOurs, isUserProvided }] });
+  survey({ roles: [{ name: ROLE, found, isOurs, isTheirs: false, isUserProvided }] });
+
+const TAKEN = aProfile();
 
 /** `age` is how long this process has known each create request without an answer. */
 function settled(before: Note, seen: Seen, { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {}) {
@@ -61,6 +64,13 @@ describe('The note, after a pass has read AWS,', () => {
         profileEntry({ activeSince: 1 }),
       ],
       ['keeps one whose tags were removed', profileEntry(), theirs(aProfile({ tags: {} })), 0, profileEntry()],
+      [
+        'drops one that the tags give to another object',
+        profileEntry(),
+        survey({ profiles: [TAKEN], theirs: [TAKEN] }),
+        0,
+        undefined,
+      ],
       ['drops one that a survey does not show', profileEntry({ served: true }), survey(), 0, undefined],
       ['keeps one that a glance has not read', profileEntry(), survey({ depth: 'glance' }), MINUTE, profileEntry()],
       ['drops one of an EKS cluster that is gone', profileEntry(), survey({ cluster: 'gone' }), 0, undefined],

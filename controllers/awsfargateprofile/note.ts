@@ -22,10 +22,13 @@ const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: NotedProfil
   `${kind} ${name} ${requestedAt}`;
 
 /**
- * For an object that has the finalizer and no note: it may have lost the note of a request. The first pass notes a place, so
+ * For an object that has the finalizer and no note: it may have lost the note of a request. The first pass writes a note, so
  * the key stays.
  */
 const LOST = 'a lost note';
+
+/** The object has no note, and this process has noted nothing for it. Its status tells of no request. */
+export const withLostNote = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
 /** The age of an unanswered request counts from when this process first saw it, so that no wrong clock shortens it. */
 export function withUnanswered(known: Unanswered, { in: location, profiles, roles }: Note, now: Ms): Unanswered {
@@ -87,10 +90,14 @@ export interface Seen {
   readonly cluster: 'there' | 'gone';
   readonly profiles: readonly FargateProfile[];
   readonly ours: readonly FargateProfile[];
+  /** Profiles with the owner tag of another object. */
+  readonly theirs: readonly FargateProfile[];
   readonly roles: readonly {
     readonly name: string;
     readonly found: Role | 'unread' | undefined;
     readonly isOurs: boolean;
+    /** Tags give the role to another EKS cluster or namespace. */
+    readonly isTheirs: boolean;
     /** It is the role of spec.roleARN, which the object only uses. */
     readonly isUserProvided: boolean;
   }[];
@@ -118,12 +125,15 @@ export interface Settled {
 export function settle(note: Note, seen: Seen, options: SettleOptions): Settled {
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
+  const isLost = (note.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
   const isOpen = (kind: 'profile' | 'role', entry: NotedProfile | NotedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
   const kept = note.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
   const isNoted = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
   const strangers = seen.ours.filter((profile) => !isNoted(profile));
+  // A profile that appears while the lost note counts may be the result of a request of that note.
   const isHeldBack = (profile: FargateProfile): boolean =>
+    !isLost &&
     note.last !== undefined &&
     profile.createdAt !== undefined &&
     profile.createdAt >= note.last &&
@@ -137,7 +147,7 @@ export function settle(note: Note, seen: Seen, options: SettleOptions): Settled 
       roles: settleRoles(note.roles, seen, (entry) => isOpen('role', entry)),
     },
     elsewhere: strangers.filter(isHeldBack),
-    isLost: (note.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST),
+    isLost,
   };
 }
 
@@ -154,6 +164,7 @@ function settleProfile(entry: NotedProfile, seen: Seen, isOpen: boolean): NotedP
   if (seen.cluster === 'gone') return undefined;
   const profile = seen.profiles.find(({ name }) => name === entry.name);
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
+  if (seen.theirs.includes(profile)) return undefined;
   const { requestedAt: _answered, ...answered } = entry;
   // One write of the note tells that the profile is there and that it is ACTIVE.
   const known = profile.status === CREATING ? entry : answered;
@@ -183,7 +194,7 @@ function settleRoles(
     // Under a live profile the role is created again, and its access entry has the former id.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
-    if (read.isUserProvided && entry.managed !== false) return [];
+    if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
     // Of a recreated role the former id stays until its access entry is right. A stranger's role is none of this object.

@@ -64,7 +64,6 @@ export function overlapController(options: OverlapControllerOptions): Runnable {
 const factsOf = (object: KubeObject): unknown => ({
   generation: object.metadata.generation,
   profileName: fieldAt(object.status, 'profileName'),
-  isInEks: fieldAt(object.status, 'profileARN') !== undefined,
   locations: locationsOf(object),
   isSteady: isSteady(object),
 });
@@ -88,7 +87,7 @@ class OverlapReconciler {
   /** After a start each object is compared with all others, so none has to be told of the others. */
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
-    const entry = isRight(decoded) && decoded.right.status?.profileARN !== undefined && this.entryOf(decoded.right);
+    const entry = isRight(decoded) && this.entryOf(decoded.right);
     if (entry) this.told.set(keyText(keyOf(object)), entry);
   }
 
@@ -98,7 +97,7 @@ class OverlapReconciler {
     if (lookup.kind === 'unknown') return DONE;
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
     const entry = object && this.entryOf(object);
-    await this.tellOthers(keyText(key), object?.status?.profileARN === undefined ? undefined : entry, signal);
+    await this.tellOthers(keyText(key), entry, signal);
     if (object === undefined || entry === undefined || !isSteady(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));

@@ -25,6 +25,7 @@ import type { FinalizerResult } from '../shared/control-plane/control-plane-fina
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
 import { Lanes } from './lane.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
@@ -128,13 +129,11 @@ describe('Reconciler', () => {
       }),
       live: newLiveChecks({
         client,
-        clock,
         clusters: () => CLUSTERS,
         clusterKeyOf: (object) => clusterKeyOf(object, { ...newTypedCaches(stores), limits: NO_LIMITS }),
-        schema: { isSettled: () => true },
       }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
-      readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
+      roleUsers: newLiveRoleUsers({ client, clock, schema: { isSettled: () => true } }),
       schema: new ServedSchema({ client, clock, logger, metrics: { foreign: () => {} } }),
       limits: NO_LIMITS,
       sessions: {
@@ -148,6 +147,8 @@ describe('Reconciler', () => {
       },
       lanes,
       recordTurnWait: () => {},
+      recordEviction: () => {},
+      openPods: async () => E.right(undefined),
       controlPlaneFinalizer: {
         add: async () => {
           requests.push('add the control plane finalizer');
@@ -632,7 +633,7 @@ describe('Reconciler', () => {
 
   describe('in the lane of its EKS cluster', () => {
     const other = anObject({ metadata: { name: 'other', uid: 'uid-of-other' } });
-    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other');
+    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other', 'being created');
     const tooMany = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`tag-${index}`, 'x']));
 
     it('a third object is told at once what is wrong with its spec, before AWS is read', async () => {

@@ -9,6 +9,7 @@ import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import type { Eviction } from '../../pkg/kube/evictions.ts';
 import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import type { Leadership } from '../../pkg/runtime/leadership.ts';
 import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
@@ -25,25 +26,27 @@ import { listSiblings } from '../shared/caches.ts';
 import { completeEksClusterFacts, openSession } from './aws/session.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { plan } from './plan/plan.ts';
-import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired/desired.ts';
-import { findRoleSharers } from './desired/role-sharing.ts';
+import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
+import type { OpenPods } from './drain/open-pods.ts';
 import { execute } from './execute.ts';
 import { goalFor, type Goal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, notePatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
-import type { ReadRoleSharers } from './guards/role-sharers.ts';
-import { Claims } from './guards/claims.ts';
 import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
+import { Claims } from './guards/role-users/claims.ts';
+import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
+import { findRoleSharers, wishesOfOthers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, hasChangeInProgress } from './model/steady-state.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
-import { isEntryOf, mergeNotes, settle, withUnanswered } from './note.ts';
+import { isEntryOf, mergeNotes, settle, withLostNote, withUnanswered } from './note.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
+import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
@@ -63,7 +66,7 @@ export interface ReconcilerOptions {
   readonly profileWriter: ProfileWriter;
   readonly live: LiveChecks;
   readonly readLiveInputs: ReadLiveInputs;
-  readonly readRoleSharers: ReadRoleSharers;
+  readonly roleUsers: LiveRoleUsers;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
@@ -74,11 +77,13 @@ export interface ReconcilerOptions {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * By AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so. Claims
-   * (guards/claims.ts) keep the namespaces apart where a role is adopted or removed.
+   * (guards/role-users/claims.ts) keep the namespaces apart where a role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
   readonly leadership: Leadership;
+  readonly openPods: OpenPods;
+  readonly recordEviction: (answer: Eviction['kind']) => void;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
   readonly resync: Ms;
 }
@@ -185,6 +190,7 @@ export class Reconciler {
     const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
     const { session, inputs } = opened.right;
+    this.rememberLostNote(before);
     const object = await this.noteDeletion(before, context.signal);
     if (object === undefined) return CONFLICT;
     const end = (reason: Reason): Promise<Requeue> =>
@@ -239,6 +245,15 @@ export class Reconciler {
     return this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
   }
 
+  private rememberLostNote(object: AWSFargateProfile): void {
+    const { retryStore, clock } = this.options;
+    if (readNote(object).kind !== 'absent' || retryStore.get(object).noted !== undefined) return;
+    retryStore.update(object, (state) => ({
+      ...state,
+      unanswered: withLostNote(state.unanswered ?? {}, clock.monotonic()),
+    }));
+  }
+
   private noteOfObject(object: AWSFargateProfile): Note {
     const { noted } = this.options.retryStore.get(object);
     const read = readNote(object);
@@ -266,26 +281,31 @@ export class Reconciler {
     const session = opened.right;
     const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
     if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
-    const known: Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'> = {
+    const controlPlaneFacts = facts?.right;
+    const wishes =
+      controlPlaneFacts &&
+      wishesOfOthers(object, findRoleSharers(object, profiles), {
+        place: placeOf(goal.target, session.account),
+        eksCluster: goal.target.eksCluster,
+        limits,
+        controlPlaneTags: controlPlaneFacts.controlPlaneTags,
+      });
+    const inputs: DesiredInputs = {
       ...goal,
-      controlPlaneFacts: facts?.right,
+      ...wishes,
+      controlPlaneFacts,
       account: session.account,
       limits,
       isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
       now: session.now(),
     };
-    const sharers = findRoleSharers(object, profiles);
-    const roleConflict = roleConflictOf(object, known, sharers);
-    return E.right({
-      session,
-      inputs: { ...known, roleConflict, keysOfOthers: tagKeysOf(sharers, known.controlPlaneFacts) },
-    });
+    return E.right({ session, inputs });
   }
 
   /** A glance where that is enough, else a survey. What is desired follows from what is found. */
   private async readAws(
     object: AWSFargateProfile,
-    { target, abandonment }: PursueGoal,
+    { target, unwanted, abandonment }: PursueGoal,
     { session, inputs, lane }: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, AwsRead>> {
@@ -304,7 +324,11 @@ export class Reconciler {
     this.updateLane(object, lane, looking, seen.right);
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
-    const observed = read.right;
+    const protection =
+      unwanted === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
+    if (E.isLeft(protection))
+      return E.left(reasonForFailure(protection.left, callContext(target, { session, abandonment })));
+    const observed = { ...read.right, deletionProtection: protection.right };
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
       ...state,
@@ -362,14 +386,13 @@ export class Reconciler {
       plan: planned,
       target,
       controlPlane: inputs.controlPlaneFacts?.controlPlane,
+      controlPlaneTags: inputs.controlPlaneFacts?.controlPlaneTags ?? {},
       session,
       retry: retryStore.handleFor(before),
       lane,
-      roleUsage: new Map(),
-      roleConflictWith: (roleSharers) => roleConflictOf(before, inputs, roleSharers),
       signal: context.signal,
     };
-    const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
+    const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
     try {
       await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
@@ -378,8 +401,7 @@ export class Reconciler {
     } finally {
       this.claims.release(state);
     }
-    const kept = [...execution.kept, ...planned.kept];
-    const note = noteAtEnd(state.note, desired, observed, { end: execution.end, kept });
+    const note = noteAtEnd(state.note, desired, observed, execution);
     const end = mayEnd(execution.end, desired, observed, note)
       ? execution.end
       : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });

@@ -1,5 +1,6 @@
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
+import type { Ms } from '../../pkg/env/clock.ts';
 import { type Note, type NotedProfile, type NotedRole, profileIdOf } from '../shared/note.ts';
 import { isAsWanted } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';
@@ -62,6 +63,13 @@ function withRequest<A extends NotedProfile | NotedRole>(
   return entries.map((each) =>
     each === known ? { ...each, requestedAt: each.requestedAt ?? request.requestedAt } : each,
   );
+}
+
+/** With the time since when the pods of the profile are moved; the same note if that is on record. */
+export function withDrainSince(note: Note, name: string, drainSince: Ms): Note {
+  const isNoted = note.profiles.some((each) => each.name === name && each.drainSince === drainSince);
+  if (isNoted) return note;
+  return { ...note, profiles: note.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
 /** `before` is the note before the request: an earlier request of this name stays open if AWS refuses this one. */

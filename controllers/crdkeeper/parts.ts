@@ -1,8 +1,8 @@
-import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
 import { fieldAt, isRecord, textAt } from '../../api/record.ts';
 import type { JsonPatchOperation, KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
+import { crdOver } from '../shared/crd/stored-versions.ts';
 
 /** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
@@ -92,12 +92,12 @@ export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | '
 /** Applies this provider's CRD, or removes the webhooks for AWSFargateProfiles from a configuration of CAPA. */
 export async function restore(
   client: KubeClient,
-  { entries }: Observation,
+  { crd, entries }: Observation,
   part: Part,
   signal: AbortSignal,
 ): Promise<void> {
   if (part === 'crd') {
-    await client.apply(CRDS, OUR_CRD, ourCrd, { fieldManager: FIELD_MANAGER, signal });
+    await client.apply(CRDS, OUR_CRD, crdOver(crd), { fieldManager: FIELD_MANAGER, signal });
     return;
   }
   const operations = removals(entries.filter(({ phase }) => phase === part));

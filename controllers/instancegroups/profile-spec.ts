@@ -1,7 +1,12 @@
 import type { FargateGroup, FargateGroupSelector } from '../../api/external/index.ts';
 import { MAX_FACT, cut } from '../../api/text.ts';
 import { isRecord, type UnknownRecord } from '../../api/record.ts';
-import { type AWSFargateProfileSpec, UPDATE_STRATEGY_ANNOTATION } from '../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfileSpec,
+  DRAIN_TIMEOUT_ANNOTATION,
+  UPDATE_STRATEGY_ANNOTATION,
+} from '../../api/v1beta2/index.ts';
+import { parseDuration } from '../../pkg/env/duration.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 import { keyOf } from '../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../pkg/kube/patches.ts';
@@ -14,7 +19,6 @@ import type { KubeObject } from '../../pkg/kube/types.ts';
 export function profileSpec({ metadata }: Pick<KubeObject, 'metadata'>, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
   const { profile, role } = keikoNames(clusterName, keyOf({ metadata }));
-  const strategy = metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
   return {
     eksCluster: { name: clusterName },
     ...(profile !== undefined && { profileName: profile }),
@@ -25,16 +29,35 @@ export function profileSpec({ metadata }: Pick<KubeObject, 'metadata'>, group: F
     ...(subnets.length > 0 && { subnetIDs: subnets }),
     ...(Object.keys(tags).length > 0 && { additionalTags: tags }),
     adoptionPolicy: 'Always',
-    ...((strategy === 'Replace' || strategy === 'Reject') && { updateStrategy: { type: strategy } }),
+    ...updateStrategy(metadata),
   };
 }
 
-/** The annotation that decides the update strategy has a value that is none. */
+function updateStrategy({ annotations = {} }: KubeObject['metadata']): Pick<AWSFargateProfileSpec, 'updateStrategy'> {
+  const { [UPDATE_STRATEGY_ANNOTATION]: type, [DRAIN_TIMEOUT_ANNOTATION]: drainTimeout } = annotations;
+  const strategy: AWSFargateProfileSpec['updateStrategy'] = {
+    ...((type === 'Replace' || type === 'Reject') && { type }),
+    ...(drainTimeout !== undefined && { replace: { drainTimeout } }),
+  };
+  return Object.keys(strategy).length > 0 ? { updateStrategy: strategy } : {};
+}
+
+/** In hours, and in characters, as in the CRD. */
+const LONGEST_DRAIN = 24;
+const MAX_DURATION = 64;
+
+/** An annotation that decides a field of the update strategy has a value that the field cannot have. */
 export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
-  const value = metadata.annotations?.[UPDATE_STRATEGY_ANNOTATION];
-  return value === undefined || value === 'Replace' || value === 'Reject'
-    ? undefined
-    : `metadata.annotations["${UPDATE_STRATEGY_ANNOTATION}"]: expected "Replace" or "Reject", got "${cut(value, MAX_FACT)}"`;
+  const { [UPDATE_STRATEGY_ANNOTATION]: type, [DRAIN_TIMEOUT_ANNOTATION]: drainTimeout } = metadata.annotations ?? {};
+  const problem = (annotation: string, expected: string, value: string): string =>
+    `metadata.annotations["${annotation}"]: expected ${expected}, got "${cut(value, MAX_FACT)}"`;
+  if (type !== undefined && type !== 'Replace' && type !== 'Reject')
+    return problem(UPDATE_STRATEGY_ANNOTATION, '"Replace" or "Reject"', type);
+  if (drainTimeout === undefined) return undefined;
+  const span = drainTimeout.length > MAX_DURATION ? undefined : parseDuration(drainTimeout);
+  return span === undefined || drainTimeout.includes('ms') || span > LONGEST_DRAIN * 3_600_000
+    ? problem(DRAIN_TIMEOUT_ANNOTATION, `a duration of at most ${LONGEST_DRAIN}h such as "10m"`, drainTimeout)
+    : undefined;
 }
 
 const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
@@ -47,19 +70,24 @@ const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs',
 
 /**
  * `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them, and so does
- * spec.updateStrategy, of which an annotation of the InstanceGroup decides the type.
+ * spec.updateStrategy, of which annotations of the InstanceGroup decide the type and the drainTimeout.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
   const eksCluster = isRecord(spec['eksCluster']) ? spec['eksCluster'] : {};
-  const updateStrategy = isRecord(spec['updateStrategy']) ? spec['updateStrategy'] : {};
+  const strategy = isRecord(spec['updateStrategy']) ? spec['updateStrategy'] : {};
+  const replace = isRecord(strategy['replace']) ? strategy['replace'] : undefined;
   const before = Object.fromEntries(Object.entries(spec).filter(([field]) => DECIDED.includes(field)));
   return diffMergePatch(
-    { ...before, eksCluster, updateStrategy },
+    { ...before, eksCluster, updateStrategy: strategy },
     {
       ...wanted,
       eksCluster: { ...eksCluster, name: wanted.eksCluster?.name },
-      updateStrategy: { ...updateStrategy, ...wanted.updateStrategy },
+      updateStrategy: {
+        ...strategy,
+        ...wanted.updateStrategy,
+        ...(replace !== undefined && { replace: { ...replace, ...wanted.updateStrategy?.replace } }),
+      },
     },
   );
 }

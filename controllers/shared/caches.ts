@@ -11,6 +11,7 @@ import {
   decodeAWSManagedControlPlane,
   decodeCluster,
 } from '../../api/external/index.ts';
+import type { ObjectMeta } from '../../api/meta.ts';
 import { fieldAt, textAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
@@ -32,6 +33,7 @@ import { type IndexFunc, Store } from '../../pkg/kube/cache/store.ts';
 import { type Decoded, type TypedStoreReader, TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { formatLocation, readNote } from './note.ts';
 import { roleNameOf } from './profile-names.ts';
 
 /** AWSFargateProfiles by `namespace/name` of their Cluster. */
@@ -48,7 +50,7 @@ const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
  * are hashes, are computed once for each version of an object.
  */
 export const BY_ROLE = 'role';
-/** AWSFargateProfiles by account, region and name of the EKS cluster in which their Fargate profile was seen. */
+/** AWSFargateProfiles by account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
 /** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
@@ -181,15 +183,24 @@ const recordedEksClusterOf = (object: NamingCluster): readonly string[] =>
 const keysIn = ({ metadata }: NamingCluster, name: string | undefined): readonly string[] =>
   name === undefined ? [] : [keyText({ namespace: metadata.namespace ?? '', name })];
 
-/** None before AWS has shown that the EKS cluster exists, so a tenant who names a cluster learns nothing of its others. */
-export function locationsOf({ status }: NamingCluster): readonly string[] {
+interface LocatedObject {
+  readonly metadata: ObjectMeta;
+  readonly status?: unknown;
+}
+
+/**
+ * None before AWS has confirmed the EKS cluster, so a tenant who names a cluster learns nothing of its others. The note,
+ * which comes before status, proves nothing to other namespaces, because each client that may write an object may write it.
+ */
+export function locationsOf({ metadata, status }: LocatedObject): readonly string[] {
   const parts = ['account', 'region', 'eksClusterName'].map((field) => textAt(status, field));
-  return parts.includes(undefined) ? [] : [parts.join('/')];
+  if (!parts.includes(undefined)) return [parts.join('/')];
+  const read = readNote({ metadata });
+  return read.kind === 'noted' && read.note.in.kind === 'known' ? [formatLocation(read.note.in)] : [];
 }
 
 export const PROFILE_INDEXES = {
-  [BY_LOCATION]: (object: NamingCluster) =>
-    textAt(object.status, 'profileARN') === undefined ? [] : locationsOf(object),
+  [BY_LOCATION]: locationsOf,
   [BY_CLUSTER]: clusterOf,
   [BY_EKS_CLUSTER]: eksClusterOf,
   [BY_RECORDED_EKS_CLUSTER]: recordedEksClusterOf,

@@ -38,7 +38,7 @@ const FULL: Note = {
   },
   identity: { kind: 'AWSClusterRoleIdentity', name: 'web' },
   profiles: [
-    { name: ProfileName.of('web'), id: '0ec0ffee', served: true, activeSince: 2_001 },
+    { name: ProfileName.of('web'), id: '0ec0ffee', served: true, activeSince: 2_001, drainSince: 3_000 },
     { name: ProfileName.of('9999-web'), requestedAt: 4_000 },
   ],
   last: 1_500,
@@ -64,6 +64,7 @@ describe('A note', () => {
           id: '0ec0ffee',
           served: true,
           activeSince: '1970-01-01T00:00:02.001Z',
+          drainSince: '1970-01-01T00:00:03.000Z',
         },
         { name: '9999-web', requestedAt: '1970-01-01T00:00:04.000Z' },
       ],
@@ -135,7 +136,7 @@ describe('A note', () => {
       ['has neither true nor false in deleting', readFields({ deleting: 'yes' })],
       ['has no text in a time', readFields({ last: 1_500 })],
       ['has a time that is no date', readFields({ last: 'yesterday' })],
-      ...['requestedAt', 'activeSince'].map(
+      ...['requestedAt', 'activeSince', 'drainSince'].map(
         (field) => ['has a time that is no date', readFields({ profiles: [{ ...profile, [field]: 'x' }] })] as const,
       ),
       ['has a time that is no date', readFields({ roles: [{ ...role, requestedAt: 'x' }] })],
@@ -172,7 +173,7 @@ describe('A note', () => {
     const anId = fc.constantFrom('0ec0ffee', '"\\', '\u0000\n', '\ud800');
     const aName = fc.constantFrom('web', '9999-web', 'wéb', '\u{20BB7}').map((name) => ProfileName.of(name));
     const aProfile = fc.record(
-      { name: aName, id: anId, requestedAt: aTime, served: yes, activeSince: aTime },
+      { name: aName, id: anId, requestedAt: aTime, served: yes, activeSince: aTime, drainSince: aTime },
       { requiredKeys: ['name'] },
     );
     const aRoleName = fc.constantFrom('web', 'W@b').map((name) => RoleName.of(name));

@@ -1,4 +1,5 @@
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import type { ObjectMeta } from '../../api/meta.ts';
 import { type UnknownRecord, isRecord } from '../../api/record.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
@@ -35,6 +36,11 @@ export interface NotedProfile {
   readonly served?: true;
   /** Since when the profile is ACTIVE and the one that the spec asks for, in ms since 1970. */
   readonly activeSince?: Ms;
+  /**
+   * Since when the pods of the profile are moved to the one that replaces it, in ms since 1970. It counts only if that one
+   * is ACTIVE and wanted since before.
+   */
+  readonly drainSince?: Ms;
 }
 
 export interface NotedRole {
@@ -84,9 +90,9 @@ const VERSION = 1;
 const NOWHERE = 'nowhere';
 
 /** The note of this version of an object is parsed once. */
-const parsed = new WeakMap<AWSFargateProfile['metadata'], ReadNote>();
+const parsed = new WeakMap<ObjectMeta, ReadNote>();
 
-export function readNote({ metadata }: Pick<AWSFargateProfile, 'metadata'>): ReadNote {
+export function readNote({ metadata }: { readonly metadata: ObjectMeta }): ReadNote {
   const known = parsed.get(metadata);
   if (known !== undefined) return known;
   const text = metadata.annotations?.[RECORD_ANNOTATION];
@@ -171,12 +177,13 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
     for: keyText(keyOf({ metadata })),
     in: note.in.kind === 'known' ? formatLocation(note.in) : note.in.kind === 'none' ? NOWHERE : undefined,
     identity: identity && `${identity.kind}/${identity.name}`,
-    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince }) => ({
+    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
       name,
       id,
       requestedAt: time(requestedAt),
       served,
       activeSince: time(activeSince),
+      drainSince: time(drainSince),
     })),
     last: time(last),
     roles: note.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
@@ -246,7 +253,7 @@ function profileOf(value: UnknownRecord): NotedProfile {
   return {
     name: ProfileName.of(name),
     ...idIn(value),
-    ...timesIn(value, ['requestedAt', 'activeSince']),
+    ...timesIn(value, ['requestedAt', 'activeSince', 'drainSince']),
     ...(served === true && { served }),
   };
 }

@@ -18,6 +18,7 @@ const STEPS = [
   'record.ts',
   'memory.ts',
   'lane.ts',
+  'drain',
   'guards',
 ].map((step) => `${PROFILE}/${step}`);
 const SHARED = ['api', 'pkg', 'controllers/shared'];
@@ -45,7 +46,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'controllers/shared': ['api', 'pkg'],
   'controllers/identities': SHARED,
   'controllers/clusterteardown': SHARED,
-  'controllers/clusterconditions': SHARED,
   'controllers/crdkeeper': SHARED,
   'controllers/instancegroups': SHARED,
   ...Object.fromEntries(STEPS.map((step, index) => [step, [...SHARED, ...STEPS.slice(0, index)]])),

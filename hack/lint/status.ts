@@ -17,8 +17,7 @@ const READERS: readonly string[] = [
   'controllers/awsfargateprofile/model/steady-state.ts',
   'controllers/awsfargateprofile/overlap-controller.ts',
   // In another namespace only the status tells who uses a role: tenants write notes, and cannot write status.
-  'controllers/awsfargateprofile/guards/checks/other-role-users.ts',
-  'controllers/awsfargateprofile/desired/role-sharing.ts',
+  'controllers/awsfargateprofile/guards/role-users/live-users.ts',
 ];
 
 /** Names of variables that hold an AWSFargateProfile. */

@@ -4,7 +4,7 @@ import { problemOf } from './version.ts';
 const METADATA = `releaseSeries:
   - major: 0
     minor: 1
-    contract: v1beta1
+    contract: v1beta2
 `;
 
 describe('the version of a release', () => {

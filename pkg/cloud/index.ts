@@ -18,6 +18,7 @@ export { readFreeAddresses } from './ec2/free-addresses.ts';
 export type {
   AccessEntry,
   AccessEntryLookup,
+  EksCluster,
   FargateProfile,
   FargateProfiles,
   FargateSelector,

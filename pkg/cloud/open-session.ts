@@ -20,6 +20,7 @@ import { podExecutionRoles } from './iam/roles.ts';
 import { Lru } from '../collections/lru.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
 import { isRegionName } from './partition.ts';
+import { clusterToken } from './sts/cluster-token.ts';
 import { rejectedCredentials, type CredentialsProblem } from './credentials/credentials-problem.ts';
 
 export interface SessionsConfig extends AwsConfig {
@@ -109,7 +110,9 @@ class IdentitySessions {
         onDate,
         examine: (failure) => this.examine(failure, region, signal),
       });
-    const { eks, iam } = this.clientsForAccount(account, region, request.identity);
+    const clients = this.clientsForAccount(account, region, request.identity);
+    const { eks, iam } = clients;
+    const now = (): Ms => (answered === undefined ? clock.now() : answered.date + clock.monotonic() - answered.at);
     const callEks = newCalls('eks', `${account} ${region}`);
     return {
       account,
@@ -118,7 +121,8 @@ class IdentitySessions {
       clusters: eksClusters(eks, callEks),
       accessEntries: accessEntries(eks, callEks, this.config.random),
       roles: podExecutionRoles(iam, newCalls('iam', account)),
-      now: () => (answered === undefined ? clock.now() : answered.date + clock.monotonic() - answered.at),
+      now,
+      clusterToken: (cluster) => clusterToken(clients.sts, { region, cluster, now: now() }),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { AccountId } from '../../api/names.ts';
+import type { AccountId, EksClusterName } from '../../api/names.ts';
 import type { Ms } from '../env/clock.ts';
 import type { Logger } from '../env/logger.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
@@ -28,6 +28,11 @@ export interface Session {
    * times of creation in AWS are compared with it, so that a wrong clock of the manager does no harm.
    */
   readonly now: () => Ms;
+  /**
+   * A bearer token for the API server of an EKS cluster of the account, for one minute. AWS is not called.
+   * @throws NoCredentials
+   */
+  readonly clusterToken: (cluster: EksClusterName) => Promise<string>;
 }
 
 export interface SessionRequest {

@@ -20,6 +20,8 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/(?<![\w-])eyJ[\w-]{8,400}\.[\w.-]+/g, MASK],
   // An Authorization header. In "Bearer authentication", the second word has no such character.
   [/\b(Bearer|Basic|Negotiate) +(?=[A-Za-z]{0,80}[\d._~+/=-])[\w.~+/=-]{8,}/gi, `$1 ${MASK}`],
+  // The token for the API server of an EKS cluster, which is a presigned URL.
+  [/k8s-aws-v1\.[\w-]+/g, MASK],
   // AWS's signature, in a header or in a presigned URL.
   [/\b(Credential|Signature|X-Amz-Security-Token)=[^\s,&"']+/gi, `$1=${MASK}`],
   // Parameters of a URL, a command line or an environment.

@@ -4,6 +4,9 @@ import { fieldAt, textAt } from '../../api/record.ts';
 /** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
+/** EKS cannot label the pods of a profile with another name, for example one of 64 characters. */
+export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
+
 /** The controller that creates the pod again. A Deployment puts its hash into the name of its ReplicaSet. */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);

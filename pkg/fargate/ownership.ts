@@ -99,30 +99,45 @@ export interface OwnershipTag {
   readonly value: string;
 }
 
+const tagsOfProfile = (object: { readonly namespace: string; readonly name: string }): readonly OwnershipTag[] => [
+  { key: OWNER_TAG, value: ownerTagValue(object) },
+];
+
+interface RoleOwner {
+  readonly eksClusterArn: string;
+  readonly namespace: string;
+}
+
+const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly OwnershipTag[] => [
+  { key: EKS_CLUSTER_TAG, value: eksClusterArn },
+  { key: NAMESPACE_TAG, value: namespace },
+];
+
+/** An ownership tag of the profile names another object. */
+export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>
+  namesAnother(tags, tagsOfProfile(object), keepCase);
+
+/** As {@link isTaggedByOthers}, for a role. */
+export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
+  namesAnother(tags, tagsOfRole(owner), foldCase);
+
 /** None if an ownership tag of the profile names another owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },
-): readonly OwnershipTag[] => missingTags(tags, [{ key: OWNER_TAG, value: ownerTagValue(object) }], keepCase);
+): readonly OwnershipTag[] => missingTags(tags, tagsOfProfile(object), keepCase);
 
 /** None if an ownership tag of the role names another owner. */
-export const missingRoleTags = (
-  tags: Tags,
-  { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
-): readonly OwnershipTag[] =>
-  missingTags(
-    tags,
-    [
-      { key: EKS_CLUSTER_TAG, value: eksClusterArn },
-      { key: NAMESPACE_TAG, value: namespace },
-    ],
-    foldCase,
-  );
+export const missingRoleTags = (tags: Tags, owner: RoleOwner): readonly OwnershipTag[] =>
+  missingTags(tags, tagsOfRole(owner), foldCase);
 
 function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): readonly OwnershipTag[] {
-  const isForeign = wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
+  const isForeign = namesAnother(found, wanted, fold);
   return isForeign ? [] : wanted.filter(({ key }) => tagValue(found, key, fold) === undefined);
 }
+
+const namesAnother = (found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): boolean =>
+  wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
 
 /** The one role that CAPA shares among profiles is never ours. IAM compares role names without regard to case. */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;

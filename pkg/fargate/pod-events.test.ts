@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { findRemedy } from './pod-events.ts';
+import { findFix } from './pod-events.ts';
 
-describe('findRemedy', () => {
-  const cases: readonly (readonly [said: string, remedy: RegExp | undefined])[] = [
+describe('findFix', () => {
+  const cases: readonly (readonly [said: string, fix: RegExp | undefined])[] = [
     ['Fargate capacity is unavailable at this time. Please try again later.', /^AWS has no capacity/],
     ['Your AWS account has reached the limit on the number of Fargate pods it can run concurrently', /L-3032A538/],
     ['Your AWS account is currently blocked and thus cannot launch any Fargate pods', /^Only AWS Support/],
@@ -45,9 +45,9 @@ describe('findRemedy', () => {
     ['Back-off restarting failed container', undefined],
     ['', undefined],
   ];
-  for (const [said, remedy] of cases)
-    it(`${said.slice(0, 100)}: ${remedy?.source ?? 'not known'}`, () => {
-      if (remedy === undefined) expect(findRemedy(said)).to.equal(undefined);
-      else expect(findRemedy(said)).to.match(remedy);
+  for (const [said, fix] of cases)
+    it(`${said.slice(0, 100)}: ${fix?.source ?? 'not known'}`, () => {
+      if (fix === undefined) expect(findFix(said)).to.equal(undefined);
+      else expect(findFix(said)).to.match(fix);
     });
 });

@@ -1,3 +1,9 @@
+/**
+ * The code of "Fargate On-Demand vCPU resource count", a quota of an account in a region, in the service `fargate`:
+ * https://docs.aws.amazon.com/general/latest/gr/ecs-service.html
+ */
+export const VCPU_QUOTA = 'L-3032A538';
+
 /** aws/containers-roadmap#2654. */
 const RECREATE =
   'Then delete the pod, and create it again unless its controller does: fargate-scheduler may not try again.';
@@ -5,7 +11,7 @@ const ROUTE = 'a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr, s3, sts, ec
 const OTHER_SUBNETS = 'Create a profile with subnets in other zones (spec.subnetIDs of an AWSFargateProfile).';
 
 /** The first that fits. Most texts are those that users of EKS have reported, in the thread that is named. */
-const REMEDIES: readonly (readonly [said: RegExp, remedy: string])[] = [
+const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
   // aws/containers-roadmap#2034
   [
     /capacity is (?:currently )?unavailable/i,
@@ -14,7 +20,7 @@ const REMEDIES: readonly (readonly [said: RegExp, remedy: string])[] = [
   // terraform-aws-modules/terraform-aws-eks#1758
   [
     /reached the limit on the number of/i,
-    `Request a higher quota in Service Quotas: AWS Fargate, L-3032A538. ${RECREATE}`,
+    `Request a higher quota in Service Quotas: AWS Fargate, ${VCPU_QUOTA}. ${RECREATE}`,
   ],
   // clowdhaus/eks-reference-architecture#12
   [/account is currently blocked/i, 'Only AWS Support can unblock the account.'],
@@ -63,4 +69,4 @@ const REMEDIES: readonly (readonly [said: RegExp, remedy: string])[] = [
 ];
 
 /** What helps against the text of an event or condition of a pod on Fargate, as far as the text is known. */
-export const findRemedy = (said: string): string | undefined => REMEDIES.find(([text]) => text.test(said))?.[1];
+export const findFix = (said: string): string | undefined => FIXES.find(([text]) => text.test(said))?.[1];

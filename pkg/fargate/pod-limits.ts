@@ -36,6 +36,12 @@ const CAPABILITIES: readonly unknown[] = [
   'SYS_CHROOT',
 ];
 
+/** Charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN: frappe/helm#182. */
+function hintFor(capability: string): string {
+  const name = capability.replace(/^CAP_/, '');
+  return CAPABILITIES.includes(name) ? `; remove it, because each container has ${name}` : '';
+}
+
 type Rule = readonly [
   path: RegExp,
   applies: (value: unknown) => boolean,
@@ -68,7 +74,7 @@ const REFUSED: readonly Rule[] = [
   [
     /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.capabilities\.add\[\d+\]$/,
     (value) => !CAPABILITIES.includes(value),
-    (value) => `Fargate does not add the capability ${String(value)}`,
+    (value) => `Fargate does not add the capability ${String(value)}${hintFor(String(value))}`,
   ],
   [
     /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.ports\[\d+\]\.host(?:Port|IP)$/,

@@ -1,6 +1,7 @@
 import { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from '../../api/v1beta2/index.ts';
 import type { Selector } from '../../api/v1beta2/index.ts';
 import type { FargateSelector } from '../cloud/index.ts';
+import { matchesWildcard } from './wildcard.ts';
 
 export function toSelectors(selectors: readonly Selector[]): readonly FargateSelector[] {
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
@@ -39,4 +40,22 @@ export function canonicalSelectors(selectors: readonly Selector[]): string {
     JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );
   return JSON.stringify([...new Set(each)].toSorted());
+}
+
+interface PodToMatch {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The first part of the selector that the pod does not match. */
+export function findMismatch(selector: FargateSelector, { namespace, labels }: PodToMatch) {
+  if (!matchesWildcard(selector.namespace, namespace)) return `the namespace is ${namespace}`;
+  for (const [key, value] of Object.entries(selector.labels)) {
+    const found = Object.entries(labels).filter(([name]) => matchesWildcard(key, name));
+    if (found.some(([, text]) => matchesWildcard(value, text))) continue;
+    return found.length === 0
+      ? `there is no label ${key}`
+      : `the label is ${found.map(([name, text]) => `${name}=${text}`).join(', ')}`;
+  }
+  return undefined;
 }

@@ -17,6 +17,8 @@ export class KubeError extends Error {
   readonly retryAfter: Ms | undefined;
   /** The reasons in `details.causes` of the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
+  /** What the response says; undefined without a response. */
+  readonly said: string | undefined;
 
   constructor(
     message: string,
@@ -25,6 +27,7 @@ export class KubeError extends Error {
       readonly reason: string;
       readonly retryAfter?: Ms;
       readonly causes?: readonly string[];
+      readonly said?: string;
       readonly cause?: unknown;
     },
   ) {
@@ -33,6 +36,7 @@ export class KubeError extends Error {
     this.reason = facts.reason;
     this.retryAfter = facts.retryAfter;
     this.causes = facts.causes ?? [];
+    this.said = facts.said;
   }
 }
 

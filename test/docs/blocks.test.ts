@@ -11,7 +11,7 @@ const SHOWN = ['text'];
  * The only accepted reasons why no test runs a code block. Each reason names something that the machine of the tests
  * lacks.
  */
-const REASONS = ['needs a kubelet', 'needs a real AWS account', 'needs an image registry'];
+const REASONS = ['needs a kubelet', 'needs a real AWS account'];
 /** Matches a line of a code block that begins with a shell command. */
 const COMMAND = /^\s*(?:\$|kubectl|clusterctl|make|aws|curl|helm|node|npm|docker)\b/m;
 const CI = '.ci/run';

@@ -255,7 +255,7 @@ require (
 )
 
 // The go.mod files of k8s.io/kubernetes and of the sync engine replace the staging modules of Kubernetes. Go ignores the
-// replace directives of a dependency, so this file sets the versions of these modules, to those of test/envtest/go.mod:
+// replace directives of a dependency, so this file sets the versions of these modules, to those of test/cluster-api/go.mod:
 // then both modules share the build cache of Go.
 replace (
 	// As in the go.mod of kustomize-controller.

@@ -169,7 +169,7 @@ describe('the real cluster-api-operator, with a release of this provider in Conf
       provider('InfrastructureProvider', releaseOf(FIRST_VERSION), INPUTS),
     );
     const { status } = await operator.waitUntilInstalled(PROVIDER, DEPLOYMENT, FIRST_VERSION);
-    expect(status).to.include({ contract: 'v1beta1' });
+    expect(status).to.include({ contract: 'v1beta2' });
 
     const { spec } = await api.get<Deployment & { readonly spec: { readonly replicas: number } }>(DEPLOYMENT);
     const { containers } = spec.template.spec;

@@ -178,6 +178,8 @@ function newManager(
       limits: NO_LIMITS,
       sessions,
       recordTurnWait: () => {},
+      recordEviction: () => {},
+      openPods: async () => E.right(undefined),
       recordEvent: (_object, { reason }) => void events.push(reason),
       resync: 600_000,
     });
@@ -302,6 +304,7 @@ export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {
   return {
     account: AccountId.of(ACCOUNT),
     region: REGION,
+    clusterToken: async () => 'a token',
     now: () => NOW,
     clusters: { describe: () => call({ to: 'aws', call: 'DescribeCluster' }) },
     accessEntries: {

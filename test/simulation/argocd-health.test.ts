@@ -18,7 +18,7 @@ const MAX_TIME_UNTIL_STALLED = 5 * MINUTE;
 
 /**
  * The health that Argo CD must show for an AWSFargateProfile in each situation. The keys are the names of the
- * situations, which are also the names of the golden files with the output of `kubectl describe`.
+ * situations, which are also the names of their golden files.
  */
 const HEALTH_BY_PHASE: Readonly<Record<string, HealthStatus>> = {
   'control-plane-missing': 'Progressing',

@@ -29,7 +29,6 @@ import {
   observed,
 } from '../../controllers/awsfargateprofile/testing/builders.ts';
 import { observedPass } from '../../controllers/awsfargateprofile/testing/completed-pass.ts';
-import { summarizeProfiles } from '../../controllers/clusterconditions/decide.ts';
 import { findDependentIdentities } from '../../controllers/identities/identities.ts';
 import { resolveIdentity } from '../../controllers/identities/identity-chain.ts';
 import { evaluateSelector } from '../../controllers/identities/allowed-namespaces.ts';
@@ -276,9 +275,6 @@ const INPUTS: readonly Input[] = [
     const error = errorFromResponse('patching', 'PATCH', { status: 400, headers: {}, text });
     return [apiRejectionFrom(error), apiRejectionFrom(new KubeError(message, { status: 400, reason: 'BadRequest' }))];
   }),
-  ofTexts('the message of another object', ANNOTATIONS, (message) =>
-    summarizeProfiles([kubeObject({ status: { conditions: [{ type: 'Ready', status: 'False', message }] } })]),
-  ),
   ofTexts('a name', ANNOTATIONS, (text) => [
     parseRoleArn(`arn:aws:iam::111122223333:role${text}`),
     findProfileNameProblem(text),
@@ -564,7 +560,6 @@ async function runManager(size: number): Promise<void> {
     metadata: { name: 'lost' },
     spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: spaces() } },
   });
-  world.patch('clusters', CLUSTER, { spec: { availabilityGates: [{ conditionType: 'FargateProfilesReady' }] } });
   world.applyWith('refused', { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/p'] });
   world.aws.admin.addFault({ operation: 'CreateRole', kind: `error:InvalidInput:${spaces(Math.min(size, 32 * KIB))}` });
   const base = { selectors: [{ namespace: 'a' }], clusterName: CLUSTER };
@@ -583,7 +578,7 @@ async function runManager(size: number): Promise<void> {
       'eks-fargate': { clusterName: spaces(), selectors: [] },
     },
   });
-  world.start('--instance-groups', '--allow-eks-cluster=*=123456789012/us-east-1/*', '--cluster-conditions');
+  world.start('--instance-groups', '--allow-eks-cluster=*=123456789012/us-east-1/*');
   const isReported = (name: string): boolean => world.condition(name)?.reason !== undefined;
   await world.until('all are reported', () => names.every(isReported), MINUTE);
   await world.clock.advance(MINUTE);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { serveCrd, serveForeignVersions, serveOurSchema } from './phases/foreign-crd.ts';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { conditionsOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady, tenantProfile } from './world/tenants.ts';
@@ -70,6 +70,59 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.clock.advance(TOLD);
     expect(overlapIn('team-a')?.message).to.contain('namespace web of AWSFargateProfile team-b/web');
     expect(overlapIn('team-b')?.message).to.contain('namespace web of AWSFargateProfile team-a/web');
+  });
+
+  it('are told before the new profile exists, as soon as AWS has confirmed its EKS cluster', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('shop');
+    const id = world.aws.admin.addFault({
+      operation: 'CreateFargateProfile',
+      kind: 'error:ResourceLimitExceededException:Fargate Profile limit exceeded for cluster',
+    });
+    world.applyWith('all', { selectors: [{ namespace: '*' }] });
+    await world.reason('all', 'QuotaExceeded');
+    await world.clock.advance(TOLD);
+    expect(world.profile('all')?.status).to.not.have.property('profileARN');
+    expect(overlapOf(world, 'shop')?.message).to.contain('namespace * of AWSFargateProfile default/all');
+    expect([reasonOf(world, 'shop'), reasonOf(world, 'all')]).to.deep.equal(['Shadowed', 'Overlap']);
+    world.delete('all');
+    await world.gone('all');
+    await world.clock.advance(TOLD);
+    expect(reasonOf(world, 'shop')).to.equal('NoOverlapSeen');
+    world.aws.admin.removeFault({ id });
+    await world.deleteAndFinish('shop');
+  });
+
+  it('count by a note without status in their own namespace only', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.createCluster({ name: 'shared', region: 'us-east-1' });
+    world.start('--allow-eks-cluster=*=123456789012/us-east-1/shared');
+    const eksCluster = { name: 'shared', region: 'us-east-1' };
+    const selectors = [{ namespace: 'web' }];
+    const create = (namespace: string, name: string, annotations: object = {}): void => {
+      const manifest = { metadata: { name, annotations }, spec: { eksCluster, selectors } };
+      world.api.storage.create(world.api.kind(PLURAL), namespace, manifest);
+    };
+    const noted = (namespace: string, name: string) => ({
+      'cluster.x-k8s.io/paused': '',
+      [RECORD_ANNOTATION]: JSON.stringify({
+        v: 1,
+        for: `${namespace}/${name}`,
+        in: '123456789012/us-east-1/shared',
+        profiles: [],
+        roles: [],
+      }),
+    });
+    create('team-a', 'web');
+    await world.until('it is Ready', () => isTenantReady(world, 'team-a', 'web'));
+    const overlap = () =>
+      conditionsOf(tenantProfile(world, 'team-a', 'web')).find(({ type }) => type === 'SelectorsOverlap');
+    create('team-b', 'restored', noted('team-b', 'restored'));
+    await world.clock.advance(TOLD);
+    expect(overlap()?.reason).to.equal('NoOverlapSeen');
+    create('team-a', 'moved', noted('team-a', 'moved'));
+    await world.clock.advance(TOLD);
+    expect(overlap()?.message).to.contain('AWSFargateProfile team-a/moved').and.to.not.contain('team-b');
   });
 
   it('count while one of them is paused, which is not told itself', async () => {

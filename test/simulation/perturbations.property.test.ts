@@ -31,8 +31,11 @@ interface History {
 
 /** How many events old lists are in `make test`. */
 const USUAL_AGE = 4;
-/** By how much a crash may delay a history: the next manager lists all objects at its start, and continues at once. */
-const LONGEST_DELAY: Ms = 5 * SECOND;
+/**
+ * By how much a crash may delay a history: the next manager lists all objects at its start and continues at once, but it
+ * may miss the end of a change in EKS by one poll.
+ */
+const LONGEST_DELAY: Ms = 6 * SECOND;
 const AGES = [1, 2, 4, 8, 16, 32, 64];
 const isWhole = process.env['RUNS'] !== undefined;
 
@@ -204,7 +207,10 @@ const HISTORIES: readonly History[] = [
       await teardown.untilReady();
       world.begin();
       await teardown.deleteCluster();
-      expect(teardown.violations()).to.deep.equal([]);
+      // In an old list, a create request may still be without its answer.
+      const isExpected = (violation: string): boolean =>
+        world.sawOldLists && violation.includes('waits for Propagating');
+      expect(teardown.violations().filter((violation) => !isExpected(violation))).to.deep.equal([]);
       await world.rest();
     },
   },

@@ -13,6 +13,9 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const REPLACE = { updateStrategy: { type: 'Replace' } };
+const DRAIN = { updateStrategy: { type: 'Replace', replace: { drainTimeout: '10m' } } };
+/** The one change that is not made in AWS. */
+const EVICTION = 'EvictPods Fargate profile "default_web"';
 
 /** What `capaf plan` computes for the named objects, without any write. */
 async function planFor(world: SimulatedWorld, ...names: readonly string[]): Promise<readonly PlannedObject[]> {
@@ -88,7 +91,7 @@ async function expectPlanHolds(
       world.condition('web')?.observedGeneration === world.profile('web')?.metadata.generation;
     await world.until(`web ${plan[0]?.end.reason}`, isSettled, 60 * MINUTE);
   }
-  expect(madeIn(world, from)).to.deep.equal(plannedIn(plan));
+  expect(madeIn(world, from)).to.deep.equal(plannedIn(plan).filter((each) => each !== EVICTION));
   if (after !== 'delete') world.delete('web');
   await world.gone('web');
   await world.finish();
@@ -111,6 +114,20 @@ describe('a plan', () => {
       const plan = await expectPlanHolds(before, after);
       expect(plan?.end.reason).to.equal(end);
     });
+
+  it('of a replacement with a drain has the drain as a step before the deletion', async () => {
+    const plan = await expectPlanHolds(DRAIN, { selectors: [{ namespace: 'other' }] });
+    const planned = plannedIn(plan === undefined ? [] : [plan]);
+    expect(planned.slice(planned.indexOf(EVICTION))).to.deep.equal([
+      EVICTION,
+      'DeleteFargateProfile Fargate profile "default_web"',
+    ]);
+    const step = plan?.changes.find(({ operation }) => operation === 'EvictPods');
+    expect(step).to.deep.include({
+      after: 'keepPredecessorFor is over',
+      fields: [{ name: 'drainTimeout', after: '10m' }],
+    });
+  });
 
   it('of any change of the spec is what the manager then does', async () => {
     const spec = fc.record(

@@ -33,7 +33,7 @@ describe('the capacity that capaf doctor checks', () => {
       'ok profiles of prod',
       'unchecked Fargate vCPU in eu-west-1',
     ]);
-    expect(checks.at(-1)?.remedy).to.equal(
+    expect(checks.at(-1)?.fix).to.equal(
       'See aws service-quotas get-service-quota --region=eu-west-1 --service-code=fargate --quota-code=L-3032A538',
     );
     expect(linesOf(prod([], {}, { profiles: E.left('forbidden') }))).to.deep.equal([]);

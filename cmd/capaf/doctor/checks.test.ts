@@ -93,6 +93,9 @@ const ofDeployment = (change: Partial<Deployment>): Partial<ClusterFacts> => ({
 const ofLease = (spec: NonNullable<Manager['lease']>['spec']): Partial<ClusterFacts> => ({
   manager: { ...manager, lease: { name: 'n/l', spec } },
 });
+const ofStoredVersions = (...storedVersions: readonly string[]): Partial<ClusterFacts> => ({
+  crd: seen({ ...crd, status: { storedVersions } }),
+});
 const NAME = 'Deployment capaf-system/capaf-controller-manager';
 const WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const entry = { phase: 'mutating', name: WEBHOOK, index: 0, isDecisive: true, configuration: crd } as const;
@@ -144,6 +147,15 @@ const CASES: readonly Case[] = [
     { crd: seen(undefined) },
     {},
     ['problem CRD: awsfargateprofiles.infrastructure.cluster.x-k8s.io does not exist'],
+  ],
+  ['objects stored in versions of the CRD', ofStoredVersions('v1beta1', 'v1beta2', 'v1beta3'), {}, []],
+  [
+    'objects stored in a version that the CRD of the release lacks',
+    ofStoredVersions('v1beta2', 'v1beta4'),
+    {},
+    [
+      'warning stored versions: objects may be stored as v1beta4, which the CRD of capaf dev lacks: the API server refuses this CRD',
+    ],
   ],
   [
     'a webhook of CAPA that nobody answers',
@@ -302,7 +314,7 @@ describe('capaf doctor tells of', () => {
     };
     const webhooks = seen({ entries: [{ ...entry, configuration }], answer: { kind: 'notServed' } as const });
     const checks = checkAll({ cluster: { ...healthy, webhooks }, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
-    expect(checks.find(({ name }) => name === 'CAPA webhooks')?.remedy).to.equal(
+    expect(checks.find(({ name }) => name === 'CAPA webhooks')?.fix).to.equal(
       `Remove ${WEBHOOK} from MutatingWebhookConfiguration capa-mutating-webhook-configuration, or run the manager with --manage-crd`,
     );
   });
@@ -333,7 +345,7 @@ describe('capaf doctor tells of', () => {
 describe('the text of capaf doctor', () => {
   const checks: readonly Check[] = [
     { group: 'AWS', name: 'a', result: 'ok', message: 'fine' },
-    { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', remedy: 'do\u202e this' },
+    { group: 'AWS', name: 'long', result: 'problem', message: 'bad\u001b[31m\nok  forged', fix: 'do\u202e this' },
   ];
   it('shows hostile text in one line, without control characters', () =>
     expect(stripVTControlCharacters(render(checks))).to.equal(

@@ -4,6 +4,7 @@ import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
 import { compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
+import { missingStoredVersions } from '../../../controllers/shared/crd/stored-versions.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
@@ -25,7 +26,7 @@ export interface Check {
   readonly name: string;
   readonly result: Result;
   readonly message: string;
-  readonly remedy?: string | undefined;
+  readonly fix?: string | undefined;
 }
 
 /** The clocks of two machines differ. */
@@ -33,10 +34,10 @@ const LEASE_TOLERANCE: Ms = 60_000;
 /** Statements of docs/aws-permissions.md without which the manager creates and deletes profiles too. */
 const OPTIONAL = ['AccessEntries'];
 
-export type Verdict = readonly [result: Result, message: string, remedy?: string | undefined];
+export type Verdict = readonly [result: Result, message: string, fix?: string | undefined];
 
-const line = (group: Check['group'], name: string, [result, message, remedy]: Verdict): Check => {
-  return { group, name, result, message, remedy };
+const line = (group: Check['group'], name: string, [result, message, fix]: Verdict): Check => {
+  return { group, name, result, message, fix };
 };
 
 /** What was not seen is unchecked. */
@@ -65,6 +66,7 @@ export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readon
     check('installation', 'Kubernetes', cluster.version, judgeServer),
     checkManager(manager, cluster),
     check('installation', 'CRD', cluster.crd, judgeCrd),
+    ...checkStoredVersions(cluster.crd),
     check('installation', 'CAPA webhooks', cluster.webhooks, judgeWebhooks),
     ...orNone(deployments).flatMap(checkProvider),
     ...missing.map(({ role, permissions }) =>
@@ -126,16 +128,26 @@ function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
 
 function judgeCrd(crd: KubeObject | undefined): Verdict {
   const { name } = OUR_CRD;
-  const remedy = 'Apply config/crd of the release of the manager';
-  if (crd === undefined) return ['problem', `${name} does not exist`, remedy];
+  const fix = 'Apply config/crd of the release of the manager';
+  if (crd === undefined) return ['problem', `${name} does not exist`, fix];
   const schema = compareSchema(crd);
   if (schema.kind === 'ours') return ['ok', `${name} is that of this provider`];
   const missing = schema.missing.join(', ');
-  if (schema.provider === PROVIDER) return ['problem', `${name} is of another release and lacks ${missing}`, remedy];
+  if (schema.provider === PROVIDER) return ['problem', `${name} is of another release and lacks ${missing}`, fix];
   const writers = writersOf({ crd, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
   const writer = writers.length === 0 ? '' : `; last written by ${writers.join(' and ')}`;
   const drops = `is that of ${schema.provider ?? 'another provider'} and drops ${missing}`;
   return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
+}
+
+/** Only the answer that something is missing is worth a line. */
+function checkStoredVersions(crd: ClusterFacts['crd']): readonly Check[] {
+  const versions = E.isRight(crd) ? missingStoredVersions(crd.right) : [];
+  if (versions.length === 0) return [];
+  const names = versions.join(' and ');
+  const message = `objects may be stored as ${names}, which the CRD of capaf ${VERSION} lacks: the API server refuses this CRD`;
+  const cure = 'See "Stored versions" in docs/upgrade.md before you apply the CRD';
+  return [line('installation', 'stored versions', ['warning', message, cure])];
 }
 
 type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];
@@ -166,8 +178,8 @@ function checkProvider({ provider, key, version, ready, replicas }: Deployment):
 function judgeRbac(role: string, account: ObjectKey, denied: readonly string[]): Verdict {
   const user = `ServiceAccount ${keyText(account)}`;
   if (denied.length === 0) return ['ok', `${user} has its permissions`];
-  const remedy = `Apply the ${role} of the release that the manager runs, and its binding`;
-  return ['problem', `${user} may not ${denied.join('; ')}`, remedy];
+  const fix = `Apply the ${role} of the release that the manager runs, and its binding`;
+  return ['problem', `${user} may not ${denied.join('; ')}`, fix];
 }
 
 function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Verdict {
@@ -193,8 +205,8 @@ function judgeIdentity(
   const answer = assumed.get(roleArn ?? '');
   if (answer !== undefined && E.isRight(answer)) return ['ok', `capaf has assumed ${roleArn}`];
   const why = answer === undefined ? '' : `; capaf cannot assume ${roleArn}: ${answer.left}`;
-  const remedy = roleArn === undefined && !isManager ? 'Run capaf with the access keys of its Secret' : undefined;
-  return ['unchecked', `no AWSFargateProfile shows that it gives credentials${why}`, remedy];
+  const fix = roleArn === undefined && !isManager ? 'Run capaf with the access keys of its Secret' : undefined;
+  return ['unchecked', `no AWSFargateProfile shows that it gives credentials${why}`, fix];
 }
 
 function judgePermissions(principal: string, denials: readonly Denial[]): Verdict {
@@ -202,8 +214,8 @@ function judgePermissions(principal: string, denials: readonly Denial[]): Verdic
   const statements = [...new Set(denials.map(({ sid }) => sid))];
   if (statements.length === 0) return ['ok', `${principal} has those it needs`];
   const result = statements.every((sid) => OPTIONAL.includes(sid)) ? 'warning' : 'problem';
-  const remedy = `Add ${statements.join(', ')} of docs/aws-permissions.md to its policy`;
-  return [result, `${principal} may not ${actions}`, remedy];
+  const fix = `Add ${statements.join(', ')} of docs/aws-permissions.md to its policy`;
+  return [result, `${principal} may not ${actions}`, fix];
 }
 
 const UNLESS = 'Remove it, unless another management cluster has the object, or Retain kept it';
@@ -212,8 +224,8 @@ function checkOrphans({ clusters, roles }: AwsFacts, orphans: Answer<readonly Or
   const profiles = clusters.flatMap(({ profiles: each }) => orNone(each)).length;
   const none = `none among ${profiles} profiles${E.isRight(roles) ? ` and ${roles.right.length} roles` : ''}`;
   if (E.isLeft(orphans)) return unseen('orphans', 'in AWS', orphans);
-  const found = orphans.right.map(({ name, message, commands, remedy = UNLESS }) =>
-    line('orphans', name, ['warning', message, `${remedy}: ${commands.join(' && ')}`]),
+  const found = orphans.right.map(({ name, message, commands, fix = UNLESS }) =>
+    line('orphans', name, ['warning', message, `${fix}: ${commands.join(' && ')}`]),
   );
   return [
     ...(found.length > 0 ? found : [line('orphans', 'in AWS', ['ok', none])]),

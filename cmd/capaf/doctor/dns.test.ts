@@ -31,7 +31,7 @@ const NOTHING = { clusters: [] };
 
 function lineOf(facts: DnsFacts, aws: Pick<AwsFacts, 'clusters'> = NOTHING): readonly (string | undefined)[] {
   const [check] = checkDns(facts, aws, NOW);
-  return [`${check?.result} ${check?.name}: ${check?.message}`, check?.remedy];
+  return [`${check?.result} ${check?.name}: ${check?.message}`, check?.fix];
 }
 
 describe('CoreDNS, as capaf doctor checks it,', () => {
@@ -44,20 +44,20 @@ describe('CoreDNS, as capaf doctor checks it,', () => {
   });
 
   it('needs a profile where there are no other nodes', () => {
-    const [line, remedy] = lineOf(dns(coredns(0)), ofNamespace('shop'));
+    const [line, fix] = lineOf(dns(coredns(0)), ofNamespace('shop'));
     expect(line).to.equal(
       'problem CoreDNS of prod: 0 of 2 pods ready. No Fargate profile takes Deployment kube-system/coredns: none has a selector that matches it.',
     );
-    expect(remedy).to.equal('Create an AWSFargateProfile for namespace kube-system: docs/fargate-only.md');
+    expect(fix).to.equal('Create an AWSFargateProfile for namespace kube-system: docs/fargate-only.md');
     const [taken] = lineOf(dns(coredns(1)), ofNamespace('kube-system'));
     expect(taken).to.match(/^warning .* 1 of 2 pods ready\. Fargate profile "system" takes Deployment/);
   });
 
   it('stays off Fargate with the annotation of older versions, and says to remove it', () => {
     const old = coredns(0, { 'eks.amazonaws.com/compute-type': 'ec2' });
-    const [line, remedy] = lineOf(dns(old), ofNamespace('kube-system'));
+    const [line, fix] = lineOf(dns(old), ofNamespace('kube-system'));
     expect(line).to.match(/^problem .* its annotation eks\.amazonaws\.com\/compute-type is ec2\.$/);
-    expect(remedy).to.match(/CoreDNS: kubectl patch deployment coredns -n kube-system --type json/);
+    expect(fix).to.match(/CoreDNS: kubectl -n kube-system patch deployment\/coredns --type=json '--patch=\[/);
   });
 
   it('may wait for another node, or for a profile that AWS does not show', () => {

@@ -46,10 +46,10 @@ export function checkDns(
   if (dns === undefined) return [];
   const { cluster, eksCluster, answer } = dns;
   const profiles = clusters.find((each) => each.cluster.name === eksCluster)?.profiles ?? E.left('EKS was not asked');
-  const [result, message, remedy]: Verdict = E.isLeft(answer)
+  const [result, message, fix]: Verdict = E.isLeft(answer)
     ? ['unchecked', answer.left]
     : judgeDns(answer.right, profiles, now);
-  return [{ group: 'workload', name: `CoreDNS of ${cluster}`, result, message, remedy }];
+  return [{ group: 'workload', name: `CoreDNS of ${cluster}`, result, message, fix }];
 }
 
 type Seen = Extract<DnsFacts['answer'], E.Right<unknown>>['right'];
@@ -71,7 +71,7 @@ function judgeDns(
   if (E.isLeft(profiles))
     return [result, `${state}; which Fargate profile takes them is not known: ${profiles.left}`, look];
   const { taker, summary, traps } = decide(pod, mergeProfiles([], profiles.right), true, now);
-  const remedy =
+  const fix =
     taker === null ? `Create an AWSFargateProfile for namespace ${COREDNS.namespace}: docs/fargate-only.md` : look;
-  return [result, `${state}. ${summary}`, traps[0] ?? remedy];
+  return [result, `${state}. ${summary}`, traps[0] ?? fix];
 }

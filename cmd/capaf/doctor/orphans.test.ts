@@ -72,7 +72,7 @@ describe('an orphan among the Fargate profiles', () => {
       {
         name: 'FargateProfile team-a_web',
         message: 'has the tag of AWSFargateProfile team-a/web, which uses "team-a_new"',
-        remedy: 'The conditions of the object say what the controller does with it',
+        fix: 'The conditions of the object say what the controller does with it',
         commands: ['kubectl -n team-a describe awsfargateprofile/web'],
       },
     ]);

@@ -15,7 +15,7 @@ export interface Orphan {
   readonly name: string;
   readonly message: string;
   /** Comes before the commands; undefined: they remove what is left over. */
-  readonly remedy?: string;
+  readonly fix?: string;
   /** For a POSIX shell. capaf runs none of them. */
   readonly commands: readonly string[];
 }
@@ -58,7 +58,7 @@ function findExtraProfiles(object: AWSFargateProfile, profiles: readonly Fargate
     .map((profile) => ({
       name: `FargateProfile ${profile.name}`,
       message: `has the tag of AWSFargateProfile ${keyText({ namespace, name })}, which uses "${profileName}"`,
-      remedy: 'The conditions of the object say what the controller does with it',
+      fix: 'The conditions of the object say what the controller does with it',
       commands,
     }));
 }

@@ -13,10 +13,6 @@ import { parseDocuments } from '../documents.ts';
 const ROLE = readFileSync(new URL('../../../config/rbac/role.yaml', import.meta.url), 'utf8');
 const CRD_KEEPER = readFileSync(new URL('../../../config/components/crd-keeper/rbac.yaml', import.meta.url), 'utf8');
 const GROUPS = readFileSync(new URL('../../../config/components/instance-groups/rbac.yaml', import.meta.url), 'utf8');
-const CONDITIONS = readFileSync(
-  new URL('../../../config/components/cluster-conditions/rbac.yaml', import.meta.url),
-  'utf8',
-);
 const POLICIES = readFileSync(new URL('../../../docs/aws-permissions.md', import.meta.url), 'utf8');
 
 interface Role {
@@ -40,7 +36,6 @@ export const rbacRolesFor = (flags: Partial<ManagerFlags> = {}) =>
     ROLE,
     ...(flags.managesCrd === true ? [CRD_KEEPER] : []),
     ...(flags.reconcilesInstanceGroups === true ? [GROUPS] : []),
-    ...(flags.setsClusterConditions === true ? [CONDITIONS] : []),
   ]
     .flatMap((text) => Array.from(parseDocuments('config', text), ({ value }) => value))
     .filter(isRole)

@@ -40,10 +40,10 @@ export function render(checks: readonly Check[]): string {
   const verdict = `problems: ${number('problem')}, warnings: ${number('warning')}, not checked: ${number('unchecked')}, ok: ${number('ok')}`;
   const rows = alignColumns(checks.map(({ name, result, message }) => [result, name, message]));
   const lines = [styleText('bold', verdict)];
-  for (const [index, { group, result, remedy }] of checks.entries()) {
+  for (const [index, { group, result, fix }] of checks.entries()) {
     if (checks[index - 1]?.group !== group) lines.push('', styleText('bold', group));
     lines.push(`  ${(rows[index] ?? '').replace(result, (word) => styleText(COLORS[result], word))}`);
-    if (remedy !== undefined) lines.push(`    → ${toPrintableLine(remedy)}`);
+    if (fix !== undefined) lines.push(`    → ${toPrintableLine(fix)}`);
   }
   return `${lines.join('\n')}\n`;
 }

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
-import { type Profile, decide, findMismatch } from './decide.ts';
+import { findMismatch } from '../../../pkg/fargate/selectors.ts';
+import { type Profile, decide } from './decide.ts';
 import { type Pod, podOf } from './pod.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -171,7 +172,7 @@ describe('The verdict about a new pod', () => {
     );
     expect(verdict.taker).to.equal(null);
     expect(verdict.summary).to.match(/its annotation eks.amazonaws.com\/compute-type is ec2/);
-    expect(verdict.traps.join()).to.match(/kubectl patch deployment coredns/);
+    expect(verdict.traps.join()).to.match(/kubectl -n kube-system patch deployment\/coredns/);
   });
 });
 

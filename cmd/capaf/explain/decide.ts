@@ -3,7 +3,8 @@ import type { Ms } from '../../../pkg/env/clock.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
-import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
+import { findMismatch } from '../../../pkg/fargate/selectors.ts';
+import { shellCommand } from '../shell.ts';
 import type { Pod } from './pod.ts';
 
 /** A Fargate profile as far as it is seen: in EKS, in its AWSFargateProfile, or in both. */
@@ -31,7 +32,7 @@ export interface Verdict {
   readonly taker: string | null;
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
-  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its remedy. */
+  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its fix. */
   readonly traps: readonly string[];
 }
 
@@ -89,10 +90,20 @@ function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
   return { taker: taker.name, summary, traps: timeTraps(pod, taker, now) };
 }
 
+/** https://docs.aws.amazon.com/eks/latest/userguide/fargate-getting-started.html */
+const PATCH = '[{"op":"remove","path":"/spec/template/metadata/annotations/eks.amazonaws.com~1compute-type"}]';
+const PATCH_COREDNS = [
+  'kubectl',
+  '-n',
+  'kube-system',
+  'patch',
+  'deployment/coredns',
+  '--type=json',
+  `--patch=${PATCH}`,
+];
 const EC2_TRAP =
   `EKS leaves pods with the annotation ${COMPUTE_TYPE_ANNOTATION}: ec2 to EC2 nodes. Remove it from the pod template. ` +
-  `CoreDNS: kubectl patch deployment coredns -n kube-system --type json -p ` +
-  `'[{"op":"remove","path":"/spec/template/metadata/annotations/eks.amazonaws.com~1compute-type"}]'`;
+  `CoreDNS: ${shellCommand(PATCH_COREDNS)}`;
 
 function judge(pod: Pod, { selectors }: Profile) {
   if (selectors === undefined) return { matches: null, selectors: [] };
@@ -101,19 +112,6 @@ function judge(pod: Pod, { selectors }: Profile) {
     return { ...selector, matches: mismatch === null, mismatch };
   });
   return { matches: judged.some((selector) => selector.matches), selectors: judged };
-}
-
-/** The first part of the selector that the pod does not match. */
-export function findMismatch(selector: FargateSelector, { namespace, labels }: Pick<Pod, 'namespace' | 'labels'>) {
-  if (!matchesWildcard(selector.namespace, namespace)) return `the namespace is ${namespace}`;
-  for (const [key, value] of Object.entries(selector.labels)) {
-    const found = Object.entries(labels).filter(([name]) => matchesWildcard(key, name));
-    if (found.some(([, text]) => matchesWildcard(value, text))) continue;
-    return found.length === 0
-      ? `there is no label ${key}`
-      : `the label is ${found.map(([name, text]) => `${name}=${text}`).join(', ')}`;
-  }
-  return undefined;
 }
 
 function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
@@ -141,14 +139,14 @@ function timeTraps(pod: Pod, { name, createdAt, activeSince }: Profile, now: Ms)
       : [`Profile "${name}" has been ACTIVE for less than 30 s: EKS may miss a pod before ${time(since + SETTLING)}.`];
   const { at } = pod.created;
   const choice = 'EKS chooses a profile only while a pod is created';
-  const remedy = 'Delete the pod, and create it again unless its controller does.';
+  const fix = 'Delete the pod, and create it again unless its controller does.';
   if (at === undefined || since === undefined || at >= since + SETTLING)
     return [
-      `${choice}. It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${remedy}`,
+      `${choice}. It did not choose "${name}" then: its selectors may not have matched, or EKS was not asked. ${fix}`,
     ];
   const known = [
     ...(createdAt === undefined ? [] : [`created at ${time(createdAt)}`]),
     ...(activeSince === undefined ? [] : [`seen ACTIVE at ${time(activeSince)}`]),
   ].join(', ');
-  return [`${choice}. It may not have known "${name}" (${known}) when the pod was created (${time(at)}). ${remedy}`];
+  return [`${choice}. It may not have known "${name}" (${known}) when the pod was created (${time(at)}). ${fix}`];
 }

@@ -42,7 +42,7 @@ describe('What Fargate refuses of a pod', () => {
     ['resourceClaims: [{name: gpu}]', 'spec.resourceClaims[0]: nodes of Fargate have no devices to claim'],
     [
       adding('CAP_CHOWN'),
-      'spec.containers[0].securityContext.capabilities.add[0]: Fargate does not add the capability CAP_CHOWN',
+      'spec.containers[0].securityContext.capabilities.add[0]: Fargate does not add the capability CAP_CHOWN; remove it, because each container has CHOWN',
     ],
     [
       adding('NET_BIND_SERVICE', 'SYS_PTRACE'),

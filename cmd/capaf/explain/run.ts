@@ -17,7 +17,7 @@ import {
   unseenIn,
 } from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
-import { type KubeAccess, openKube } from '../kube.ts';
+import type { KubeAccess } from '../kube.ts';
 import { recordedAccount } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
@@ -76,9 +76,9 @@ const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it
  * that of any cluster, so a manifest is not compared with it.
  */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
-  const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context, namespace } = options;
-  if (management === undefined && (workloadKubeconfig ?? kubeconfig ?? context) === undefined)
-    return filename === undefined ? openKube({ namespace }, io) : undefined;
+  const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context } = options;
+  if (management === undefined && filename !== undefined && (workloadKubeconfig ?? kubeconfig ?? context) === undefined)
+    return undefined;
   const cluster = management && { namespace: management.namespace, name };
   return openPodCluster({ cluster, eksCluster }, options, management, io);
 }
@@ -185,9 +185,9 @@ export function formatExplanation(explanation: Explanation): string {
   const refused = violations.length === 0 ? '' : ' Fargate cannot run it as it is.';
   const rows = profiles.flatMap((profile) => rowsOf(profile, taker));
   const refusals = alignColumns(violations.map(({ field, message }) => [field, message]));
-  const quotes = said.flatMap(({ source, message, remedy }) => [
+  const quotes = said.flatMap(({ source, message, fix }) => [
     toPrintableLine(`${source}: "${message}"`),
-    ...(remedy === null ? [] : [`  → ${remedy}`]),
+    ...(fix === null ? [] : [`  → ${fix}`]),
   ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],

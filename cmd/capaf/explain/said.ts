@@ -1,7 +1,7 @@
 import { fieldAt, textAt } from '../../../api/record.ts';
 import { cut } from '../../../api/text.ts';
 import { refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
-import { findRemedy } from '../../../pkg/fargate/pod-events.ts';
+import { findFix } from '../../../pkg/fargate/pod-events.ts';
 import { listAll } from '../../../pkg/kube/pages.ts';
 import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { Unseen } from '../aws.ts';
@@ -13,7 +13,7 @@ export interface Said {
   /** Who says it, such as `fargate-scheduler`. */
   readonly source: string;
   readonly message: string;
-  readonly remedy: string | null;
+  readonly fix: string | null;
 }
 
 const MAX_SHOWN = 5;
@@ -60,7 +60,7 @@ function toSaid(texts: readonly Text[]): readonly Said[] {
     const message = cut(text ?? '', MAX_LENGTH);
     if (message !== '' && !messages.has(message)) messages.set(message, source);
   }
-  return Array.from(messages, ([message, source]) => ({ source, message, remedy: findRemedy(message) ?? null })).slice(
+  return Array.from(messages, ([message, source]) => ({ source, message, fix: findFix(message) ?? null })).slice(
     0,
     MAX_SHOWN,
   );

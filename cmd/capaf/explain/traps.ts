@@ -3,6 +3,7 @@ import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
 import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
 import { readPodRole } from '../pod-role.ts';
+import { shellCommand } from '../shell.ts';
 
 /** Why the pods of a profile may not start, as far as AWS tells. */
 export const findTraps = async (
@@ -22,11 +23,13 @@ async function findAccessEntryTrap(session: Session, name: EksClusterName, princ
   const found = await readPodRole(session, name, mode, principal);
   if (found.kind !== 'outdated') return undefined;
   const { role, entry } = found;
-  const flags = `--region ${region} --cluster-name ${name} --principal-arn ${principal}`;
+  const flags = [`--region=${region}`, `--cluster-name=${name}`, `--principal-arn=${principal}`];
+  const remove = shellCommand(['aws', 'eks', 'delete-access-entry', ...flags]);
+  const create = shellCommand(['aws', 'eks', 'create-access-entry', ...flags, '--type=FARGATE_LINUX']);
   return (
     `The access entry of role ${principal} (${time(entry.createdAt)}) is older than the role ` +
     `(${time(role.createdAt)}): it belongs to an earlier role of this name, and pods cannot join the cluster. ` +
-    `Replace it: aws eks delete-access-entry ${flags} && aws eks create-access-entry ${flags} --type FARGATE_LINUX`
+    `Replace it: ${remove} && ${create}`
   );
 }
 

@@ -270,7 +270,7 @@ describe('capaf import', () => {
   describe('of live profiles', () => {
     it('prints all profiles of the EKS cluster', async () => {
       put({ name: 'Web_A', tags: { team: 'shop' } });
-      put({ name: 'web-a', selectors: [{ namespace: 'yes', labels: { on: 'off', '012': '1:30' } }] });
+      put({ name: 'web-a', selectors: [{ namespace: 'yes', labels: { on: 'off', '012': '1_30' } }] });
       const { out, code } = await run([], { from: 'live' });
       expect(code).to.equal(0);
       expectGolden(golden('live.txt'), out);

@@ -188,7 +188,7 @@ const readKeiko: Reader = (document) =>
       name: keikoNames(cluster, { namespace, name }).profile,
       release: [
         ...owners,
-        'Stop keiko, and wait until its pods are gone: kubectl -n instance-manager scale deployment instance-manager --replicas=0',
+        `Stop keiko, and wait until its pods are gone: ${shellCommand(['kubectl', '-n', 'instance-manager', 'scale', 'deployment/instance-manager', '--replicas=0'])}`,
         `Take keiko's finalizer off the group, so that the profile stays: ${kubectl('patch', '--type=merge', finalizers)}`,
         `Delete the group, also in Git, and start keiko again after the last one: ${kubectl('delete')}`,
       ],

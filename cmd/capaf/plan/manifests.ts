@@ -6,7 +6,7 @@ import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import { KubeError, isForbidden } from '../../../pkg/kube/errors.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import { diffMergePatch } from '../../../pkg/kube/patches.ts';
-import type { KubeClient, ObjectKey } from '../../../pkg/kube/types.ts';
+import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import { type SourceDocument, readDocuments } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
@@ -51,13 +51,19 @@ const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecor
 
 /**
  * The object that the API server would store. Fields that the manifest does not have are removed from the spec, as by
- * `kubectl replace`; labels and annotations of others stay. @throws Failure with the answer of the API server
+ * `kubectl replace`; labels and annotations of others stay. `live` is the object as it is.
+ * @throws Failure with the answer of the API server
  */
-export async function dryRun(client: KubeClient, manifest: Manifest, key: ObjectKey, signal: AbortSignal) {
+export async function dryRun(
+  client: KubeClient,
+  manifest: Manifest,
+  live: KubeObject | undefined,
+  key: ObjectKey,
+  signal: AbortSignal,
+) {
   const { source, metadata, spec } = manifest;
   const options = { dryRun: true, isStrict: true, signal } as const;
   try {
-    const live = await client.get(PROFILES, key, { signal });
     const wish = { apiVersion: API_VERSION, kind: KIND, metadata: { ...key, ...metadata }, spec };
     if (live === undefined) return await client.create(PROFILES, key.namespace, wish, options);
     const changes = diffMergePatch(recordAt(live['spec']), recordAt(spec)) ?? {};

@@ -49,6 +49,7 @@ export type PlannedAws = ReturnType<typeof plannedAws>;
  * in memory, and `onChange` is told.
  */
 export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change: PlannedChange) => void) {
+  const listings = new Answers<cloud.ProfileListing>();
   const profiles = new Answers<cloud.ProfileLookup>();
   const roles = new Answers<cloud.Role | undefined>();
   const policies = new Answers<readonly string[]>();
@@ -106,7 +107,7 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
             else names.delete(key.slice(prefix.length));
           }
           return { kind: 'listed', names: [...names].map((name) => ProfileName.of(name)) };
-        })(await real.list(cluster)),
+        })(await listings.read(keyOf(cluster, ''), () => real.list(cluster))),
       create: (wanted) => {
         const { cluster, name } = wanted;
         const replaced = [...profiles]

@@ -19,8 +19,13 @@ export function plannedCluster(live: KubeClient) {
     planned.set(idOf(resource, keyOf(object)), stored);
     return stored;
   }
-  const get: KubeClient['get'] = async (resource, key, options) =>
-    planned.get(idOf(resource, key)) ?? live.get(resource, key, options);
+  /** Nothing changes while a plan is made, so each object is read once. */
+  const get: KubeClient['get'] = async (resource, key, options) => {
+    const id = idOf(resource, key);
+    const object = planned.get(id) ?? (await live.get(resource, key, options));
+    if (object !== undefined) planned.set(id, object);
+    return object;
+  };
   const client: KubeClient = {
     ...live,
     get,
@@ -28,7 +33,6 @@ export function plannedCluster(live: KubeClient) {
       const list = await live.list(resource, options);
       return { ...list, items: list.items.map((item) => planned.get(idOf(resource, keyOf(item))) ?? item) };
     },
-    /** Nothing changes while a plan is made. */
     // eslint-disable-next-line eslint/require-yield -- it only waits
     async *watch(_resource, { signal }) {
       if (!signal.aborted) await once(signal, 'abort');

@@ -1,6 +1,7 @@
-import { isRight } from 'fp-ts/lib/Either.js';
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../../controllers/awsfargateprofile/controller.ts';
+import type { OpenPods } from '../../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { locationOf } from '../../../controllers/shared/note.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
@@ -10,6 +11,7 @@ import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
 import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { systemRandom } from '../../../pkg/env/system.ts';
+import { formatAge } from '../../../pkg/env/timestamp.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
@@ -84,7 +86,26 @@ export async function startPlanner(options: PlannerOptions) {
   });
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
-  const reconcile = reconcileOn(caches, { ...options, client: cluster, sessions: aws, clock });
+  const drained = new Set<string>();
+  /** In the plan, all pods move at once. */
+  const openPods: OpenPods = async (_session, { eksCluster }, { predecessor, since, until, obstacle }) => {
+    const id = `${eksCluster} ${predecessor}`;
+    if (obstacle === undefined && !drained.has(id)) {
+      const fields = [{ name: 'drainTimeout', after: formatAge(until - since) }];
+      const change = { operation: 'EvictPods', resource: `Fargate profile "${predecessor}"`, fields };
+      changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
+    }
+    drained.add(id);
+    return E.right(undefined);
+  };
+  /** The objects that need no pass while others change: they are Ready, or wait for a sibling. */
+  const resting = new Set<string>();
+  let isWoken = false;
+  /** The reconciler asks for a pass, because the turn of an object in its EKS cluster may have come. */
+  const wake = (key: ObjectKey): void => {
+    if (resting.delete(keyText(key))) isWoken = true;
+  };
+  const reconcile = reconcileOn(caches, { ...options, client: cluster, sessions: aws, clock, openPods }, wake);
   await Promise.all(
     caches.runnables.map(async (each) => {
       void each.run(signal);
@@ -95,7 +116,7 @@ export async function startPlanner(options: PlannerOptions) {
   /** The object as it is now, or will be; `undefined` if there is none or it cannot be read. */
   function find(key: ObjectKey): AWSFargateProfile | undefined {
     const lookup = caches.typed.profiles.lookup(key);
-    return lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
+    return lookup.kind === 'found' && E.isRight(lookup.decoded) ? lookup.decoded.right : undefined;
   }
 
   /** `undefined`: the object records none yet. */
@@ -104,9 +125,6 @@ export async function startPlanner(options: PlannerOptions) {
     const location = object && locationOf(object);
     return location?.kind === 'known' ? location.account : undefined;
   }
-
-  /** Ready objects that wait for nothing. Passes leave them out while others change. */
-  const resting = new Set<string>();
 
   /** Returns the shortest time after which an object goes on without anything that happens in AWS. */
   async function passOver(keys: ReadonlyMap<string, ObjectKey>): Promise<Ms | undefined> {
@@ -123,12 +141,30 @@ export async function startPlanner(options: PlannerOptions) {
         if (next.kind === 'after' && isKeeping) shortest = Math.min(shortest ?? next.delay, next.delay);
         if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
       }
-      if (!isKeeping && outcomeOf(find(key)).ready === 'True') resting.add(text);
+      const { ready, reason } = outcomeOf(find(key));
+      if (!isKeeping && (ready === 'True' || reason === 'WaitingForSibling')) resting.add(text);
     }
     return shortest;
   }
 
+  /** Returns whether there were any. */
+  function addSiblings(all: Map<string, ObjectKey>): boolean {
+    const known = all.size;
+    // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
+    for (const object of [...all.values()].flatMap((key) => find(key) ?? []))
+      if (outcomeOf(object).reason === 'WaitingForSibling')
+        for (const sibling of listSiblings(object, caches.typed.profiles))
+          all.set(keyText(keyOf(sibling)), keyOf(sibling));
+    return all.size > known;
+  }
+
   return {
+    /** The object as it is, if there is one. */
+    live(key: ObjectKey): KubeObject | undefined {
+      const lookup = caches.profiles.lookup(key);
+      return lookup.kind === 'found' ? lookup.object : undefined;
+    },
+
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
     /** Plans the deletion of the object, if there is one. */
@@ -147,18 +183,13 @@ export async function startPlanner(options: PlannerOptions) {
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
       let isOfAll = true;
       for (let round = 0; round < Math.max(LEAST_ROUNDS, ROUNDS_PER_OBJECT * all.size); round++) {
-        const known = all.size;
-        // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
-        for (const object of keys.flatMap((key) => find(key) ?? []))
-          if (outcomeOf(object).reason === 'WaitingForSibling')
-            for (const sibling of listSiblings(object, caches.typed.profiles))
-              all.set(keyText(keyOf(sibling)), keyOf(sibling));
-        const finished = aws.finishChanges();
+        const finished = isWoken ? [] : aws.finishChanges();
         if (finished.length > 0) stage = finished.join(', and ');
+        else if (isWoken) isWoken = false;
         else if (delay !== undefined) {
           skipped += delay;
           stage = 'keepPredecessorFor is over';
-        } else if (all.size === known) {
+        } else if (!addSiblings(all)) {
           if (isOfAll) break;
           // What the others have changed may concern the objects at rest.
           resting.clear();
@@ -186,7 +217,11 @@ export async function startPlanner(options: PlannerOptions) {
 }
 
 /** The reconciler of the manager, without its queue, events and metrics. */
-function reconcileOn(caches: Caches, { client, clock, ...options }: Omit<PlannerOptions, 'signal'>): Reconcile {
+function reconcileOn(
+  caches: Caches,
+  { client, clock, ...options }: Omit<PlannerOptions, 'signal'> & { readonly openPods: OpenPods },
+  wake: (key: ObjectKey) => void,
+): Reconcile {
   const { controlPlanes, controlPlaneResource: resource } = caches;
   const env = { client, clock, random: systemRandom, logger: SILENT };
   return newReconcile({
@@ -198,8 +233,9 @@ function reconcileOn(caches: Caches, { client, clock, ...options }: Omit<Planner
     accounts: new ControlPlaneAccounts(options.sessions),
     leadership: { remaining: () => Number.POSITIVE_INFINITY },
     resync: RESYNC,
-    ...newReconcilerParts({ client, caches, clock }, { add() {}, demote() {} }),
+    ...newReconcilerParts({ client, caches, clock }, { add: wake, demote() {} }),
     recordTurnWait: () => {},
+    recordEviction: () => {},
     recordEvent: () => {},
   });
 }

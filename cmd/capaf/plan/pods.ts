@@ -1,8 +1,8 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { isLabelValue, ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import type { KubeObject } from '../../../pkg/kube/types.ts';
-import { tolerate } from '../aws.ts';
+import { type AwsOptions, tolerate } from '../aws.ts';
 import { Failure, type Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
 import { listFargatePods, openPodCluster, profileOf } from '../workload.ts';
@@ -23,7 +23,7 @@ type PodsByProfile = ReadonlyMap<string, RunningPods>;
 
 interface Access {
   readonly kube: KubeAccess;
-  readonly workloadKubeconfig: string | undefined;
+  readonly options: AwsOptions & { readonly workloadKubeconfig?: string | undefined };
 }
 
 /** Adds to each deletion of a profile what runs on it, and to `notes` why that is not known. */
@@ -50,11 +50,9 @@ export async function addPods(
   }));
 }
 
-const LABEL_VALUE = /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
-
 /** No label shows the pods of a profile whose name is no value of a label, for example a name of 64 characters. */
 export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
-  pods === undefined || !LABEL_VALUE.test(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
+  pods === undefined || !isLabelValue(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
 
 const clusterText = ({ namespace, clusterName, eksCluster }: PlannedObject): string =>
   clusterName === undefined ? `EKS cluster ${eksCluster}` : `Cluster ${namespace}/${clusterName}`;
@@ -63,14 +61,14 @@ const clusterText = ({ namespace, clusterName, eksCluster }: PlannedObject): str
 async function readPods(
   object: PlannedObject | undefined,
   clusters: number,
-  { kube, workloadKubeconfig }: Access,
+  { kube, options }: Access,
   io: Io,
 ): Promise<PodsByProfile> {
-  if (workloadKubeconfig !== undefined && clusters > 1)
+  if (options.workloadKubeconfig !== undefined && clusters > 1)
     throw new Failure('the plan has several clusters. Plan the objects of each cluster on their own');
   const { namespace = '', clusterName: name, eksCluster } = object ?? {};
   const target = { eksCluster, cluster: name === undefined ? undefined : { namespace, name } };
-  await using workload = await openPodCluster(target, { workloadKubeconfig }, kube, io);
+  await using workload = await openPodCluster(target, options, kube, io);
   const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, io.signal), profileOf);
   return new Map([...byProfile].map(([profile, pods]) => [profile, toRunningPods(pods)]));
 }

@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { keyOf } from '../../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
@@ -23,7 +22,7 @@ export interface PlanOptions extends CommonOptions {
 }
 
 export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
-  const { filename = [], workloadKubeconfig } = options;
+  const { filename = [] } = options;
   requireObjects(names, options);
   const manifests = await readManifests(filename, io);
   if (manifests.length === 0 && filename.length > 0)
@@ -44,13 +43,14 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
       clock: io.clock,
       signal,
     });
-    const keys: ObjectKey[] = [];
-    for (const manifest of manifests) {
+    const ofFiles = manifests.map((manifest) => {
       const key = { namespace: manifest.namespace ?? kube.namespace, name: manifest.name };
-      if (options.delete !== true) planner.apply(await dryRun(client, manifest, key, signal));
-      keys.push(key);
-    }
-    if (filename.length === 0) keys.push(...(await findObjects(names, options, kube, signal)));
+      return { manifest, key, live: planner.live(key) };
+    });
+    if (options.delete !== true)
+      for (const { manifest, key, live } of ofFiles) planner.apply(await dryRun(client, manifest, live, key, signal));
+    const keys =
+      filename.length === 0 ? await findObjects(names, options, kube, signal) : ofFiles.map(({ key }) => key);
     if (options.delete === true) for (const key of keys) await planner.remove(key);
     const session = await attempt(() => aws.open(managerRegion ?? FALLBACK_REGION));
     if (E.isLeft(session))
@@ -58,7 +58,7 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
     const { account } = session.right;
     const notes = unseen === undefined ? [] : [unseen];
     const planned = await planner.plan(keys, account);
-    const objects = await addPods(planned, notes, { kube, workloadKubeconfig }, io);
+    const objects = await addPods(planned, notes, { kube, options }, io);
     const text = describePlan(objects, account, notes);
     return tell(io, options, { account, objects, notes }, text, objects.every(isAtRest));
   } finally {

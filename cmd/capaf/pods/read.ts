@@ -44,7 +44,7 @@ export async function readPods(client: KubeClient, namespace: string | undefined
   return { controlPlane: controlPlane ?? null, pods: shown, unseen: unseenIn(Object.entries<Answer<unknown>>(asked)) };
 }
 
-function toFargatePod(object: KubeObject) {
+export function toFargatePod(object: KubeObject) {
   const { namespace = '', name, creationTimestamp = null, annotations = {}, deletionTimestamp } = object.metadata;
   const refusal = refusalOf(object['status']);
   const phase = refusal === undefined ? (textAt(object['status'], 'phase') ?? 'Unknown') : 'Refused';

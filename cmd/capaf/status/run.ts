@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { EksClusterName } from '../../../api/names.ts';
 import { KIND } from '../../../api/v1beta2/index.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { openAws } from '../aws.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { openKube } from '../kube.ts';
@@ -24,7 +25,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   await using aws = openAws(options, io);
   await using management = eksCluster === undefined ? openKube(options, io) : undefined;
   const openPods = ({ cluster: key, eksCluster: of }: Target) =>
-    openPodCluster({ cluster: key, eksCluster: of?.name }, options, management, io);
+    openPodCluster({ cluster: key, eksCluster: of?.name, region: of?.region }, options, management, io);
   const access = { aws, management, openPods, now: io.clock.now(), signal: io.signal };
   const namespace = allNamespaces ? undefined : management?.namespace;
   const target = { name: EksClusterName.of(eksCluster ?? ''), region: aws.region };
@@ -49,7 +50,7 @@ export function isFine(tree: readonly TreeNode[], hasObjects: boolean): boolean 
 export function describeStatus(tree: readonly TreeNode[], title: string | undefined, isTerminal: boolean): string {
   const objects = nodesIn(tree).filter(({ kind }) => kind === KIND);
   const notReady = objects.filter(({ result }) => result !== 'ok').length;
-  const header = title && styleText('bold', `${title}: ${objects.length}, not Ready: ${notReady}`);
+  const header = title && styleText('bold', toPrintableLine(`${title}: ${objects.length}, not Ready: ${notReady}`));
   const roots = tree.map((root) => renderTree(root, isTerminal).join('\n'));
   return `${[...(header === undefined ? [] : [header]), ...roots].join('\n\n')}\n`;
 }

@@ -44,11 +44,6 @@ export const FLAGS = [
     variable: 'CAPAF_INSTANCE_GROUPS',
     help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
   },
-  {
-    name: 'cluster-conditions',
-    variable: 'CAPAF_CLUSTER_CONDITIONS',
-    help: 'Set the condition FargateProfilesReady of each Cluster whose spec.availabilityGates has it, so that clusterctl describe cluster shows the profiles. Needs config/components/cluster-conditions',
-  },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
   {
     name: 'leader-elect-lease-duration',

@@ -84,7 +84,6 @@ const NAMES = [
   'allow-eks-cluster',
   'manage-crd',
   'instance-groups',
-  'cluster-conditions',
   'leader-elect',
   'leader-elect-lease-duration',
   'leader-elect-renew-deadline',
@@ -228,11 +227,8 @@ describe('parseFlags', () => {
     });
 
   it('leaves off what an operator must ask for, and limits nothing by default', () => {
-    expect(flagsOf()).to.deep.include({ managesCrd: false, setsClusterConditions: false, limits: {} });
-    expect(flagsOf('--manage-crd=true', '--cluster-conditions')).to.include({
-      managesCrd: true,
-      setsClusterConditions: true,
-    });
+    expect(flagsOf()).to.deep.include({ managesCrd: false, limits: {} });
+    expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
   });
 
   it('makes nothing of InstanceGroups without --instance-groups, which needs --allow-eks-cluster', () => {

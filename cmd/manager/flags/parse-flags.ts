@@ -146,7 +146,6 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
     limits,
     managesCrd: isSet('manage-crd'),
     reconcilesInstanceGroups: isSet('instance-groups'),
-    setsClusterConditions: isSet('cluster-conditions'),
     /** undefined: no election; the manager acts as the leader. */
     ...(isSet('leader-elect') && {
       election: {

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
-import { type DesiredInputs, desiredFor, findSpecProblem, roleConflictOf, tagKeysOf } from './desired.ts';
+import { type DesiredInputs, desiredFor, findSpecProblem } from './desired.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Desired, ManagedRole } from '../model/desired-state.ts';
 import type { TargetSource } from '../goal/target.ts';
@@ -189,38 +189,6 @@ describe('desiredFor', () => {
       const spec = { selectors: [], profileName: ProfileName.of('eks-web'), additionalTags: many };
       expect(desiredOfDeletion(aDeletedObject({ spec })).wanted).to.equal(undefined);
     });
-  });
-
-  describe('the conflict about a role that an older object names too', () => {
-    const older = (spec: Partial<AWSFargateProfileSpec>) =>
-      anObject({
-        metadata: { name: 'older', uid: 'uid-of-older', creationTimestamp: '2026-11-19T00:00:00Z' },
-        spec: { roleName: RoleName.of('shared'), ...spec },
-      });
-    const conflictWith = (theirs: Partial<AWSFargateProfileSpec>, over: Partial<DesiredInputs> = {}): string => {
-      const object = anObject({ spec: { roleName: RoleName.of('shared') } });
-      const roleConflict = roleConflictOf(object, desiredInputs(over), [older(theirs)]);
-      return roleConflict === undefined ? 'none' : messageOf(roleConflict);
-    };
-    const detail =
-      'IAM role "shared" is also used by AWSFargateProfile team-a/older, and this object has other values in spec.';
-
-    it('names the settings that differ', () => {
-      expect(conflictWith({ rolePath: '/theirs/' })).to.include(`${detail}rolePath. `);
-    });
-
-    it('names a tag of the older object that this object has from the control plane', () => {
-      const controlPlaneFacts = { ...CONTROL_PLANE_FACTS, controlPlaneTags: { team: 'platform' } };
-      const theirs = { additionalTags: { team: 'theirs' } };
-      expect(conflictWith(theirs)).to.equal('none');
-      expect(conflictWith(theirs, { controlPlaneFacts })).to.include(`${detail}additionalTags["team"]. `);
-    });
-  });
-
-  it('keeps on the role the tags that other objects want there', () => {
-    const sharer = (additionalTags: Readonly<Record<string, string>>) => anObject({ spec: { additionalTags } });
-    const keysOfOthers = tagKeysOf([sharer({ Team: 'a' }), anObject(), sharer({ app: 'b' })]);
-    expect(managedRole({}, { keysOfOthers }).keysOfOthers).to.deep.equal(['team', 'app']);
   });
 
   it('identifies the object and its EKS cluster', () => {

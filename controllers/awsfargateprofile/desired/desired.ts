@@ -16,7 +16,6 @@ import {
 } from '../../../pkg/fargate/operator-limits.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseDuration } from '../../../pkg/env/duration.ts';
-import { foldCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Note, noteOf } from '../../shared/note.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
@@ -29,7 +28,6 @@ import { isEntryOf, roleEntryOf } from '../note.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
-import { isInEksCluster, roleSettingsConflict } from './role-sharing.ts';
 
 /** What a pass knows before it reads EKS and IAM. */
 export interface DesiredInputs {
@@ -81,6 +79,7 @@ export function desiredFor(
     now: inputs.now,
     isReplaceable: isPursued && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
+    drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,
     note,
     elsewhere,
     isLost,
@@ -171,39 +170,6 @@ function isKnownRole(desired: Pick<Desired, 'identity' | 'note'>, { roles }: Obs
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
   const entry = roleEntryOf(desired.note, name);
   return entry !== undefined && entry.managed !== false;
-}
-
-type BeforeSharing = Omit<DesiredInputs, 'roleConflict' | 'keysOfOthers'>;
-
-/** Keys, folded, of the tags that these objects want on their common role; those that name a Cluster inherit some. */
-export const tagKeysOf = (
-  roleSharers: readonly AWSFargateProfile[],
-  { controlPlaneTags = {} }: Partial<ControlPlaneFacts> = {},
-): readonly string[] =>
-  roleSharers
-    .flatMap(({ spec }) => [
-      ...Object.keys(spec.additionalTags ?? {}),
-      ...(spec.clusterName === undefined ? [] : Object.keys(controlPlaneTags)),
-    ])
-    .map(foldCase);
-
-export function roleConflictOf(
-  object: AWSFargateProfile,
-  inputs: BeforeSharing,
-  roleSharers: readonly AWSFargateProfile[],
-): Reason | undefined {
-  if (inputs.controlPlaneFacts === undefined) return undefined;
-  const place = placeOf(inputs.target, inputs.account);
-  const location = { ...place, eksCluster: inputs.target.eksCluster };
-  const required = requiredBoundary(inputs.limits, place);
-  return roleSettingsConflict(
-    object,
-    roleSharers.filter((sharer) => isInEksCluster(sharer, object, location)),
-    {
-      controlPlaneTags: inputs.controlPlaneFacts.controlPlaneTags,
-      boundaryOf: ({ spec }) => required ?? spec.rolePermissionsBoundary,
-    },
-  );
 }
 
 /**

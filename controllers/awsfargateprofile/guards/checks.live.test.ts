@@ -20,14 +20,7 @@ describe('newLiveChecks', () => {
   let cluster: Either<string, ObjectKey | undefined>;
 
   const checksWith = (clusters: Resource | undefined): LiveChecks => {
-    const { client, clock } = api;
-    return newLiveChecks({
-      client,
-      clock,
-      clusters: () => clusters,
-      clusterKeyOf: () => cluster,
-      schema: { isSettled: () => true },
-    });
+    return newLiveChecks({ client: api.client, clusters: () => clusters, clusterKeyOf: () => cluster });
   };
 
   beforeEach(() => {

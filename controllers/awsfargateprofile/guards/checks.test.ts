@@ -20,20 +20,10 @@ import {
   awsWith,
   newServices,
   passStateFor,
-  roleUsers,
 } from '../testing/pass-state.ts';
 import type { Mutation } from '../model/change.ts';
 import type { ReconcileState } from './guards.ts';
-import {
-  accessEntryUnused,
-  afterSurvey,
-  leaseValid,
-  roleUnused,
-  tagsUnchanged,
-  mutationTimeLeft,
-  noLiveBlocker,
-  schemaIsOurs,
-} from './checks.ts';
+import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, noLiveBlocker, schemaIsOurs } from './checks.ts';
 
 const leaving = (): ReconcileState => passStateFor(awsAsWanted(), aDeletedObject());
 
@@ -52,7 +42,7 @@ describe('leaseValid', () => {
 
 describe('noLiveBlocker', () => {
   it('asks the API server for a pause or a move before each change that deletes something, and before no other', async () => {
-    const live = { findBlocker: async () => 'the object is paused', readRoleUsers: async () => roleUsers() };
+    const live = { findBlocker: async () => 'the object is paused' };
     const paused = noLiveBlocker(newServices({ live }));
     for (const mutation of DESTRUCTIVE) {
       expect(describeObstacle(await paused(mutation, leaving())), mutation.kind).to.equal('stop: NotNow');
@@ -130,67 +120,6 @@ describe('tagsUnchanged', () => {
       pass.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
       expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: AccessDenied');
     });
-});
-
-describe('roleUnused', () => {
-  const asked: string[] = [];
-  const checkWith = (user?: string) => {
-    const readRoleUsers = async (_object: unknown, role: { readonly name: string }) => {
-      asked.push(role.name);
-      return roleUsers(user);
-    };
-    return roleUnused(newServices({ live: { findBlocker: async () => undefined, readRoleUsers } }));
-  };
-  beforeEach(() => asked.splice(0));
-
-  it('protects a role that another object uses, and asks the API server once per pass and role', async () => {
-    for (const [user, expected] of [
-      ['team-a/other', 'keep for AWSFargateProfile team-a/other'],
-      [undefined, 'go'],
-    ] as const) {
-      asked.splice(0);
-      const [check, pass] = [checkWith(user), leaving()];
-      for (const mutation of [STRIP_ROLE, DELETE_ROLE])
-        expect(describeObstacle(await check(mutation, pass))).to.equal(expected);
-      await check(DELETE_ROLE, leaving());
-      expect(asked).to.have.length(2);
-    }
-  });
-
-  for (const [failure, expected] of [
-    [{ code: 'AccessDeniedException', statusCode: 403 }, 'stop: AccessDenied'],
-    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'stop: NotNow'],
-  ] as const)
-    it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
-      for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
-        const theirs = aSimulatedProfile({ name: 'theirs', tags: {} });
-        const pass = passStateFor(awsWith(aSimulatedRole(), theirs), aDeletedObject());
-        pass.session.onCall = (called) => (called === operation ? aFailure({ operation, ...failure }) : undefined);
-        expect(describeObstacle(await checkWith()(DELETE_ROLE, pass)), operation).to.equal(expected);
-      }
-    });
-
-  it('asks nothing before a mutation that removes no role', async () => {
-    for (const mutation of [...CONSTRUCTIVE, DELETE_PROFILE])
-      expect(await checkWith('team-a/other')(mutation, leaving()), mutation.kind).to.equal(undefined);
-    expect(asked).to.deep.equal([]);
-  });
-});
-
-describe('accessEntryUnused', () => {
-  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
-    for (const roles of [[aSimulatedRole()], []]) {
-      const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
-      const mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
-      expect(await accessEntryUnused()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
-    }
-  });
-
-  it('does not keep the entry of a role that was made anew, or that is deleted', async () => {
-    const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
-    for (const because of ['roleRecreated', 'roleDeletion'] as const)
-      expect(await accessEntryUnused()({ ...DELETE_ACCESS_ENTRY, because }, pass)).to.equal(undefined);
-  });
 });
 
 describe('mutationTimeLeft', () => {

@@ -14,20 +14,19 @@ import {
   isDestructive,
 } from '../model/change.ts';
 import { newReason, reasonForSchema } from '../reasons/reasons.ts';
-import { type Check, type Obstacle, stop, type ReconcileState, type RoleUsage } from './guards.ts';
-import { tagsWithoutOwner } from './claims.ts';
-import { readRoleUsage, readUsageByProfiles } from './checks/role-usage.ts';
+import { type Check, stop, type ReconcileState } from './guards.ts';
+import { tagsWithoutOwner } from './role-users/claims.ts';
+import { type RoleUserServices, roleUnused } from './role-users/role-users.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { isRetryOfFailedProfile, mutationKey, refusalFor } from '../memory.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import type { KubeClient, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import type { ServedSchema } from '../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../shared/live-profiles.ts';
-import { type ReadRoleUsers, type RoleUserSources, newReadRoleUsers } from './checks/other-role-users.ts';
 import { CREATE_FAILED } from '../model/profile-status.ts';
 
-export interface CheckServices extends LiveGuardServices {
+export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly clock: Clock;
   /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
@@ -42,7 +41,6 @@ export function newChecks(services: CheckServices): readonly Check[] {
     afterSurvey(),
     tagsUnchanged(),
     roleUnused(services),
-    accessEntryUnused(),
   ];
 }
 
@@ -96,39 +94,6 @@ async function readTags(
   return E.right(lookup.right.kind === 'found' ? lookup.right.profile.tags : undefined);
 }
 
-/** A pass checks a role once, because the lock of the role keeps other passes of this process from changing it. */
-export function roleUnused({ live }: Pick<CheckServices, 'live'>): Check {
-  return async (mutation, pass) => {
-    if (!isRoleRemoval(mutation)) return undefined;
-    const usage = pass.roleUsage.get(mutation.name) ?? (await readRoleUsage(live, pass, mutation.name));
-    pass.roleUsage.set(mutation.name, usage);
-    return obstacleFor(usage);
-  };
-}
-
-/**
- * While another live profile uses the role, its old entry stays. The controller replaces it when the new profile is
- * ACTIVE.
- */
-export function accessEntryUnused(): Check {
-  return async (mutation, pass) => {
-    if (mutation.kind !== 'deleteAccessEntry' || mutation.because !== 'profileCreation') return undefined;
-    const usage = await readUsageByProfiles(pass, mutation.principal);
-    return obstacleFor(usage);
-  };
-}
-
-function obstacleFor(usage: RoleUsage): Obstacle | undefined {
-  switch (usage.kind) {
-    case 'unused':
-      return undefined;
-    case 'used':
-      return { kind: 'keep', by: usage.by };
-    case 'unknown':
-      return stop(usage.reason);
-  }
-}
-
 interface BackoffCheckServices {
   readonly clock: Clock;
 }
@@ -158,10 +123,10 @@ export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
 export interface LiveChecks {
   /** Returns why nothing may be deleted in AWS for the object now. */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
-  readonly readRoleUsers: ReadRoleUsers;
 }
 
-export interface LiveCheckSources extends RoleUserSources {
+export interface LiveCheckSources {
+  readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
   /** The Cluster whose pause is a pause of the object too; Left while this is not known. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
@@ -174,7 +139,6 @@ export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
       ? cluster.left
       : findLiveBlocker(sources.client, sources.clusters(), object, cluster.right, signal);
   },
-  readRoleUsers: newReadRoleUsers(sources),
 });
 
 export interface LiveGuardServices {

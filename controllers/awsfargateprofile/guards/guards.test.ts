@@ -20,6 +20,7 @@ import {
   type ServiceOverrides,
   type TestServices,
   LANE,
+  NO_ROLE_USERS,
   aSimulatedProfile,
   aSimulatedRole,
   passStateFor,
@@ -71,7 +72,8 @@ describe('newChecks and newPreparations', () => {
 
   const FOREIGN: ServedSchemaState = { kind: 'foreign', provider: 'infrastructure-aws', missing: [] };
   const liveAnswers = (blocker?: string, user?: string): ServiceOverrides => ({
-    live: { findBlocker: async () => blocker, readRoleUsers: async () => roleUsers(user) },
+    live: { findBlocker: async () => blocker },
+    roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers(user) },
   });
   /** Another client writes the object before each write of its metadata. */
   const forestalled: ServiceOverrides = {
@@ -109,7 +111,7 @@ describe('newChecks and newPreparations', () => {
       expect(await obstacleTo(adoption, pass, newServices())).to.equal('stop: Outdated');
     });
 
-    it('by accessEntryUnused alone', async () => {
+    it('by roleUnused alone, of an access entry', async () => {
       const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })));
       const deletion = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
       expect(await obstacleTo(deletion, pass, newServices())).to.equal('keep for Fargate profile "theirs"');
@@ -139,7 +141,6 @@ describe('newChecks and newPreparations', () => {
           const services = newServices({
             live: {
               findBlocker: async () => (hasBegun('pause') ? 'the object is paused' : undefined),
-              readRoleUsers: async () => roleUsers(),
             },
             schema: { check: async () => (hasBegun('foreign CRD') ? FOREIGN : { kind: 'ours' }) },
           });
@@ -150,8 +151,9 @@ describe('newChecks and newPreparations', () => {
   });
 
   it('hold a creation back by roleShareable alone', async () => {
-    const readRoleSharers = async () => ({ possibleDeleter: 'team-a/api', sharers: [] });
-    const obstacle = await obstacleTo(CREATE_ROLE, passStateFor(awsWith()), newServices({ readRoleSharers }));
+    const sharersOf = async () => ({ possibleDeleter: 'team-a/api', sharers: [] });
+    const services = newServices({ roleUsers: { ...NO_ROLE_USERS, sharersOf } });
+    const obstacle = await obstacleTo(CREATE_ROLE, passStateFor(awsWith()), services);
     expect(obstacle).to.equal('stop: WaitingForRoleDeletion');
   });
 

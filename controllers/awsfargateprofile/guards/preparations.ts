@@ -3,38 +3,41 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
-import { MAX_NOTE, isTooLong } from '../../shared/note.ts';
+import { MAX_NOTE, type Note, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
-import { isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
+import { describeQueued, isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { noteAhead } from '../record.ts';
-import { type Reason, newReason } from '../reasons/reasons.ts';
+import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import { withNoted } from '../memory.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type CheckServices, newLiveGuards } from './checks.ts';
 import { type Obstacle, type Preparation, stop, type ReconcileState } from './guards.ts';
-import { type ReadRoleSharers, roleShareable } from './role-sharers.ts';
+import { type DrainServices, drainPredecessor } from './drain-predecessor.ts';
+import { roleShareable } from './role-users/role-users.ts';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { describeTransit } from '../model/profile-status.ts';
 
-export interface PreparationServices extends Pick<CheckServices, 'live' | 'schema'> {
+export interface PreparationServices
+  extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeNote'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
   readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
-  readonly readRoleSharers: ReadRoleSharers;
 }
 
 /** The note is written last, so nothing is written for an object that waits in the lane. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
+    // The other objects of the EKS cluster do not wait for pods.
+    drainPredecessor({ ...services, writeNote: (pass, note) => writeNote(services, pass, note) }),
     takeTurn(services),
     // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
     // answers are still new when the change is sent.
@@ -59,7 +62,12 @@ export function reportNotReady({
     const reason = interruptionBy(mutation, desired, observed);
     if (reason === undefined) return undefined;
     const status = statusBefore(object, reason, { desired, observed, after: observed, plan }, clock.now());
-    return status && continueWith(pass, await profileWriter.patchStatus(object, status, signal));
+    if (status === undefined) return undefined;
+    const written = await profileWriter.patchStatus(object, status, signal);
+    // The conditions have told it, so no event follows.
+    if (written !== undefined)
+      pass.retry.update((state) => ({ ...state, told: { problem: messageOf(reason), advice: [] } }));
+    return continueWith(pass, written);
   };
 }
 
@@ -69,20 +77,28 @@ export function reportNotReady({
  */
 export function noteChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
-    const { object, desired, target, signal } = pass;
+    const { object, desired, target } = pass;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    const note = noteAhead(pass.note, desired, target.identity, mutation);
-    if (isTooLong(note, object))
-      return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
-    const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
-    const written = await profileWriter.patchMetadata(object, patch, signal);
-    if (written !== undefined) {
-      pass.isConfirmed = true;
-      pass.note = note;
-      pass.retry.update((state) => withNoted(state, note));
-    }
-    return continueWith(pass, written);
+    return writeNote({ profileWriter }, pass, noteAhead(pass.note, desired, target.identity, mutation));
   };
+}
+
+async function writeNote(
+  { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
+  pass: ReconcileState,
+  note: Note,
+): Promise<Obstacle | undefined> {
+  const { object, signal } = pass;
+  if (isTooLong(note, object))
+    return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
+  const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
+  const written = await profileWriter.patchMetadata(object, patch, signal);
+  if (written !== undefined) {
+    pass.isConfirmed = true;
+    pass.note = note;
+    pass.retry.update((state) => withNoted(state, note));
+  }
+  return continueWith(pass, written);
 }
 
 function continueWith(pass: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
@@ -99,11 +115,11 @@ export function takeTurn({
   return async (mutation, pass) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { lane, object, target } = pass;
-    const name = subjectOf(mutation);
-    let wait = lanes.take(lane, object, name);
+    const take = () => lanes.take(lane, object, subjectOf(mutation), describeQueued(mutation));
+    let wait = take();
     if (wait?.kind === 'wait' && wait.isForeign) {
       await askAgain(lanes, pass, wait.ahead);
-      wait = lanes.take(lane, object, name);
+      wait = take();
     }
     if (wait === undefined) {
       recordTurnWait(object);

@@ -11,6 +11,7 @@ import {
   type FargateProfile,
 } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import type { Drained } from './drained.ts';
 
 export interface Change {
   readonly mutation: Mutation;
@@ -148,6 +149,10 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
+/** Completes the sentence "Fargate profile x is …". */
+export const describeQueued = ({ kind }: Mutation): string =>
+  kind === 'createProfile' ? 'being created' : 'being deleted';
+
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
 
@@ -233,4 +238,6 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
 export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;
+  /** The drain of the profile that the mutation deletes. */
+  readonly drained?: Drained;
 }

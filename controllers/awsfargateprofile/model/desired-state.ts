@@ -90,6 +90,8 @@ export interface Desired {
   readonly isReplaceable: boolean;
   /** How long a predecessor stays beside the ACTIVE wanted profile, in ms. */
   readonly keepPredecessorFor: Ms;
+  /** For how long at most the pods of a predecessor are evicted before it is deleted, in ms; 0: they are not. */
+  readonly drainTimeout: Ms;
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
   /** Where to look in AWS, after this pass has read AWS. */

@@ -50,6 +50,9 @@ export interface Observed {
   readonly roles: readonly ObservedRole[];
   /** Read only where a decision depends on them. */
   readonly accessEntries?: readonly ObservedAccessEntry[];
+  /** Read only where the EKS cluster is being deleted. `unreadable`: AWS refuses to show it. */
+  readonly deletionProtection?:
+    { readonly kind: 'on' | 'off' } | { readonly kind: 'unreadable'; readonly refusal: string } | undefined;
   /** `unreadable`: AWS refuses to show the mode. Read only if the role has a path. */
   readonly authenticationMode?: string;
 }

@@ -13,7 +13,7 @@ export interface Execution {
   readonly steps: Step[];
   /** Optional changes that AWS refused. */
   readonly notices: Reason[];
-  /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
+  /** Those of the plan, and roles that turned out to be used when they were to be deleted. */
   readonly kept: KeptRole[];
 }
 
@@ -60,10 +60,13 @@ export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefi
 
 /** Whether the wanted profile serves pods beside what it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
-  name === 'PredecessorKept' || name === 'RemovingPredecessor';
+  name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 
 /** Problems that are reported although AWS is as the spec asks for. */
-export const noticesOf = ({ facts, execution }: ReconcileResult): readonly Reason[] => [
-  ...(execution?.notices ?? []),
-  ...(facts?.plan.notices ?? []),
-];
+export function noticesOf({ facts, execution }: ReconcileResult): readonly Reason[] {
+  const { notices = [] } = execution ?? {};
+  const isDraining = notices.some(({ name }) => name === 'Draining');
+  // The plan is to delete the predecessor, for which its drain has stopped the execution.
+  const planned = facts?.plan.notices.filter(({ name }) => !isDraining || name !== 'RemovingPredecessor') ?? [];
+  return [...notices, ...planned];
+}

@@ -9,6 +9,7 @@ import type {
   PodExecutionRoles,
 } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
+import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
 import type { Note } from '../../shared/note.ts';
 import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
@@ -95,10 +96,12 @@ export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'
   return {
     ...seen,
     ours: oursOf(owner, seen.profiles),
+    theirs: seen.profiles.filter(({ tags }) => isTaggedByOthers(tags, identity)),
     roles: seen.roles.map(({ name, found }) => ({
       name,
       found,
       isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
+      isTheirs: found !== undefined && found !== 'unread' && isRoleTaggedByOthers(found.tags, identity),
       isUserProvided: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
     })),
   };

@@ -159,9 +159,9 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       aws(named({ status })),
       'failed',
     ],
-    [`differs, and is ${status}`, alive(), aws(named({ status, ...DIFFERENT })), 'failed'],
-    [`is not wanted, and ${status}`, alive({ spec: REPLACE }), aws(named(), other({ status })), 'failed'],
-    [`has been replaced just now, and is ${status}`, alive(), aws(named(), other({ status })), 'failed'],
+    [`differs, and is ${status}`, alive(), aws(named({ status, ...DIFFERENT })), 'different'],
+    [`is not wanted, and ${status}`, alive({ spec: REPLACE }), aws(named(), other({ status })), 'unwanted'],
+    [`has been replaced just now, and is ${status}`, alive(), aws(named(), other({ status })), 'unwanted'],
   ]),
 
   'that is not the wanted one': [

@@ -264,7 +264,7 @@ describe('plan', () => {
         ['in subnets that spec.subnetIDs names', ofSpec(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
       ),
       ['after a create, if the role is missing', attempted, observed({ profile: aProfile(OTHER) }), REPLACE],
-      ['that failed', plain, withProfile({ ...OTHER, status: 'CREATE_FAILED' }), RETRY],
+      ['that failed', plain, withProfile({ ...OTHER, status: 'CREATE_FAILED' }), REPLACE],
       [
         'still being created',
         attempted,
@@ -302,7 +302,7 @@ describe('plan', () => {
         'the wanted profile has just become ACTIVE, and the former one failed',
         replaceable,
         withFormer({ status: 'CREATE_FAILED' }, {}),
-        'delete failed profile former; in order: RemovingPredecessor',
+        'delete unwanted profile former; in order: RemovingPredecessor',
       ],
       [
         'the former profile was ACTIVE for long, and the wanted one has just become so',
@@ -326,7 +326,7 @@ describe('plan', () => {
         'one former profile serves pods, and another failed',
         replaceable,
         withTwoFormer({ status: 'CREATE_FAILED' }),
-        'delete failed profile older; stop: DeletingProfile',
+        'delete unwanted profile older; stop: DeletingProfile',
       ],
       [
         'an unused role has to be deleted, and the last create was not answered',

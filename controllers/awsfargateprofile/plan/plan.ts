@@ -69,6 +69,8 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   if (blocker !== undefined) return blocker;
   const adoption = yield* adopt(desired, observed);
   if (adoption !== undefined) return adoption;
+  const protection = findProtectedDeletion(desired, observed);
+  if (protection !== undefined) return protection;
   if (!isSucceeded(desired, observed)) {
     const removal = yield* removeUnwanted(desired, observed);
     if (removal !== undefined) return removal;
@@ -83,6 +85,19 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   const found = findRole(observed.roles, wanted.role.name);
   if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was made anew' });
   return yield* ensureAccessEntry(desired, observed, found);
+}
+
+/**
+ * EKS would refuse to delete the cluster after the deletion of its profiles has stopped all their pods. So nothing of a
+ * protected cluster is deleted in its teardown.
+ */
+function findProtectedDeletion(desired: Desired, observed: Observed): Reason | undefined {
+  if (desired.wanted !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
+  const [removals] = collect(removeUnwanted(desired, observed));
+  const { eksCluster: cluster } = desired.identity;
+  return removals.length === 0
+    ? undefined
+    : newReason('ClusterDeletionProtected', { cluster, region: desired.place.region });
 }
 
 /** Another management cluster, or a restored backup of it, has made this profile: it may need all that the object has. */

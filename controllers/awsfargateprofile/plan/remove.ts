@@ -5,7 +5,7 @@ import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, areRolesUnread } from '../model/observed-state.ts';
 import { ownershipOf, oursOf } from '../model/identity.ts';
-import { type PlanPart, change, type Mutation } from '../model/change.ts';
+import { type KeptRole, type PlanPart, change, type Mutation } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsWanted } from './compare.ts';
@@ -122,7 +122,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
-): readonly { readonly name: string; readonly usedBy: string }[] {
+): readonly KeptRole[] {
   if (desired.unwanted === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
     const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
@@ -164,8 +164,10 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   // Another record of this object has made a profile, so the other side may need this one.
   if (elsewhere.length > 0) return undefined;
   if (wanted === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
-  if (isFailed(found)) return 'failed';
-  if (isAsWanted(desired, observed, found)) return undefined;
+  const isWanted = isAsWanted(desired, observed, found);
+  // Only a retry of what has failed before waits for a backoff.
+  if (isFailed(found)) return isWanted ? 'failed' : found.name === wanted.profile.name ? 'different' : 'unwanted';
+  if (isWanted) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
   if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
   const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);

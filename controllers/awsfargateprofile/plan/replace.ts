@@ -1,8 +1,10 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn } from '../../shared/note.ts';
 import type { Desired } from '../model/desired-state.ts';
+import type { DrainObstacle } from '../model/drained.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { oursOf } from '../model/identity.ts';
 import { entryOf } from '../note.ts';
@@ -64,7 +66,17 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   const { name } = wanted.profile;
   const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
   const until = keptUntil(desired, observed);
-  return newReason('PredecessorKept', { name, predecessor: kept[0].name, taker, until, remaining: until - now });
+  const predecessor = kept[0].name;
+  const obstacle = drainObstacle(predecessor, name);
+  const drain = desired.drainTimeout > 0 && { timeout: desired.drainTimeout, ...(obstacle && { obstacle }) };
+  const facts = { name, predecessor, taker, until, remaining: until - now, ...(drain && { drain }) };
+  return newReason('PredecessorKept', facts);
+}
+
+/** EKS writes the name of the profile into a label of its pods, and gives a new pod to the first name that matches it. */
+export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
+  if (!isLabelValue(predecessor)) return 'noLabel';
+  return isPreferred(successor, predecessor) ? undefined : 'comesLater';
 }
 
 export function transitReason(desired: Desired, observed: Observed): Reason | undefined {

@@ -42,7 +42,7 @@ type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer
 const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
   throttled: [],
   signatureTime: [
-    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. AWS accepts a signature for five minutes. The credentials stay in use",
+    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. The credentials stay in use",
   ],
   serviceError: [
     'If this lasts for more than ten minutes, look at the health of this service in the AWS Health Dashboard',

@@ -1,6 +1,6 @@
 import { MAX_FACT, cut } from '../../../api/text.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { formatAge, formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { defineReason, MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from './definition.ts';
 import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from './wording.ts';
 
@@ -40,6 +40,44 @@ const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
 
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
+
+type Kept = Replaced & {
+  readonly taker: string;
+  readonly until: Ms;
+  readonly remaining: Ms;
+  /** Undefined: the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
+  readonly drain?: { readonly timeout: Ms; readonly obstacle?: DrainObstacle };
+};
+
+type Drains = Replaced & {
+  readonly since: Ms;
+  readonly until: Ms;
+  readonly remaining: Ms;
+  /** The pods on the predecessor, and those of them that still have to leave. */
+  readonly counts?: { readonly total: number; readonly left: number };
+  /** The first pod whose eviction the API server refuses, and why. */
+  readonly refused?: { readonly pod: string; readonly said: string; readonly others: number };
+  readonly problem?: { readonly problem: string; readonly remedy: string };
+  /** This pass has begun the drain. */
+  readonly begins?: true;
+};
+
+type DrainObstacle = 'noLabel' | 'comesLater';
+
+/** Why the pods of a predecessor cannot be moved to its successor. */
+export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, successor: string): string =>
+  obstacle === 'noLabel'
+    ? `the name ${quoted(predecessor)} is no value of a label, so no label shows its pods`
+    : `EKS would start them on ${quoted(predecessor)} again, whose name comes before ${quoted(successor)}`;
+
+function describeRemoval(predecessor: string, successor: string, drain: Kept['drain']): string {
+  const stops = 'EKS stops its pods at once, without regard to PodDisruptionBudgets';
+  if (drain === undefined) return `deletes ${quoted(predecessor)}, and ${stops}`;
+  if (drain.obstacle === undefined)
+    return `evicts the pods of ${quoted(predecessor)}, for at most ${formatAge(drain.timeout)}, and deletes it`;
+  const why = describeObstacle(drain.obstacle, predecessor, successor);
+  return `deletes ${quoted(predecessor)}, and ${stops}. It evicts none of them before, because ${why}`;
+}
 
 /** `successor` is created after the deletion. It may have the name of the deleted profile. */
 type Succeeded = Named & { readonly successor?: string };
@@ -86,14 +124,39 @@ export const PROFILE_REASONS = {
         `Pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating ${quoted(name)}, which replaces it,`,
     ),
   }),
-  PredecessorKept: defineReason<Replaced & { readonly taker: string; readonly until: Ms; readonly remaining: Ms }>({
+  PredecessorKept: defineReason<Kept>({
     nature: 'wait',
     ...eks,
     poll: (_waited, { remaining }) => remaining,
     announced: true,
-    describe: ({ name, predecessor, taker, until }) =>
+    describe: ({ name, predecessor, taker, until, drain }) =>
       `Fargate profile ${quoted(name)} is ACTIVE and replaces ${quoted(predecessor)}, which the controller keeps until ${formatTimestamp(until)}. ` +
-      `A new pod that matches both starts on ${quoted(taker)}, the first name in alphabetical order. Then the controller deletes ${quoted(predecessor)}, and EKS stops its pods at once, without regard to PodDisruptionBudgets`,
+      `A new pod that matches both starts on ${quoted(taker)}, the first name in alphabetical order. Then the controller ${describeRemoval(predecessor, name, drain)}`,
+  }),
+  Draining: defineReason<Drains>({
+    nature: 'wait',
+    ...eks,
+    poll: (_waited, { remaining }) => Math.min(10 * SECOND, Math.max(SECOND, remaining)),
+    describe: ({ name, predecessor, counts, refused, problem }) => {
+      const replaced = `Fargate profile ${quoted(predecessor)}, which ${quoted(name)} has replaced`;
+      if (problem !== undefined)
+        return `The controller cannot evict the pods of ${replaced}: ${cut(problem.problem, MAX_FACT).replace(/\.$/, '')}`;
+      const { left = 0, total = 0 } = counts ?? {};
+      const evicting = `The controller is evicting ${left} of ${total} ${total === 1 ? 'pod' : 'pods'} from ${replaced}`;
+      if (refused === undefined) return evicting;
+      const others = refused.others === 0 ? '' : ` and ${refused.others} more`;
+      return `${evicting}. The API server refuses to evict ${refused.pod}${others}: ${cut(refused.said, MAX_FACT).replace(/\.$/, '')}`;
+    },
+    remedy: ({ predecessor, until, refused, problem }) => {
+      const steps = [
+        ...(problem === undefined ? [] : [problem.remedy]),
+        ...(problem !== undefined || refused === undefined
+          ? []
+          : ['If a PodDisruptionBudget never allows an eviction, allow one, or restart the owners of the pods']),
+        `The controller tries again every 10 seconds. It deletes ${quoted(predecessor)} at ${formatTimestamp(until)} at the latest, and EKS then stops the pods that are left`,
+      ];
+      return steps.join('. ');
+    },
   }),
   RemovingPredecessor: defineReason<Replaced>({
     nature: 'wait',

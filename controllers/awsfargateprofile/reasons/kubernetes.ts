@@ -259,6 +259,18 @@ export const MOVE_AND_DELETION_REASONS = {
     remedy: () =>
       `If a newer version of the controller has written the annotation, run that version. Otherwise remove the annotation: then the controller looks for what this object has in AWS, and writes the annotation again`,
   }),
+  ClusterDeletionProtected: defineReason<{ readonly cluster: string; readonly region: string }>({
+    nature: 'human',
+    // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
+    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
+    describe: ({ cluster }) =>
+      `EKS cluster ${quoted(cluster)} is to be deleted, but EKS refuses that while the deletion protection of the cluster is on. The deletion of its Fargate profiles would only stop their pods, so the controller deletes nothing of this object in AWS`,
+    remedy: ({ cluster, region }) =>
+      [
+        `If you want to delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${CONTINUES}`,
+        describeAbandonment('removeFinalizer', ', if you want to keep the EKS cluster,'),
+      ].join('. '),
+  }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
     // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.

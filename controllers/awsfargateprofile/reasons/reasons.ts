@@ -44,7 +44,7 @@ export const UNREPORTED_REASONS = {
 
 export type { TagChange } from './aws-calls.ts';
 export type { ReportedIssue } from './fargate-profile.ts';
-export { describeIssues, firstIssues } from './fargate-profile.ts';
+export { describeIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 
 /** The controller finds most of these before it reads AWS. */

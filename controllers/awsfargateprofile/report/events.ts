@@ -1,6 +1,9 @@
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
+import { toPrintableLine } from '../../../pkg/env/printable.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Drained } from '../model/drained.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { type Advice, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, noteOf } from '../../shared/note.ts';
@@ -8,6 +11,7 @@ import { type CompletedReconcile, type Told, noticesOf, reasonOf } from '../mode
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
   type Reason,
+  describeObstacle,
   describeReason,
   isAnnounced,
   keepsReady,
@@ -29,6 +33,8 @@ export function eventsAfter(pass: CompletedReconcile): readonly EventSpec[] {
   return [
     ...eventsOfProfile(pass),
     ...eventsOfUnreadableEntries(pass),
+    ...eventOfUnreadableProtection(pass),
+    ...eventsOfDrainBegin(pass),
     ...eventsForSteps(stepsToReport(pass)),
     ...eventsOfKeptRoles(pass),
     ...eventOfProblem(pass),
@@ -94,7 +100,37 @@ function describeRetained(object: AWSFargateProfile): string {
     : `The controller leaves ${profiles} and its IAM role in AWS`;
 }
 
-function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
+function eventsOfDrainBegin(pass: CompletedReconcile): readonly EventSpec[] {
+  return noticesOf(pass).flatMap((reason) => {
+    if (reason.name !== 'Draining' || reason.facts.begins === undefined) return [];
+    const { name, predecessor, until } = reason.facts;
+    const message = `Started evicting the pods of EKS fargate profile ${predecessor}, so that they move to ${name}. The profile is deleted at ${formatTimestamp(until)} at the latest`;
+    return [normal('StartedDrain', message)];
+  });
+}
+
+/** At the deletion of the profile. */
+function eventOfDrainEnd(predecessor: string, { because, successor, stopped, problem }: Drained): EventSpec {
+  const evicted =
+    because === 'moved'
+      ? `No pod of EKS fargate profile ${predecessor} is left that can move to ${successor}.`
+      : because === 'timeout'
+        ? `The time to drain EKS fargate profile ${predecessor} is over (spec.updateStrategy.replace.drainTimeout)${stopped === undefined ? '' : `, and ${podsOf(stopped.unmoved)} ${stopped.unmoved === 1 ? 'has' : 'have'} not moved to ${successor}`}.`
+        : `No pod of EKS fargate profile ${predecessor} was evicted, because ${describeObstacle(because, predecessor, successor)}.`;
+  const rest = (stopped?.count ?? 0) - (stopped?.names.length ?? 0);
+  const named = stopped === undefined || stopped.count === 0 ? '' : `: ${stopped.names.join(', ')}`;
+  const stops =
+    stopped === undefined
+      ? `How many pods EKS stops with the profile is not known${problem === undefined ? '' : `: ${problem}`}`
+      : `With the profile, EKS stops ${podsOf(stopped.count)}${named}${rest > 0 ? ` and ${rest} more` : ''}`;
+  const [reason, isEnd] = because === 'timeout' ? ['DrainTimedOut', false] : ['EndedDrain', because === 'moved'];
+  const message = toPrintableLine(`${evicted} ${stops}`);
+  return isEnd ? normal(reason, message) : warning(reason, message);
+}
+
+const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pods'}`;
+
+function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
     // A request that was not sent is no failure of AWS.
@@ -110,6 +146,7 @@ function eventOfStep({ mutation, outcome }: Step): readonly EventSpec[] {
       return [normal('InitiatedCreateEKSFargateProfile', `Started creating EKS fargate profile ${subject}`)];
     case 'deleteProfile':
       return [
+        ...(drained === undefined ? [] : [eventOfDrainEnd(subject, drained)]),
         normal(
           'InitiatedDeleteEKSFargateProfile',
           `Started deleting EKS fargate profile ${subject}${PURPOSES[mutation.because]}`,
@@ -206,9 +243,21 @@ function eventsOfUnreadableEntries(pass: CompletedReconcile): readonly EventSpec
   );
 }
 
-function eventsOfKeptRoles({ end, facts, execution }: CompletedReconcile): readonly EventSpec[] {
-  if (end !== 'inSync' || facts === undefined) return [];
-  return [...facts.plan.kept, ...(execution?.kept ?? [])].map(({ name, usedBy }) =>
+function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly EventSpec[] {
+  const protection = facts?.observed.deletionProtection;
+  if (facts === undefined || protection?.kind !== 'unreadable') return [];
+  const { eksCluster } = facts.desired.identity;
+  return [
+    warning(
+      'FailedDescribeCluster',
+      `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on. AWS says: ${protection.refusal}. The controller continues with the deletion. If the protection is on, EKS refuses to delete the cluster afterwards. Allow the controller eks:DescribeCluster: then it deletes nothing while the protection is on.`,
+    ),
+  ];
+}
+
+function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly EventSpec[] {
+  if (end !== 'inSync') return [];
+  return (execution?.kept ?? []).map(({ name, usedBy }) =>
     normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
   );
 }

@@ -119,6 +119,7 @@ describe('profileMetrics', () => {
       anObject({ status: { conditions: [condition('SelectorsOverlap', 'True', 'Shadowed')] } }),
       replacing('Replacing'),
       replacing('PredecessorKept'),
+      replacing('Draining'),
       replacing('RemovingPredecessor'),
       // The first profile of an object replaces nothing.
       anObject({ status: { predecessors: [{}] } }),
@@ -129,7 +130,7 @@ describe('profileMetrics', () => {
       `${overlapping}{reason="Overlap"} 0`,
       `${overlapping}{reason="Shadowed"} 1`,
     ]);
-    const steps = ['creating', 'keeping', 'removing'].map((step) => `${replacements}{step="${step}"} 1`);
+    const steps = ['creating', 'keeping', 'draining', 'removing'].map((step) => `${replacements}{step="${step}"} 1`);
     expect(await lines(replacements)).to.deep.equal(steps);
   });
 

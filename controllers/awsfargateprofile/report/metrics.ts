@@ -1,11 +1,12 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type Registry, Gauge, Histogram } from 'prom-client';
+import { type Registry, Counter, Gauge, Histogram } from 'prom-client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
 import type { Ms } from '../../../pkg/env/clock.ts';
 import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
 import type { TypedEntry, TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
+import type { Eviction } from '../../../pkg/kube/evictions.ts';
 import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
@@ -27,8 +28,17 @@ interface PhaseLabels {
  */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
-/** `creating`: until the successor is ACTIVE. `keeping`, then `removing`: until the predecessors and their roles are gone. */
-const REPLACEMENT_STEPS = ['creating', 'keeping', 'removing'];
+/**
+ * `creating`: until the successor is ACTIVE. `keeping`, `draining`, then `removing`: until the predecessors and their roles
+ * are gone.
+ */
+const REPLACEMENT_STEPS = ['creating', 'keeping', 'draining', 'removing'];
+const STEP_OF_REASON = new Map([
+  ['PredecessorKept', 'keeping'],
+  ['Draining', 'draining'],
+  ['RemovingPredecessor', 'removing'],
+]);
+const EVICTION_RESULTS: readonly Eviction['kind'][] = ['accepted', 'gone', 'refused'];
 
 export interface ProfileMetricsSource {
   readonly store: Pick<Store, 'onChange'>;
@@ -39,6 +49,8 @@ export interface ProfileMetricsSource {
 
 export interface ProfileMetrics {
   watch(source: ProfileMetricsSource): void;
+  /** An API server of a workload cluster has answered a request to evict a pod. */
+  recordEviction(answer: Eviction['kind']): void;
 }
 
 export function profileMetrics(registry: Registry): ProfileMetrics {
@@ -97,7 +109,15 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     buckets: READY_BUCKETS_SECONDS,
     registers: [registry],
   });
+  const evictions = new Counter({
+    name: 'capaf_pod_evictions_total',
+    help: 'Requests to evict a pod before its Fargate profile is deleted, by the answer of the workload cluster: accepted, gone (there is no such pod), refused (usually by a PodDisruptionBudget).',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  for (const result of EVICTION_RESULTS) evictions.inc({ result }, 0);
   return {
+    recordEviction: (result) => evictions.inc({ result }),
     watch: (source) => {
       sources.push(source);
       source.store.onChange((change) => {
@@ -124,7 +144,7 @@ function overlapsOf({ status }: AWSFargateProfile): readonly string[] {
 function replacementsOf({ status = {} }: AWSFargateProfile): readonly string[] {
   if ((status.predecessors ?? []).length === 0 || status.initialization?.provisioned !== true) return [];
   const reason = conditionOf(status.conditions, 'Ready')?.reason;
-  return [reason === 'PredecessorKept' ? 'keeping' : reason === 'RemovingPredecessor' ? 'removing' : 'creating'];
+  return [STEP_OF_REASON.get(reason ?? '') ?? 'creating'];
 }
 
 export function phaseOf(object: AWSFargateProfile): PhaseLabels {

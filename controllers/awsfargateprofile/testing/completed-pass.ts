@@ -58,13 +58,14 @@ export function completedPass({
   seen,
   steps = [],
   notices = [],
-  kept = [],
+  kept: keptByExecution = [],
   ...rest
 }: CompletedReconcileParts): CompletedReconcile {
   const facts = desired &&
     seen && { desired, observed: seen, after: observedAfter(seen, steps), plan: plan(desired, seen) };
+  const kept = [...(facts?.plan.kept ?? []), ...keptByExecution];
   const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
-  const execution = { end, steps: [...steps], notices: [...notices], kept: [...kept] };
+  const execution = { end, steps: [...steps], notices: [...notices], kept };
   return {
     object,
     end,

@@ -1,12 +1,13 @@
+import * as E from 'fp-ts/lib/Either.js';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { noteOf } from '../../shared/note.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
-import { type DesiredInputs, roleConflictOf } from '../desired/desired.ts';
-import { Claims } from '../guards/claims.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
+import { Claims } from '../guards/role-users/claims.ts';
 import { type LiveChecks, type CheckServices, newChecks } from '../guards/checks.ts';
-import type { RoleUsers } from '../guards/checks/other-role-users.ts';
+import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-users.ts';
 import { RetryStore } from '../memory.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { Guards, ReconcileState } from '../guards/guards.ts';
@@ -101,11 +102,13 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     recordTurnWait: () => {},
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     mutationTimeLeft: () => 10_000,
+    openPods: async () => E.right(undefined),
+    recordEviction: () => {},
     profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
-    readRoleSharers: async () => ({ possibleDeleter: undefined, sharers: [] }),
     ...over,
-    live: { findBlocker: async () => undefined, readRoleUsers: async () => roleUsers(), ...over.live },
+    live: { findBlocker: async () => undefined, ...over.live },
+    roleUsers: { ...NO_ROLE_USERS, ...over.roleUsers },
     clock,
   };
 }
@@ -115,6 +118,12 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
  * that uses the role.
  */
 export const roleUsers = (other?: string): RoleUsers => ({ other, leaving: new Map() });
+
+/** No other AWSFargateProfile uses any role. */
+export const NO_ROLE_USERS: LiveRoleUsers = {
+  usersOf: async () => roleUsers(),
+  sharersOf: async () => ({ possibleDeleter: undefined, sharers: [] }),
+};
 
 /**
  * A function that stands for a write of an AWSFargateProfile to the API server. `status` is `undefined` if only
@@ -149,11 +158,10 @@ export function passStateFor(
     object,
     note: desired.note,
     retry: new RetryStore(new VirtualClock()).handleFor(object),
-    roleUsage: new Map(),
-    roleConflictWith: (roleSharers) => roleConflictOf(object, desiredInputs(over), roleSharers),
     observed: seen,
     target: TARGET,
     controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
+    controlPlaneTags: desiredInputs(over).controlPlaneFacts?.controlPlaneTags ?? {},
     desired,
     plan: plan(desired, seen),
     session: sessionOn(aws),

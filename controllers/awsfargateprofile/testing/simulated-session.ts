@@ -41,6 +41,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
     account: ACCOUNT,
     calls,
     now: () => NOW,
+    clusterToken: async () => 'a token',
     onCall: () => undefined,
     clusters: {
       describe: (name) =>

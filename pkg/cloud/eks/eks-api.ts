@@ -57,8 +57,12 @@ export interface EksCluster {
   readonly status: string;
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
+  /** EKS refuses to delete the cluster; undefined if EKS omits it. */
+  readonly deletionProtection?: boolean;
   /** The URL of its API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
+  /** The certificate authority of its API server: PEM in base64. */
+  readonly certificateAuthority?: string;
 }
 
 export interface EksClusters {

@@ -83,14 +83,20 @@ export const ClusterResponse = s.view(
       arn: s.string(),
       status: s.string(),
       accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
+      deletionProtection: s.optional(s.boolean()),
       endpoint: s.optionalText(s.string()),
+      certificateAuthority: s.optional(s.object({ data: s.optionalText(s.string()) })),
     }),
   }),
-  ({ cluster: { name, arn, status, accessConfig, endpoint } }): EksCluster => ({
+  ({
+    cluster: { name, arn, status, accessConfig, deletionProtection, endpoint, certificateAuthority },
+  }): EksCluster => ({
     name,
     arn,
     status,
     ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
+    ...(deletionProtection !== undefined && { deletionProtection }),
     ...(endpoint !== undefined && { endpoint }),
+    ...(certificateAuthority?.data !== undefined && { certificateAuthority: certificateAuthority.data }),
   }),
 );

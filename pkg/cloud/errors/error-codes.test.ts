@@ -196,6 +196,14 @@ describe('AWS errors', () => {
       ['You may not. Encoded authorization failure message: AbCdEf_123-x', 'You may not. '],
       ['two\n  lines', 'two lines '],
       ['Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z', 'Signature expired '],
+      [
+        'Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T002500Z - 15 min.)',
+        'Signature expired (15 min.) ',
+      ],
+      [
+        'Signature not yet current: 20260101T002000Z is still later than 20260101T001500Z (20260101T001000Z + 5 min.)',
+        'Signature not yet current (5 min.) ',
+      ],
       ['', 'no reason given '],
     ];
     for (const [message, wanted] of words) {

@@ -213,12 +213,18 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/ ?Encoded authorization failure message: \S+/gi, '')
     .replace(/(?<![ ,;(])[ ,;(]*\b(?:x-amzn-)?request[ -]?id\b ?[:=]? ?[\w-]{16,}\)?/gi, '')
     .replace(/^AWS: no result within/, 'no answer within')
-    .replace(/^(signature (?:expired|not yet current))\b.*/i, '$1')
+    .replace(/^(signature (?:expired|not yet current))\b.*/i, withoutTimes)
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
   // Codes of this manager would only repeat the message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return `${words === '' ? 'no reason given' : words} (${call})`;
+}
+
+/** Of "Signature expired: … is now earlier than … (… - 5 min.)" only the times change with each request. */
+function withoutTimes(words: string, what: string): string {
+  const minutes = /\b\d{1,4} min\b/.exec(words)?.[0];
+  return minutes === undefined ? what : `${what} (${minutes}.)`;
 }
 
 const isOwnCode = hasCode('NoAnswer', 'NotPrepared', 'NotDispatched');

@@ -22,6 +22,12 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
+  /** Undefined: JSON of the kind itself. */
+  readonly accept?: string;
+  /** The largest body of a response that is read, in bytes; undefined: any. */
+  readonly maxBody?: number;
+  /** Whether the request is repeated when the API server asks for that; undefined: yes. */
+  readonly isRepeated?: boolean;
   /** The time limit for the request and its retries together; undefined: {@link REQUEST_DEADLINE}. */
   readonly limit?: Ms;
   readonly signal: AbortSignal;
@@ -51,13 +57,13 @@ export class ApiRequests {
   /** Repeats the request as long as the API server asks for that with Retry-After, within its time limit. */
   private async sendWithRetries(request: ApiRequest): Promise<ApiResponse> {
     const { clock } = this;
-    const { doing, method, limit = REQUEST_DEADLINE, signal } = request;
+    const { doing, method, limit = REQUEST_DEADLINE, isRepeated = true, signal } = request;
     const end = clock.monotonic() + limit;
     for (let retries = 0; ; retries++) {
       const response = await this.sendOnce(request, end - clock.monotonic());
       if (response.status >= 200 && response.status <= 299) return response;
       const error = errorFromResponse(doing, method, response);
-      const delay = retryDelayOf(error);
+      const delay = isRepeated ? retryDelayOf(error) : undefined;
       if (delay === undefined || retries === MAX_RETRIES || clock.monotonic() + delay >= end) throw error;
       await sleep(clock, delay, signal).catch(() => {
         throw error;
@@ -66,7 +72,7 @@ export class ApiRequests {
   }
 
   private async sendOnce(request: ApiRequest, limit: Ms): Promise<ApiResponse> {
-    const { doing, method, path } = request;
+    const { doing, method, path, maxBody } = request;
     return withDeadline(this.clock, limit, request.signal, 'the API server', async (signal) => {
       const response = await this.transport.send({
         method,
@@ -74,7 +80,7 @@ export class ApiRequests {
         signal,
         ...headersAndBody(request),
       });
-      return { status: response.status, headers: response.headers, text: await readText(response.body) };
+      return { status: response.status, headers: response.headers, text: await readText(response.body, maxBody) };
     }).catch((cause: unknown) => {
       throw noAnswerError(doing, cause);
     });
@@ -85,12 +91,12 @@ export class ApiRequests {
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;
 
-function headersAndBody({ body, contentType = 'application/json' }: ApiRequest): {
+function headersAndBody({ body, contentType = 'application/json', accept = ACCEPT_JSON.accept }: ApiRequest): {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 } {
-  if (body === undefined) return { headers: ACCEPT_JSON };
-  return { headers: { ...ACCEPT_JSON, 'content-type': contentType }, body: JSON.stringify(body) };
+  if (body === undefined) return { headers: { accept } };
+  return { headers: { accept, 'content-type': contentType }, body: JSON.stringify(body) };
 }
 
 export const noAnswerError = (doing: string, cause: unknown): KubeError =>

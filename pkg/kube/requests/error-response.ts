@@ -21,10 +21,14 @@ export function decodeStatus(value: unknown): Status | undefined {
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
   const listed = fieldAt(value['details'], 'causes');
   const causes: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  // The message about an eviction does not name the PodDisruptionBudget, its cause does.
+  const budgets = causes.flatMap((cause) =>
+    textAt(cause, 'reason') === 'DisruptionBudget' ? (textAt(cause, 'message') ?? []) : [],
+  );
   return {
     code,
     reason: textAt(value, 'reason') ?? reasonOf(code),
-    message: redactCredentials(textAt(value, 'message') ?? '', MAX_FACT),
+    message: redactCredentials([textAt(value, 'message') ?? '', ...budgets].join(' ').trim(), MAX_FACT),
     causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
   };
 }
@@ -60,9 +64,11 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;
   // A proxy or gateway in front of the API server may quote the request with its headers.
-  const said = status?.message ?? redactCredentials(answer.text.trim(), 200);
-  return new KubeError(`${doing}: ${said === '' ? `status ${answer.status}` : said}`, {
+  const text = status?.message ?? redactCredentials(answer.text.trim(), 200);
+  const said = text === '' ? `status ${answer.status}` : text;
+  return new KubeError(`${doing}: ${said}`, {
     status: answer.status,
+    said,
     reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,
     causes: status?.causes ?? [],
     ...(retryAfter === undefined ? {} : { retryAfter }),

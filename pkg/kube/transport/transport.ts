@@ -76,9 +76,15 @@ export function observeRequests(transport: Transport, { userAgent, count, logger
   };
 }
 
-export async function readText(body: TransportResponse['body']): Promise<string> {
+/** Throws if the body has more than `max` bytes. */
+export async function readText(body: TransportResponse['body'], max = Number.POSITIVE_INFINITY): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  for await (const chunk of body) text += decoder.decode(chunk, { stream: true });
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > max) throw new Error(`the response has more than ${max} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
   return text + decoder.decode();
 }

@@ -60,6 +60,7 @@ export interface ClusterRequest extends AwsLocation {
   readonly status?: ClusterStatus;
   readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
+  readonly deletionProtection?: boolean | 'absent';
   /** The subnets of the new cluster; undefined: two private subnets and one public subnet. */
   readonly subnets?: readonly SubnetRequest[];
   readonly tags?: TagMap;
@@ -75,7 +76,10 @@ export interface ClusterChange extends AwsLocation {
   readonly status?: ClusterStatus;
   readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
+  readonly deletionProtection?: boolean | 'absent';
   readonly nodegroupRoleArns?: readonly string[];
+  /** The API server of the EKS cluster: its URL, and its certificate authority in PEM and base64. */
+  readonly apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   readonly awsAuthRoleArns?: readonly string[];
   /**
@@ -227,6 +231,7 @@ export function createAdmin(emulator: Emulator) {
         status: request.status ?? 'ACTIVE',
         version: request.version ?? '1.34',
         authenticationMode: request.authenticationMode ?? 'API_AND_CONFIG_MAP',
+        deletionProtection: request.deletionProtection ?? false,
         tags: request.tags ?? {},
         nodegroupRoleArns: request.nodegroupRoleArns ?? [],
         updates: [],
@@ -241,6 +246,8 @@ export function createAdmin(emulator: Emulator) {
         delete cluster.transition;
       }
       cluster.version = change.version ?? cluster.version;
+      cluster.deletionProtection = change.deletionProtection ?? cluster.deletionProtection;
+      if (change.apiServer !== undefined) cluster.apiServer = change.apiServer;
       const { account, region } = regionOf(change);
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {

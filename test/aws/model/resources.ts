@@ -91,9 +91,13 @@ export interface EmulatedCluster {
   status: ClusterStatus;
   version: string;
   authenticationMode: AuthenticationMode;
+  /** `absent`: EKS leaves the field out of its answers, and the protection is off. */
+  deletionProtection: boolean | 'absent';
   tags: TagMap;
   nodegroupRoleArns: readonly string[];
   updates: readonly UpdateWindow[];
+  /** Undefined: an endpoint that no server has. */
+  apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   transition?: { readonly at: number; readonly to: 'ACTIVE' | 'gone' };
 }
 

@@ -32,9 +32,15 @@ interface HandlerOptions {
 export class EmulatorRequestHandler {
   readonly metadata = { handlerProtocol: 'http/1.1' };
   readonly #emulator: Emulator;
+  readonly #isDated: boolean;
 
-  constructor(emulator: Emulator) {
+  /**
+   * With `isDated`, answers have the header Date, as those of AWS. It matters only to clients whose clock differs, and it makes
+   * the AWS SDK read the clock of this machine, so that a simulation would not be deterministic.
+   */
+  constructor(emulator: Emulator, { isDated = false }: { readonly isDated?: boolean } = {}) {
     this.#emulator = emulator;
+    this.#isDated = isDated;
   }
 
   async handle(request: SdkRequest, options: HandlerOptions = {}): Promise<{ response: SdkResponse }> {
@@ -49,7 +55,9 @@ export class EmulatorRequestHandler {
     const received = await Promise.race([exchange, aborted]);
     // The manager aborts the signal of each call at its end, and an error with a stack trace costs time.
     if (received.kind === 'answer') abortSignal?.removeEventListener?.('abort', onAbort);
-    return { response: await toSdk(received, aborted) };
+    const response = await toSdk(received, aborted);
+    if (this.#isDated) response.headers['date'] = new Date(this.#emulator.clock.now()).toUTCString();
+    return { response };
   }
 
   updateHttpClientConfig(): void {

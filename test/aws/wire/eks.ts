@@ -47,6 +47,7 @@ const routes: readonly Route[] = [
   route('DELETE', `${accessEntries}/${segment}`, 'DeleteAccessEntry', ['clusterName', 'principalArn']),
   route('POST', '/clusters', 'CreateCluster', []),
   route('GET', `/clusters/${segment}`, 'DescribeCluster', ['name']),
+  route('POST', `/clusters/${segment}/update-config`, 'UpdateClusterConfig', ['name']),
   route('DELETE', `/clusters/${segment}`, 'DeleteCluster', ['name']),
   route('POST', `/tags/${segment}`, 'TagResource', ['resourceArn']),
   {

@@ -159,11 +159,11 @@ describe('the guides', () => {
         named(cluster.spec['controlPlaneRef'], 'AWSManagedControlPlane', controlPlane.metadata.name),
       'AWSManagedControlPlane → AWSClusterRoleIdentity: spec.identityRef': () =>
         named(controlPlane.spec['identityRef'], ROLE_IDENTITY, role.metadata.name),
-      'AWSManagedControlPlane → EKS cluster: CAPA makes: spec.eksClusterName': () =>
+      'AWSManagedControlPlane → EKS cluster: CAPA creates: spec.eksClusterName': () =>
         controlPlane.spec['eksClusterName'] === profile.cluster,
-      'AWSFargateProfile → Fargate profile: this provider makes: status.profileARN': () =>
+      'AWSFargateProfile → Fargate profile: this provider creates: status.profileARN': () =>
         status?.['profileARN'] === profile.arn,
-      'AWSFargateProfile → pod execution role: this provider makes: status.podExecutionRoleARN': () =>
+      'AWSFargateProfile → pod execution role: this provider creates: status.podExecutionRoleARN': () =>
         status?.['podExecutionRoleARN'] === podRole.arn,
       'AWSClusterRoleIdentity → Fargate profile: credentials: spec.roleARN': () =>
         role.spec['roleARN'] === `arn:aws:iam::${OTHER_ACCOUNT}:role/fargate-manager` &&

@@ -15,7 +15,6 @@ import { eventually } from '../../support/eventually.ts';
 import { startInstalledManager } from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
-import { startEndlessCreation } from '../../world/aws/operations.ts';
 import { type World, controlPlanePath, startWorld } from '../../world/world.ts';
 
 const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
@@ -23,7 +22,6 @@ const CONFIGURATION = '.config/cluster-api/clusterctl.yaml';
 const CORE = `cluster-api/${CLUSTER_API_VERSION}`;
 const NAMESPACE = '/api/v1/namespaces/capaf-system';
 const DEPLOYMENT = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
-const INFRASTRUCTURE = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsmanagedclusters/my-cluster';
 const CRD =
   '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 
@@ -38,11 +36,11 @@ interface Deployment {
   };
 }
 
-// The test follows the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
+// The test follows the README, docs/install.md, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
 // this order, as a reader would, with the real make, clusterctl and kubectl. Only the deletion of docs/quick-start.md
 // comes after the upgrade. No kubelet runs the Deployment. So the test starts the manager itself, with the arguments
 // and the ServiceAccount of the Deployment.
-describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md', () => {
+describe('the README and docs/{install,quick-start,observability,upgrade,uninstall}.md', () => {
   let world: World;
   let terminal: Terminal;
 
@@ -70,9 +68,9 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     await world.stop();
   });
   const readme = takeBlocks('README.md', import.meta.url);
+  const install = takeBlocks('docs/install.md', import.meta.url);
   const quickStart = takeBlocks('docs/quick-start.md', import.meta.url);
   const upgrade = takeBlocks('docs/upgrade.md', import.meta.url);
-  const observability = takeBlocks('docs/observability.md', import.meta.url);
   const uninstall = takeBlocks('docs/uninstall.md', import.meta.url);
 
   /**
@@ -90,9 +88,9 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
 
   it('install a release that the reader makes', async () => {
     await terminal.run(readme.next('make release'));
-    const configuration = parse(readme.next('providers:')) as ClusterctlConfiguration;
-    terminal.write(CONFIGURATION, withCore({ ...configuration, CAPAF_CLUSTER_CONDITIONS: 'true' }));
-    await terminal.run(readme.next('clusterctl init'));
+    const configuration = parse(install.next('providers:')) as ClusterctlConfiguration;
+    terminal.write(CONFIGURATION, withCore(configuration));
+    await terminal.run(install.next('clusterctl init'));
     expect(await imageOf()).to.equal(`${image}:v0.1.0`);
     const account = await world.controlPlane.api.get(`${NAMESPACE}/serviceaccounts/capaf-manager`);
     expect(account.metadata.annotations).to.have.property('eks.amazonaws.com/role-arn');
@@ -116,24 +114,10 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     const shown = await terminal.run(quickStart.next('clusterctl describe cluster'));
     expect(shown)
       .to.match(/^web .*\n(.*\n)*Name: +web\n/m)
-      .and.to.match(/^Cluster\/my-cluster /m);
-    expect(shown.split('Cluster/my-cluster')[1], 'the tree of clusterctl')
+      .and.to.match(/^Cluster default\/my-cluster /m);
+    expect(shown.split('Cluster default/my-cluster')[1], 'the tree of clusterctl')
       .to.contain('AWSManagedControlPlane')
       .and.to.not.contain('AWSFargateProfile');
-  });
-
-  it('show the profiles in clusterctl describe cluster', async () => {
-    await completeCluster();
-    await startEndlessCreation(world, 'my-cluster', 'batch');
-    await terminal.run(observability.next('availabilityGates'));
-    const describe = observability.next('clusterctl describe cluster');
-    await expectOutput(describe, observability.next('2 of 3'));
-    const place = { cluster: 'default_my-cluster-control-plane', region: 'eu-west-1' };
-    world.aws.admin.setProfile({ ...place, name: 'default_batch', status: 'ACTIVE' });
-    await world.ready('batch');
-    await expectOutput(describe, observability.next('3 of 3'));
-    await world.delete('batch');
-    await world.gone('batch');
   });
 
   it('upgrade to the next version without a change of objects and in AWS', async () => {
@@ -188,44 +172,6 @@ describe('the README, docs/quick-start.md, docs/observability.md, docs/upgrade.m
     admin.removeProfile({ cluster: 'default_my-cluster-control-plane', region: 'eu-west-1', name: kept.profile });
     admin.removeRole({ name: kept.role });
   });
-
-  /**
-   * Writes what Cluster API Provider AWS writes at the end of the creation of the cluster. Afterwards, only the
-   * condition FargateProfilesReady, which this provider sets on the Cluster, can keep Cluster API's core from reporting
-   * the Cluster as available. The API server of the test stands in for that of the EKS cluster.
-   */
-  async function completeCluster(): Promise<void> {
-    const { api, kubeconfigPath } = world.controlPlane;
-    await api.post('/api/v1/namespaces/default/secrets', {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      type: 'cluster.x-k8s.io/secret',
-      metadata: { name: 'my-cluster-kubeconfig', labels: { 'cluster.x-k8s.io/cluster-name': 'my-cluster' } },
-      data: { value: readFileSync(kubeconfigPath, 'base64') },
-    });
-    await api.patch(`${INFRASTRUCTURE}/status`, { status: { ready: true } });
-    await api.patch(`${controlPlanePath('my-cluster')}/status`, { status: { ready: true, initialized: true } });
-  }
-
-  /**
-   * Repeats a command until its output equals `text`, the output that the documentation shows. The comparison ignores
-   * the number of spaces and the age of a condition.
-   */
-  async function expectOutput(command: string, text: string): Promise<void> {
-    const normalize = (output: string): string =>
-      output
-        .split('\n')
-        .map((line) =>
-          line
-            .replaceAll(/ +/g, ' ')
-            .replace(/ \d+m?s /, ' 5s ')
-            .trim(),
-        )
-        .join('\n');
-    await eventually(async () => expect(normalize(await terminal.run(command))).to.equal(normalize(text)), {
-      what: 'the output of the page',
-    });
-  }
 
   async function expectRemoved(): Promise<void> {
     const { api } = world.controlPlane;

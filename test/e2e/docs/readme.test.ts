@@ -1,11 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
 import { readPage, takeBlocks } from '../../docs/blocks.ts';
 import { openTerminalInClone } from '../../docs/clone.ts';
 import type { Terminal } from '../../docs/terminal.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
+import { PROGRAM } from '../../integration/capaf/run-capaf.ts';
+import { applyFargatePod, applyKubeconfigSecret } from '../../integration/capaf/workload.ts';
 import { type World, AWS_KEY, REGION, startWorld } from '../../world/world.ts';
 
 interface Deployment {
@@ -19,6 +22,23 @@ interface Deployment {
   };
 }
 
+/** An object of config/samples/cluster. */
+interface Renamed {
+  readonly kind: string;
+  readonly spec: {
+    readonly clusterName?: string;
+    readonly controlPlaneRef?: { readonly name: string };
+    readonly infrastructureRef?: { readonly name: string };
+  };
+}
+
+/** Without ages, the ids of subnets, and the widths of columns. */
+const normalized = (output: string): string =>
+  output
+    .replaceAll(/\d+[smhd](?:\d+[smh])?(?= ago|$)/gm, '<age>')
+    .replaceAll(/subnet-[0-9a-f]{17}/g, '<subnet>')
+    .replaceAll(/(?<=\S) +/g, ' ');
+
 describe('the README and docs/install.md', () => {
   let world: World;
   let terminal: Terminal;
@@ -31,7 +51,7 @@ describe('the README and docs/install.md', () => {
       AWS_SECRET_ACCESS_KEY: 'secret',
       AWS_REGION: REGION,
     };
-    terminal = await openTerminalInClone(world.controlPlane, { env });
+    terminal = await openTerminalInClone(world.controlPlane, { programs: { capaf: PROGRAM }, env });
   });
   after(async () => {
     terminal.close();
@@ -51,7 +71,7 @@ describe('the README and docs/install.md', () => {
     expect(spec.volumes.map(({ secret }) => secret?.secretName)).to.include('capaf-manager-credentials');
   });
 
-  it('have commands that run a manager from source, and a manifest that becomes Ready unchanged', async () => {
+  it('have commands that run a manager from source, a manifest that becomes Ready unchanged, and what kubectl and capaf show of it', async () => {
     await world.createEksCluster('my-cluster');
     const [healthPort, diagnosticsPort] = await freePorts(2);
     // Another test on the same machine may use the default ports of the manager, so the test takes free ports.
@@ -62,6 +82,10 @@ describe('the README and docs/install.md', () => {
       expect(applied.stderr).to.equal('');
       expect(applied.stdout).to.equal('awsfargateprofile.infrastructure.cluster.x-k8s.io/web created\n');
       await world.ready('web');
+      await world.event('web', 'Created new EKS fargate profile');
+      await applyPods();
+      const shown = await terminal.run(readme.next('capaf status'));
+      expect(normalized(shown)).to.equal(normalized(readme.next('AWSFargateProfile default/web: Ready')));
       await world.delete('web');
       await world.gone('web');
     } finally {
@@ -89,6 +113,31 @@ describe('the README and docs/install.md', () => {
     const script = 'resource.customizations.health.infrastructure.cluster.x-k8s.io_AWSFargateProfile';
     expect(await keysOfSettings()).to.have.members([...before, script]);
   });
+
+  it('have references with which kustomize renames a Cluster and what names it', async () => {
+    const directory = join(terminal.directory, 'europe');
+    cpSync(join(terminal.directory, 'config/samples/cluster'), directory, { recursive: true });
+    writeFileSync(join(directory, 'name-references.yaml'), gitops.next('nameReference:'));
+    const kustomization = `namePrefix: eu-\nresources: [cluster.yaml, profiles.yaml]\n${gitops.next('configurations:')}`;
+    writeFileSync(join(directory, 'kustomization.yaml'), kustomization);
+    const objects = parseAllDocuments(await terminal.run('kubectl kustomize europe')).map(
+      (each) => each.toJS() as Renamed,
+    );
+    const referencesOf = (kind: string) =>
+      objects
+        .filter((object) => object.kind === kind)
+        .map(({ spec }) => spec.clusterName ?? [spec.controlPlaneRef?.name, spec.infrastructureRef?.name]);
+    expect(referencesOf('Cluster')).to.deep.equal([['eu-my-cluster-control-plane', 'eu-my-cluster']]);
+    expect(referencesOf('AWSFargateProfile')).to.deep.equal(['eu-my-cluster', 'eu-my-cluster']);
+  });
+
+  /** The API server of the test stands in for that of the EKS cluster, where two pods run on the profile `default_web`. */
+  async function applyPods(): Promise<void> {
+    await applyKubeconfigSecret(world, 'my-cluster');
+    await world.createNamespace('shop');
+    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'shop' } });
+    for (const name of ['a', 'b']) await applyFargatePod(world, name, { kubelet: 'v1.34.0-eks-1' });
+  }
 
   async function keysOfSettings(): Promise<readonly string[]> {
     const { stdout } = await world.kubectl(['get', 'configmap', 'argocd-cm', '-n', 'argocd', '-o', 'json']);

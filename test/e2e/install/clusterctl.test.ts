@@ -29,7 +29,7 @@ import {
 } from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import { type Rule, permissionsOf } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/manifests.ts';
-import { type World, ACCOUNT, REGION, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
 
 const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -59,12 +59,10 @@ const OPTIONAL_PARTS = {
   CAPAF_MANAGE_CRD: 'true',
   CAPAF_INSTANCE_GROUPS: 'true',
   CAPAF_ALLOW_EKS_CLUSTERS: `default=${ACCOUNT}/${REGION}/tools, team-a=${ACCOUNT}/${REGION}/*`,
-  CAPAF_CLUSTER_CONDITIONS: 'true',
 };
 const toEach = (value: string): Readonly<Record<string, string>> => ({
   CAPAF_MANAGE_CRD: value,
   CAPAF_INSTANCE_GROUPS: value,
-  CAPAF_CLUSTER_CONDITIONS: value,
 });
 
 /** Returns all RBAC rules of the Roles and ClusterRoles in a manifest. */
@@ -75,11 +73,7 @@ const rulesIn = (text: string): readonly Rule[] =>
 const rulesInFiles = (...paths: readonly string[]): readonly Rule[] =>
   paths.flatMap((path) => rulesIn(readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8')));
 const BASE_RULES = rulesInFiles('rbac/role.yaml', 'rbac/metrics_reader_role.yaml');
-const OPTIONAL_RULES = rulesInFiles(
-  'components/crd-keeper/rbac.yaml',
-  'components/instance-groups/rbac.yaml',
-  'components/cluster-conditions/rbac.yaml',
-);
+const OPTIONAL_RULES = rulesInFiles('components/crd-keeper/rbac.yaml', 'components/instance-groups/rbac.yaml');
 const BASE_PERMISSIONS = permissionsOf(rulesInFiles('rbac/role.yaml'));
 const OPTIONAL_PERMISSIONS = permissionsOf(OPTIONAL_RULES).filter((each) => !BASE_PERMISSIONS.includes(each));
 
@@ -199,15 +193,10 @@ describe('the real clusterctl, with a release of this provider in a local reposi
     it('gives the manager the permissions of the optional parts whose variables are true', async () => {
       await eventually(async () => expect(await grantedPermissions()).to.include.members(OPTIONAL_PERMISSIONS));
       const { api } = world.controlPlane;
-      const gate = { conditionType: 'FargateProfilesReady' };
-      await api.patch(clusterPath('prod'), { spec: { availabilityGates: [gate] } });
       await applyCrds(api, KEIKO_CRD);
       world.aws.admin.createCluster({ name: 'tools', region: REGION });
       await world.apply(GROUP);
       await eventually(async () => {
-        const { status } = await api.get(clusterPath('prod'));
-        const condition = status?.conditions?.find(({ type }) => type === gate.conditionType);
-        expect(condition).to.include({ status: 'True', message: '1 of 1 AWSFargateProfile is Ready' });
         const { currentState } = ((await api.get(pathOfManifest(GROUP))).status ?? {}) as object & {
           readonly currentState?: string;
         };
@@ -337,9 +326,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       await Promise.all(names.map((name) => world.delete(name)));
       await Promise.all(names.map((name) => world.gone(name)));
       await world.stopManager();
-      const bound = ['manager', 'crd-keeper', 'instance-groups', 'cluster-conditions'].map(
-        (name) => `capaf-system-${name}`,
-      );
+      const bound = ['manager', 'crd-keeper', 'instance-groups'].map((name) => `capaf-system-${name}`);
       expect(await clusterScoped()).to.have.members([
         ...bound,
         ...bound,

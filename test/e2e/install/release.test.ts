@@ -64,7 +64,7 @@ describe('the files of a release', () => {
     expect(parse(read('metadata.yaml'))).to.deep.equal({
       apiVersion: 'clusterctl.cluster.x-k8s.io/v1alpha3',
       kind: 'Metadata',
-      releaseSeries: [{ major: 0, minor: 1, contract: 'v1beta1' }],
+      releaseSeries: [{ major: 0, minor: 1, contract: 'v1beta2' }],
     });
     expect(read('infrastructure-components.yaml').match(/image: .*/g)).to.deep.equal([`image: ${IMAGE}:${VERSION}`]);
   });

@@ -93,6 +93,24 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
     await expectAllGone(world, clusterApi, cluster, profiles);
   });
 
+  it('deletes no profile while the EKS cluster has deletion protection', async () => {
+    const profiles = ['ten', 'eleven'];
+    const cluster = await createClusterWithProfiles(world, 'protected', profiles);
+    world.aws.admin.setCluster({ name: cluster.eksName, deletionProtection: true });
+    const calls = callsFromNow(world.aws);
+    await clusterApi.delete(cluster.clusterPath);
+    for (const name of profiles) {
+      await world.condition(name, 'Deleting', { status: 'True', reason: 'ClusterDeletionProtected' });
+      await world.condition(name, 'Stalled', { status: 'True', reason: 'ClusterDeletionProtected' });
+      expect(world.awsView.profile(`default_${name}`)?.status).to.equal('ACTIVE');
+    }
+    // The simulated Cluster API Provider AWS tries to delete the EKS cluster, as the real one does.
+    const changes = calls.mutations().map(({ operation }) => operation);
+    expect(changes.filter((operation) => operation !== 'DeleteCluster')).to.deep.equal([]);
+    world.aws.admin.setCluster({ name: cluster.eksName, deletionProtection: false });
+    await expectAllGone(world, clusterApi, cluster, profiles);
+  });
+
   it('before the EKS cluster was ready makes no AWS call, and the garbage collector deletes the profile', async () => {
     const cluster = await createManagedCluster(world, 'never-ready', { eksStatus: 'CREATING' });
     const calls = callsFromNow(world.aws);

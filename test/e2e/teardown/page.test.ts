@@ -163,7 +163,7 @@ describe('docs/teardown.md', function () {
   });
 
   it('quotes the conditions of the objects', () => {
-    const rows = tableBelow('What the objects say meanwhile');
+    const rows = tableBelow('What the objects report');
     expect(rows).to.have.length(3);
     for (const [kind, type, reason, message = ''] of rows) {
       const said = audit.flatMap(({ responseObject: object }) =>
@@ -179,7 +179,7 @@ describe('docs/teardown.md', function () {
   });
 
   it('lists only existing reasons', () => {
-    const reasons = tableBelow('When it does not go on').flatMap(([cell = '']) => cell.split(', '));
+    const reasons = tableBelow('Troubleshooting').flatMap(([cell = '']) => cell.split(', '));
     expect(reasons).to.have.length.above(8);
     expect(Object.keys(REASONS)).to.include.members(reasons.filter((reason) => reason !== 'Paused'));
   });

@@ -12,6 +12,7 @@ import { stringify } from 'yaml';
 import { cacheRoot, resolveBinaries } from './binaries.ts';
 import { freePorts } from '../control-plane/ports.ts';
 import {
+  CLUSTER_API_VERSION,
   KUBERNETES_VERSION,
   OLDEST_KUBERNETES_VERSION,
   PLATFORM,
@@ -126,12 +127,18 @@ describe('resolveBinaries', () => {
 
   it('builds each program in its own module, and again when a source file of test/gitops has changed', async () => {
     await addFakeGo();
-    const names = ['kstatus', 'kustomize-controller', 'oldest-kube-apiserver'] as const;
+    const names = ['kstatus', 'kustomize-controller', 'oldest-kube-apiserver', 'clusterctl'] as const;
     const paths = await resolveBinaries(names, { env, report, indexUrl: unreachableUrl });
     const built = names.map((name) => readFileSync(paths[name], 'utf8').split('\n'));
-    expect(built.map(([, , where]) => where)).to.deep.equal(['in gitops', 'in gitops', 'in compatibility']);
+    expect(built.map(([, , where]) => where)).to.deep.equal([
+      'in gitops',
+      'in gitops',
+      'in compatibility',
+      'in cluster-api',
+    ]);
     expect(built[1]?.[0]).to.match(/ github\.com\/fluxcd\/kustomize-controller$/);
     expect(built[2]?.[0]).to.contain(`version.gitVersion=${OLDEST_KUBERNETES_VERSION} `);
+    expect(built[3]?.[0]).to.contain(`cluster-api/version.gitVersion=${CLUSTER_API_VERSION} `);
     expect(dirname(paths.kstatus)).to.equal(join(cacheRoot(env), `gitops-${gitopsSourcesHash()}-${PLATFORM}`));
     expect(dirname(paths['oldest-kube-apiserver'])).to.equal(
       join(cacheRoot(env), `${OLDEST_KUBERNETES_VERSION}-${PLATFORM}`),

@@ -14,7 +14,7 @@ import {
   versionParts,
 } from './versions.ts';
 
-/** The directory `test`. Its subdirectories envtest, gitops and compatibility are Go modules. */
+/** The directory `test`. Its subdirectories envtest, cluster-api, gitops and compatibility are Go modules. */
 const TEST_DIRECTORY = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRESS_INTERVAL_MS = 60_000;
 /** How many characters from the end of the output of `go` an error message shows. */
@@ -23,7 +23,7 @@ const MAX_OUTPUT = 4_000;
 interface Recipe {
   readonly what: string;
   /** The directory of the Go module, below the directory `test`, in which `go` runs. */
-  readonly module: 'envtest' | 'gitops' | 'compatibility';
+  readonly module: 'envtest' | 'cluster-api' | 'gitops' | 'compatibility';
   /**
    * The build time of the binary on 2 cores, for a progress message. For kube-apiserver, it is the time with an empty
    * Go build cache. Later builds take less time, because they use the cache that the build of kube-apiserver has
@@ -81,21 +81,12 @@ function ofKubernetes(name: BinaryName, duration: string): Recipe {
   });
 }
 
-function fromClusterApi(name: BinaryName, duration: string, packagePath: string, product: string): Recipe {
-  return {
+function ofClusterApi(name: BinaryName, duration: string, packagePath: string): Recipe {
+  return fromOwnModule(name, duration, 'cluster-api', {
     what: `${name} of Cluster API ${CLUSTER_API_VERSION}`,
-    module: 'envtest',
-    duration,
-    command: () => ({
-      // prettier-ignore
-      args: [
-        'install', '-trimpath', '-buildvcs=false',
-        '-ldflags', linkerFlags(CLUSTER_API_VERSION, 'sigs.k8s.io/cluster-api/version'),
-        `${packagePath}@${CLUSTER_API_VERSION}`,
-      ],
-      product,
-    }),
-  };
+    ldflags: linkerFlags(CLUSTER_API_VERSION, 'sigs.k8s.io/cluster-api/version'),
+    packagePath,
+  });
 }
 
 const RECIPES: Record<BinaryName, Recipe> = {
@@ -103,13 +94,8 @@ const RECIPES: Record<BinaryName, Recipe> = {
   etcd: ofKubernetes('etcd', 'about 10 seconds'),
   kubectl: ofKubernetes('kubectl', 'about 20 seconds'),
   'kube-controller-manager': ofKubernetes('kube-controller-manager', 'about a minute'),
-  'cluster-api-manager': fromClusterApi(
-    'cluster-api-manager',
-    'about 2 minutes',
-    'sigs.k8s.io/cluster-api',
-    'cluster-api',
-  ),
-  clusterctl: fromClusterApi('clusterctl', 'about 20 seconds', 'sigs.k8s.io/cluster-api/cmd/clusterctl', 'clusterctl'),
+  'cluster-api-manager': ofClusterApi('cluster-api-manager', 'about 4 minutes', 'sigs.k8s.io/cluster-api/core'),
+  clusterctl: ofClusterApi('clusterctl', 'about a minute', 'sigs.k8s.io/cluster-api/cmd/clusterctl'),
   'cluster-api-operator': {
     what: `cluster-api-operator ${CLUSTER_API_OPERATOR_VERSION}`,
     module: 'envtest',

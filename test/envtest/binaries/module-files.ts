@@ -7,7 +7,7 @@ import { CLUSTER_API_VERSION } from './versions.ts';
 
 /** A Go module with files that tests need. */
 export interface ModuleFiles {
-  /** The path and the version of the module, e.g. `sigs.k8s.io/cluster-api@v1.12.8`. */
+  /** The path and the version of the module, e.g. `sigs.k8s.io/cluster-api@v1.14.2`. */
   readonly module: string;
   /**
    * The name of the cache directory for the files. It must contain the version of the module, because an existing

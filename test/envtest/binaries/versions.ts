@@ -14,7 +14,7 @@ function pinned(pattern: RegExp, path: string): string {
 const pinnedInGoMod = (module: string, directory = 'envtest'): string =>
   pinned(new RegExp(`^(?:\\t|require )${module} (v\\S+)`, 'm'), `${directory}/go.mod`);
 
-/** The Kubernetes version of the binaries that tests use, e.g. `v1.36.3`. It is set in test/envtest/go.mod. */
+/** The Kubernetes version of the binaries that tests use, e.g. `v1.37.2`. It is set in test/envtest/go.mod. */
 export const KUBERNETES_VERSION = pinnedInGoMod('k8s.io/kubernetes');
 
 /**
@@ -36,20 +36,20 @@ export const SOURCE_CONTROLLER_VERSION = pinnedInGoMod('github.com/fluxcd/source
 export const ARGO_CD_VERSION = pinned(/^version=(v\S+)$/m, 'argocd/health-script.sh');
 
 /**
- * The version of Cluster API from which the tests build the core manager and clusterctl. `go install` cannot build
- * Cluster API 1.14 or newer, because its go.mod has a `replace` directive.
+ * The version of Cluster API from which the tests build the core manager and clusterctl. It is set in
+ * test/cluster-api/go.mod.
  */
-export const CLUSTER_API_VERSION = 'v1.12.8';
+export const CLUSTER_API_VERSION = pinnedInGoMod('sigs.k8s.io/cluster-api', 'cluster-api');
 
-export const CLUSTER_API_OPERATOR_VERSION = 'v0.28.0';
+export const CLUSTER_API_OPERATOR_VERSION = 'v0.29.0';
 
 /** The version of Cluster API Provider AWS whose manifests tests use. */
-export const CAPA_VERSION = 'v2.11.1';
+export const CAPA_VERSION = 'v2.13.0';
 
 /** The platform in the format of the names of the envtest archives, e.g. `linux-amd64`. */
 export const PLATFORM = `${process.platform}-${GO_ARCH[process.arch] ?? process.arch}`;
 
-/** Splits `v1.36.3` into `['1', '36', '3']`. */
+/** Splits `v1.37.2` into `['1', '37', '2']`. */
 export function versionParts(version: string): readonly [major: string, minor: string, patch: string] {
   const [, major, minor, patch] = /^v(\d+)\.(\d+)\.(\d+)$/.exec(version) ?? [];
   if (major === undefined || minor === undefined || patch === undefined)

@@ -68,6 +68,9 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
     // The admission plugin ServiceAccount is disabled: it refuses pods in a namespace without the service account
     // `default`, and no running controller creates that service account.
     '--disable-admission-plugins', 'ServiceAccount',
+    // Not on by default. Many clusters turn it on, and a manager then needs more permissions to set owner references:
+    // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement
+    '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement',
     ...options.extraArgs,
   ];
   let current: ServerProcess | undefined;

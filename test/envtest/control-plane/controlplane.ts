@@ -59,11 +59,12 @@ export interface ControlPlane {
    */
   startApiServer(): Promise<void>;
   /**
-   * Starts kube-controller-manager with only two controllers: the garbage collector and the namespace controller.
-   * Resolves when the caches of the garbage collector have all objects, at the latest 30 s after the garbage collector
-   * starts. Tests must apply CRDs before this call, because the garbage collector looks for new kinds only every 30 s.
+   * Starts kube-controller-manager with only two controllers, the garbage collector and the namespace controller, and
+   * with those that `more` names. Resolves when the caches of the garbage collector have all objects, at the latest 30 s
+   * after the garbage collector starts. Tests must apply CRDs before this call, because the garbage collector looks for
+   * new kinds only every 30 s.
    */
-  startControllerManager(): Promise<ServerProcess>;
+  startControllerManager(more?: readonly string[]): Promise<ServerProcess>;
   /**
    * Compacts etcd and restarts the API server, so that the API server answers 410 to requests with an older `continue`
    * token and to watches from an older resourceVersion. Without the restart, the API server would answer such requests
@@ -174,7 +175,7 @@ async function tryStart(options: ControlPlaneOptions): Promise<ControlPlane> {
       user,
       stopApiServer: (signal) => apiServer.stop(signal),
       startApiServer: () => apiServer.start(),
-      startControllerManager: () => startControllerManager(run, kubeconfigPath, resolveOptions),
+      startControllerManager: (more) => startControllerManager(run, kubeconfigPath, resolveOptions, more),
       compactHistory: async () => {
         await apiServer.stop();
         await compactRevisions(etcdUrl);
@@ -205,6 +206,7 @@ export async function startControllerManager(
   run: ControlPlane['run'],
   kubeconfigPath: string,
   options: ResolveOptions = {},
+  more: readonly string[] = [],
 ): Promise<ServerProcess> {
   const { 'kube-controller-manager': file } = await resolveBinaries(['kube-controller-manager'], options);
   const controllerManager = await run({
@@ -213,7 +215,7 @@ export async function startControllerManager(
     // prettier-ignore
     args: [
       '--kubeconfig', kubeconfigPath, '--leader-elect=false', '--secure-port=0',
-      '--controllers', 'garbage-collector-controller,namespace-controller',
+      '--controllers', ['garbage-collector-controller', 'namespace-controller', ...more].join(','),
     ],
   });
   await waitUntilUp([controllerManager], 'the garbage collector knowing the objects', () =>

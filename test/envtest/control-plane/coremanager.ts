@@ -81,7 +81,7 @@ export async function coreCrds(): Promise<CrdManifest[]> {
 }
 
 const copyCrds = (module: string, directory: string): Promise<void> =>
-  cp(join(module, 'config', 'crd', 'bases'), directory, { recursive: true });
+  cp(join(module, 'core', 'config', 'crd', 'bases'), directory, { recursive: true });
 
 /**
  * Returns a directory with the files that clusterctl reads from a release of Cluster API: core-components.yaml and
@@ -91,7 +91,7 @@ const copyCrds = (module: string, directory: string): Promise<void> =>
 export const coreRelease = (): Promise<string> =>
   cachedFromClusterApi('release', async (module, directory) => {
     const { kubectl } = await resolveBinaries(['kubectl']);
-    const { stdout } = await promisify(execFile)(kubectl, ['kustomize', join(module, 'config', 'default')], {
+    const { stdout } = await promisify(execFile)(kubectl, ['kustomize', join(module, 'core', 'config', 'default')], {
       maxBuffer: 10e6,
     });
     await writeFile(join(directory, 'core-components.yaml'), stdout);

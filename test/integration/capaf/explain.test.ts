@@ -187,7 +187,7 @@ spec:
       [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: reading \/no\.yaml: ENOENT/],
       [
         ['web-7d9c', '--eks-cluster', 'x'],
-        /^capaf: there is no pod default\/web-7d9c in the cluster at https:\/\/127\.0\.0\.1/,
+        /^capaf: AWS has no EKS cluster x in us-east-1, account 123456789012\. Choose other credentials/,
       ],
     ];
     for (const [args, problem] of cases) {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import { expectGolden } from '../../support/golden.ts';
+import { callsFromNow } from '../../world/aws/calls.ts';
 import {
   ACCOUNT,
   REGION,
@@ -135,11 +136,14 @@ describe('capaf plan', () => {
     expect((await runCapaf(world, ['plan', '-A'])).stdout).to.contain('default/web');
   });
 
-  it('plans the end of 65 profiles, which EKS creates one after the other', async () => {
+  it('plans the end of 65 profiles, which EKS creates one after the other, and reads each fact once', async () => {
+    const calls = callsFromNow(world.aws);
     const many = Array.from({ length: 65 }, (_, index) => fargateProfile(`many-${index}`));
     const { stdout, stderr } = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(...many) });
     const { objects } = JSON.parse(stdout) as { objects: readonly { end: { ready: string } }[] };
     expect(objects.filter(({ end }) => end.ready === 'True').length, stderr).to.equal(65);
+    const listings = calls.all().filter(({ operation }) => operation === 'ListFargateProfiles');
+    expect(listings).to.have.length(1);
   });
 
   it('plans the deletion of an object, with the pods that EKS stops', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { takeBlocks } from '../../docs/blocks.ts';
 import type { ProgramResult } from '../../support/run-program.ts';
@@ -101,7 +102,7 @@ describe('capaf pods', () => {
     expect(elsewhere.stdout).to.match(/^Fargate pods in namespace default: 0, billed: 0 vCPU 0 GB/);
   });
 
-  it('reads the pods of an EKS cluster without Cluster API with a kubeconfig, and only with one', async () => {
+  it('reads the pods of an EKS cluster without Cluster API with a kubeconfig, or says why AWS or EKS refuses', async () => {
     const { kubeconfigPath } = world.controlPlane;
     const args = ['--eks-cluster', 'prod', '-n', 'shop', '--outdated'];
     const { stdout, code } = await pods(...args, '--workload-kubeconfig', kubeconfigPath);
@@ -109,11 +110,23 @@ describe('capaf pods', () => {
       `kubectl --kubeconfig=${kubeconfigPath} rollout restart --namespace=shop deployment/web\n`,
     );
     expect(code).to.equal(2);
-    const without = await pods(...args);
-    expect(without).to.deep.include({ stdout: '', code: 1 });
-    expect(without.stderr).to.equal(
-      'capaf: the pods of EKS cluster prod are read with a kubeconfig. Write one with: aws eks update-kubeconfig --name=prod --kubeconfig=pods.kubeconfig, and name it with --workload-kubeconfig\n',
+    const unknown = await pods(...args);
+    expect(unknown).to.deep.include({ stdout: '', code: 1 });
+    expect(unknown.stderr).to.equal(
+      'capaf: AWS has no EKS cluster prod in us-east-1, account 123456789012. Choose other credentials with --profile or --role-arn\n',
     );
+    const name = 'default_prod-control-plane';
+    const without = ['--eks-cluster', name, '-n', 'shop'];
+    const { url, caPath } = world.controlPlane;
+    const certificateAuthority = readFileSync(caPath).toString('base64');
+    world.aws.admin.setCluster({ name, apiServer: { endpoint: 'http://10.0.0.1', certificateAuthority } });
+    const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: aws eks update-kubeconfig --name=${name} --kubeconfig=pods.kubeconfig`;
+    expect((await pods(...without)).stderr).to.equal(
+      `capaf: EKS shows no endpoint with a certificate authority for EKS cluster ${name}. EKS shows both when the cluster is ACTIVE, ${remedy}\n`,
+    );
+    // This API server does not know the tokens of AWS. test/integration/drain has one that does.
+    world.aws.admin.setCluster({ name, apiServer: { endpoint: url, certificateAuthority } });
+    expect((await pods(...without)).stderr).to.equal('capaf: listing pods: Unauthorized\n');
   });
 
   it('fails for a wrong name or option, and says what would be right', async () => {

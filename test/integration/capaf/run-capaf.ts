@@ -15,7 +15,7 @@ export interface CapafOptions {
 const PROGRESS = /^.* …\n/gm;
 
 /** The environment of an administrator of the world. */
-const environmentOf = (world: World, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+export const environmentOf = (world: World, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   HOME: '/nonexistent',
   KUBECONFIG: world.controlPlane.kubeconfigPath,
   AWS_ENDPOINT_URL: world.awsUrl,

@@ -65,6 +65,12 @@ const OLD_OBJECTS: readonly (readonly [what: string, name: string, spec: Fields,
     SELECTED,
   ],
   [
+    'with a label value that no pod can have',
+    'label-of-template',
+    { selectors: [{ namespace: 'a', labels: { app: '${APP}' } }] },
+    SELECTED,
+  ],
+  [
     'with selectors that have a missing, empty or invalid namespace',
     'odd-namespaces',
     { selectors: [{}, { namespace: '' }, { namespace: 'A b' }] },
@@ -130,6 +136,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
       await api.post(PROFILES, profile(name, spec));
       await api.post(PROFILES, withFinalizer(profile(`${name}-as-it-is`, spec)));
     }
+    await api.post(PROFILES, withFinalizer(profile('no-cluster', { clusterName: '${CLUSTER_NAME}' })));
     await applyCrds(api, ...crds.map((crd) => storedAs('v1beta2', crd)));
     await api.post(PROFILES, withFinalizer({ ...profile('no-spec'), spec: undefined }));
     await api.post(STORED_AS_V1BETA1, {
@@ -176,6 +183,16 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
       expect(causesOf(await create(copyOf(fixed))), 'a new object like this').to.deep.equal([]);
       await deleteAndFinalize(`${name}-as-it-is`);
     });
+
+  it('can be labelled, changed and deleted with a clusterName that no Cluster can have', async () => {
+    const changed = await patch('no-cluster', {
+      metadata: { labels: { a: 'b' } },
+      spec: { additionalTags: { a: 'b' } },
+    });
+    expect(changed.spec).to.include({ clusterName: '${CLUSTER_NAME}' });
+    expect(causesOf(await create(copyOf(changed)))).to.have.length(1);
+    await deleteAndFinalize('no-cluster');
+  });
 
   it('can be labelled and deleted without a spec; the decoder reports the missing spec', async () => {
     const labelled = await patch('no-spec', { metadata: { labels: { a: 'b' } } });

@@ -1,4 +1,4 @@
-import { LABEL_KEY_FORM, NAMESPACE_FORM } from '../../../api/v1beta2/index.ts';
+import { LABEL_KEY_FORM, LABEL_VALUE_FORM, NAMESPACE_FORM } from '../../../api/v1beta2/index.ts';
 export type Spec = Readonly<Record<string, unknown>>;
 
 export interface Case {
@@ -30,6 +30,8 @@ const BESIDE_ARN =
   'roleAdditionalPolicies; set roleARN alone, or remove it';
 const NOT_A_POLICY =
   'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
+const OBJECT_NAME_FORM =
+  'use lower-case letters, digits, hyphens and dots, with a letter or digit at the beginning and the end of each part';
 const ROLE = 'arn:aws:iam::123456789012:role/pods';
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 
@@ -49,9 +51,21 @@ const POLICIES: Place = {
   path: 'roleAdditionalPolicies[1]',
   specWith: (arn) => ({ roleAdditionalPolicies: [POLICY, arn] }),
 };
+const LABEL: Place = {
+  path: 'selectors[0].labels[app]',
+  specWith: (app) => selector({ labels: { app } }),
+};
+const IDENTITY: Place = {
+  path: 'eksCluster.identityRef.name',
+  specWith: (name) => inEks({ name: 'tools', identityRef: { kind: 'AWSClusterRoleIdentity', name } }),
+};
 const KEEP: Place = {
   path: 'updateStrategy.replace.keepPredecessorFor',
   specWith: (keepPredecessorFor) => ({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } }),
+};
+const DRAIN: Place = {
+  path: 'updateStrategy.replace.drainTimeout',
+  specWith: (drainTimeout) => ({ updateStrategy: { type: 'Replace', replace: { drainTimeout } } }),
 };
 
 const titleOf = (path: string, value: string): string =>
@@ -80,6 +94,18 @@ const ROWS: readonly Row[] = [
   ['only the required fields', {}],
   ['no clusterName', { clusterName: undefined }, NO_CLUSTER],
   ['an empty clusterName', { clusterName: '' }, NO_CLUSTER],
+  ...accept(field('clusterName'), 'eu-1.prod', '1'.repeat(63)),
+  ...refuse(
+    field('clusterName'),
+    `no Cluster can have this name; ${OBJECT_NAME_FORM}`,
+    '${CLUSTER_NAME}',
+    'prod/eu',
+    'my cluster',
+    'Prod',
+    'prod-',
+    'prod..eu',
+  ),
+  ...refuse(field('clusterName'), 'no Cluster has this name: it is longer than 63 characters', 'c'.repeat(64)),
 
   [
     'only an eksCluster, with region and identity',
@@ -113,6 +139,14 @@ const ROWS: readonly Row[] = [
     ),
   ],
 
+  ...accept(IDENTITY, 'team-a.dev'),
+  ...refuse(IDENTITY, `no identity can have this name; ${OBJECT_NAME_FORM}`, '${IDENTITY}', 'team a'),
+  [
+    'an AWSClusterControllerIdentity of another name',
+    inEks({ name: 'tools', identityRef: { kind: 'AWSClusterControllerIdentity', name: 'team-a' } }),
+    'spec.eksCluster.identityRef.name: Invalid value: an AWSClusterControllerIdentity always has the name default',
+  ],
+
   ['no selectors', { selectors: undefined }, `spec.selectors: Required value: ${NO_SELECTOR}`],
   ['an empty list of selectors', { selectors: [] }, `spec.selectors: Invalid value: ${NO_SELECTOR}`],
   ['six selectors, for accounts with a raised quota', { selectors: numbered(6).map((namespace) => ({ namespace })) }],
@@ -134,6 +168,9 @@ const ROWS: readonly Row[] = [
     selector({ labels: { [key]: 'x' } }),
     `spec.selectors[0].labels: Invalid value: Selector label provided is invalid: ${LABEL_KEY_FORM}`,
   ]),
+
+  ...accept(LABEL, '', 'a_B.9', 'v*', '?'),
+  ...refuse(LABEL, `no pod can have this label: ${LABEL_VALUE_FORM}`, '${APP}', 'my app', 'shop/web', '-a', 'a.'),
 
   ...accept(field('profileName'), '', 'Größe_9-東京', 'EKS-x', 'ö'.repeat(100)),
   ...refuse(
@@ -200,8 +237,14 @@ const ROWS: readonly Row[] = [
   ...refuse(field('rolePath'), 'longer than 512 characters; use at most 512', `/${'p'.repeat(511)}/`),
   ...accept(field('rolePermissionsBoundary'), '', POLICY, 'arn:aws-cn:iam::123456789012:policy/team/boundary'),
   ...refuse(field('rolePermissionsBoundary'), NOT_A_POLICY, ROLE),
-  ...accept(POLICIES, 'arn:aws-us-gov:iam::123456789012:policy/x'),
-  ...refuse(POLICIES, NOT_A_POLICY, 'CloudWatchLogsFullAccess', 'arn:aws:iam::1:policy/x'),
+  ...accept(POLICIES, 'arn:aws-us-gov:iam::123456789012:policy/x', 'arn:aws:iam::aws:policy/service-role/x'),
+  ...refuse(
+    POLICIES,
+    NOT_A_POLICY,
+    'CloudWatchLogsFullAccess',
+    'arn:aws:iam::1:policy/x',
+    'arn:aws:iam::aws:policy/${LOGS}',
+  ),
   ...accept(field('roleARN'), 'arn:aws-cn:iam::123456789012:role/team/pods'),
   ...refuse(
     field('roleARN'),
@@ -209,6 +252,8 @@ const ROWS: readonly Row[] = [
     '',
     'arn:aws:iam::123:role/pods',
     'arn:aws:sts::123456789012:assumed-role/x/y',
+    'arn:aws:iam::123456789012:role/${ROLE}',
+    'arn:aws:iam::123456789012:role/pods/',
   ),
   [
     'roleARN with empty role fields',
@@ -226,6 +271,8 @@ const ROWS: readonly Row[] = [
   ['updateStrategy Reject', { updateStrategy: { type: 'Reject' } }],
   ...accept(KEEP, '', '0s', '1h30m', '1.5h', '168h'),
   ...refuse(KEEP, 'not a duration of at most 168h; use for example 30m or 1h30m', '168h1s', '-5m', '10', '1d'),
+  ...accept(DRAIN, '0s', '24h'),
+  ...refuse(DRAIN, 'not a duration of at most 24h; use for example 30m or 1h30m', '24h1s', '-5m', '500ms'),
 ];
 export const CREATIONS = ROWS.map(toCase);
 

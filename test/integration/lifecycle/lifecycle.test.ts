@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { callsFromNow, withoutRepeats } from '../../world/aws/calls.ts';
-import { expectDescribed } from '../../world/expect-described.ts';
 import { summaryOf } from '../../world/object-state.ts';
 import { type World, ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
 
@@ -79,17 +78,6 @@ describe('the lifecycle of an AWSFargateProfile with clusterName and selectors a
       },
       subnets: profile?.subnets,
     });
-  });
-
-  it('is described by kubectl as the simulation does, also if it is stalled', async () => {
-    await expectDescribed(world, 'web');
-    const selectors = [{ namespace: 'a', labels: { app: 'b' } }, { namespace: 'c' }];
-    await world.apply(fargateProfile('stalled', { selectors, roleARN: `arn:aws:iam::${ACCOUNT}:role/nowhere` }));
-    await world.condition('stalled', 'Stalled', { status: 'True', reason: 'RoleNotFound' });
-    await world.event('stalled', 'Warning RoleNotFound');
-    await expectDescribed(world, 'stalled');
-    await world.delete('stalled');
-    await world.gone('stalled');
   });
 
   it('leaves nothing behind', async () => {

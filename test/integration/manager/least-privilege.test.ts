@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -9,33 +8,25 @@ import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } 
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import { type PermissionAudit, type Rule, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
 import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
-import { type World, ACCOUNT, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const TAG = 'kubernetes.io/cluster/prod';
-const COMPONENT = fileURLToPath(new URL('../../../config/components/cluster-conditions/rbac.yaml', import.meta.url));
 const readManifests = (path: string): readonly Manifest[] =>
   parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Manifest);
-const RULES = [...readManifests(`${RBAC_DIRECTORY}/role.yaml`), ...readManifests(COMPONENT)].flatMap(
-  ({ rules = [] }) => rules,
-);
+const RULES = readManifests(`${RBAC_DIRECTORY}/role.yaml`).flatMap(({ rules = [] }) => rules);
 
 interface Manifest {
   readonly rules?: readonly Rule[];
 }
 
-describe('the permissions of config/rbac and of config/components/cluster-conditions', () => {
+describe('the permissions of config/rbac', () => {
   let audit: PermissionAudit;
   let world: World;
 
   before(async () => {
     audit = await auditPermissions(MANAGER_ACCOUNT);
-    world = await startWorld({
-      // With the plugin OwnerReferencesPermissionEnforcement, a user of the API server needs further permissions to
-      // change owner references. So the test notices if the manager lacks them.
-      apiServerArgs: [...audit.apiServerArgs, '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement'],
-    });
-    await world.apply(...readManifests(COMPONENT));
+    world = await startWorld({ apiServerArgs: audit.apiServerArgs });
     const manager = await startManager('first');
     await startManager('second');
     const scrape = { path: '/metrics', token: world.controlPlane.token };
@@ -56,7 +47,6 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
         '--leader-elect-namespace=capaf-system',
         '--sync-period=500ms',
         '--insecure-diagnostics=false',
-        '--cluster-conditions',
       ],
     });
 
@@ -75,27 +65,12 @@ describe('the permissions of config/rbac and of config/components/cluster-condit
     await eventually(async () => (await audit.used()).has('patch events'), { what: 'the second event' });
   }
 
-  async function addGate(): Promise<void> {
-    const { api } = world.controlPlane;
-    const gate = { conditionType: 'FargateProfilesReady' };
-    await api.patch(clusterPath('prod'), { spec: { availabilityGates: [gate] } });
-    await eventually(
-      async () => {
-        const { status } = await api.get(clusterPath('prod'));
-        const found = status?.conditions?.find(({ type }) => type === gate.conditionType);
-        expect(found).to.include({ status: 'True', message: '2 of 2 AWSFargateProfiles are Ready' });
-      },
-      { what: 'the condition of the Cluster' },
-    );
-  }
-
   it('are all used, and no other is needed, in the life of two profiles and a cluster', async () => {
     await world.apply(identity(CONTROLLER_IDENTITY, 'default'));
     await createStaticIdentity(world, 'keys', ACCOUNT);
     await world.createEksCluster('prod', { identityRef: { kind: STATIC_IDENTITY, name: 'keys' } });
     await world.apply(fargateProfile('web'), fargateProfile('gone'));
     await Promise.all([world.ready('web'), world.ready('gone')]);
-    await addGate();
     await removeTagTwice();
     await world.delete('gone');
     await world.gone('gone');

@@ -118,7 +118,7 @@ describe('what the manager and capaf show', () => {
       shows: 'refused GET',
     },
     'a server URL with a password, in a message of capaf': {
-      args: ['explain', 'pod', 'nobody', '-n', 'a', '--eks-cluster', 'prod', '--region', 'us-east-1'],
+      args: ['explain', 'pod', 'nobody', '-n', 'a', '--eks-cluster', 'prod', '--region', 'us-east-1', '--context', 'x'],
       env: () => ({ ...keys, KUBECONFIG: kubeconfig({ token: SECRET.token }) }),
       shows: 'there is no pod a/nobody in the cluster at http://127.0.0.1',
     },

@@ -271,6 +271,17 @@ export const DELETION: readonly Phase[] = [
     remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
   },
   {
+    name: 'protected-in-a-teardown',
+    title: 'a profile of a deleted cluster whose EKS cluster has deletion protection',
+    arrange: async (world) => {
+      await startUntilReady(world);
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, deletionProtection: true });
+      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
+    },
+    until: ['Deleting', 'True', 'ClusterDeletionProtected'],
+    remedy: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, deletionProtection: false }),
+  },
+  {
     name: 'move-abandoned',
     title: 'a Ready profile that an aborted clusterctl move has marked for deletion',
     arrange: async (world) => {

@@ -11,8 +11,8 @@ import { ROLES } from './role.ts';
 import { USUAL } from './usual.ts';
 
 /**
- * The situations of an AWSFargateProfile whose `kubectl describe` output the tests compare with golden files, by the
- * title of their group.
+ * The situations of an AWSFargateProfile that the tests compare with golden files, by the title of their group. The
+ * usual objects, from which the golden texts of the others differ, come first, so that UPDATE_GOLDEN=1 writes them first.
  */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'the usual life': USUAL,

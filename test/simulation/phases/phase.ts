@@ -14,11 +14,11 @@ export const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/${ROLE}`;
 
 export const HOUR: Ms = 60 * MINUTE;
 
-/** A situation of an AWSFargateProfile that a user sees with `kubectl describe`, and the remedy for it. */
+/** A situation of an AWSFargateProfile that its user sees, and the remedy for it. */
 export interface Phase {
-  /** The name of the golden file with the output of `kubectl describe`, without the extension `.golden`. */
+  /** The name of the golden file, without the extension `.golden`. */
   readonly name: string;
-  /** The title of the mocha test. It completes the sentence "kubectl describe shows …". */
+  /** The title of the mocha test. It completes the sentence "an AWSFargateProfile shows …". */
   readonly title: string;
   readonly options?: SimulationOptions;
   /** Starts the manager, and brings the AWSFargateProfile {@link WEB} into the situation. */
@@ -26,7 +26,7 @@ export interface Phase {
   /** The condition by which the test recognizes that the AWSFargateProfile is in the situation. */
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
-   * How long the test leaves the AWSFargateProfile in the situation before it compares the output with the golden file.
+   * How long the test leaves the AWSFargateProfile in the situation before it compares the object with the golden file.
    * The default is half an hour, because users notice problems late. The manager must not repeat its Events within this
    * time.
    */

@@ -109,6 +109,25 @@ export const PROFILES: readonly Phase[] = [
     readAfter: AT_ONCE,
   },
   {
+    name: 'draining',
+    title: 'a profile whose pods the controller evicts because a new one has taken its place',
+    options: SLOW,
+    arrange: async (world) => {
+      const { workload } = world;
+      const owner = { kind: 'ReplicaSet', name: 'web-7d9c' };
+      workload.takerOf = () => PROFILE;
+      workload.refusalOf = () => 'The disruption budget web needs 2 healthy pods and has 2 currently';
+      workload.create({ namespace: 'other', owner });
+      await replaced(world);
+      patchWeb(world, { spec: { updateStrategy: { replace: { drainTimeout: '10m' } } } });
+    },
+    until: ['Ready', 'True', 'Draining'],
+    readAfter: AT_ONCE,
+    remedy: (world) => {
+      world.workload.refusalOf = () => undefined;
+    },
+  },
+  {
     name: 'removing-predecessor',
     title: 'a profile that EKS deletes because a new one has taken its place',
     options: SLOW,

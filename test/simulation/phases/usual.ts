@@ -41,6 +41,20 @@ export const USUAL: readonly Phase[] = [
       world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } }),
   },
   {
+    name: 'creating',
+    title: 'a profile that EKS is creating',
+    options: SLOW,
+    arrange: (world) => startAndApply(world),
+    until: ['Ready', 'False', 'Creating'],
+    readAfter: AT_ONCE,
+  },
+  {
+    name: 'ready',
+    title: 'a profile that is ready',
+    arrange: (world) => startUntilReady(world),
+    until: ['Ready', 'True'],
+  },
+  {
     name: 'waiting-for-control-plane',
     title: 'a control plane that is not ready yet',
     arrange: (world) => {
@@ -66,20 +80,6 @@ export const USUAL: readonly Phase[] = [
       world.credentials = undefined;
       world.start();
     },
-  },
-  {
-    name: 'creating',
-    title: 'a profile that EKS is creating',
-    options: SLOW,
-    arrange: (world) => startAndApply(world),
-    until: ['Ready', 'False', 'Creating'],
-    readAfter: AT_ONCE,
-  },
-  {
-    name: 'ready',
-    title: 'a profile that is ready',
-    arrange: (world) => startUntilReady(world, { additionalTags: { team: 'shop' } }),
-    until: ['Ready', 'True'],
   },
   {
     name: 'waiting-for-sibling',

@@ -1,4 +1,5 @@
 import type { Ms } from '../../../pkg/env/clock.ts';
+import type { ClusterView } from '../../aws/admin/views.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
 export const SECOND: Ms = 1_000;
@@ -15,9 +16,15 @@ export const CONTROL_PLANE_REF = {
   name: `${CLUSTER}-control-plane`,
 };
 
-/** Creates an EKS cluster in the AWS emulator, and a Cluster with a ready control plane in the fake API server. */
-export function createCluster(world: Pick<SimulatedWorld, 'aws' | 'create' | 'patch'>): void {
-  const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER });
+/**
+ * Creates an EKS cluster in the AWS emulator, unless it is given, and a Cluster with a ready control plane in the fake API
+ * server.
+ */
+export function createCluster(
+  world: Pick<SimulatedWorld, 'aws' | 'create' | 'patch'>,
+  eksCluster?: Pick<ClusterView, 'subnets'>,
+): void {
+  const { subnets } = eksCluster ?? world.aws.admin.createCluster({ name: EKS_CLUSTER });
   const controlPlaneName = `${CLUSTER}-control-plane`;
   world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
   world.create('awsmanagedcontrolplanes', {

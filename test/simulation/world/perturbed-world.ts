@@ -83,6 +83,10 @@ export class PerturbedWorld extends SimulatedWorld {
     this.api.notify = (event) => this.onEvent(event, notify);
   }
 
+  get sawOldLists(): boolean {
+    return this.perturbations.some(({ kind }) => kind === 'lag');
+  }
+
   private due(kind: Perturbation['kind'], count: number): Perturbation | undefined {
     return this.perturbations.find((one) => !this.isOver && one.kind === kind && one.nth === count);
   }

@@ -7,6 +7,7 @@ import type { AwsCredentialSource, AwsTransport, Endpoints } from '../../../pkg/
 import type { Clock, Ms, Timer } from '../../../pkg/env/clock.ts';
 import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
+import type { ConnectToServer } from '../../../pkg/kube/transport/token-transport.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
 import { Connection } from './connection.ts';
 
@@ -19,6 +20,7 @@ export interface SimulatedManagerOptions {
   readonly seed: number;
   readonly clock: Clock;
   readonly kube: Transport;
+  readonly connectToServer: ConnectToServer;
   readonly aws: AwsTransport;
   readonly accessKeyId: string;
   readonly endpoints: Endpoints;
@@ -64,6 +66,10 @@ export class SimulatedManager {
       profiler: { cpu: async () => '', heap: async () => '' },
       kube: kubeThrough(kube, this.kubeConnection),
       kubeForLease: kubeThrough(kube, this.kubeConnection),
+      connectToServer: (access) => {
+        const connections = options.connectToServer(access);
+        return { ...kubeThrough(connections, this.kubeConnection), close: () => connections.close() };
+      },
       aws: awsThrough(aws, this.awsConnection),
       endpoints,
       credentials: credentials ?? {

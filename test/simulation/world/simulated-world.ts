@@ -36,6 +36,7 @@ import {
 } from './cluster.ts';
 import { isRecorded } from './write-ahead.ts';
 import { SimulatedManager } from './simulated-manager.ts';
+import { SimulatedWorkload } from './simulated-workload.ts';
 import { type KubeWrite, recordWrites, formatTrace } from './trace.ts';
 
 /** A creation or deletion takes between half and twice the time of the real EKS. */
@@ -61,6 +62,11 @@ export interface SimulationOptions {
   readonly latency?: Ms;
   /** The delay from a write to the fake API server until its watch event; default: 5 ms. */
   readonly watchLag?: Ms;
+  /**
+   * Another simulation, whose clock and AWS this one shares: a second management cluster, which has the same Cluster. The
+   * test finishes the other simulation last.
+   */
+  readonly shareAwsWith?: SimulatedWorld;
 }
 
 /**
@@ -69,9 +75,10 @@ export interface SimulationOptions {
  * of the test give the same run.
  */
 export class SimulatedWorld {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly api: FakeApiServer;
   readonly aws: Emulator;
+  readonly workload: SimulatedWorkload;
   /** The write requests that all managers have sent to the API server, in order. */
   readonly writes: KubeWrite[] = [];
   readonly managers: SimulatedManager[] = [];
@@ -96,11 +103,19 @@ export class SimulatedWorld {
    */
   private readonly violations: string[] = [];
   private readonly seed: number;
+  private readonly isSharing: boolean;
+  /** The simulations that share AWS with this one. */
+  private readonly sharers: SimulatedWorld[] = [];
   /** The wall-clock time at the start of the simulation, in milliseconds since the epoch. */
   readonly startedAt: Ms;
 
-  constructor({ seed = 1, aws = {}, latency = 5, watchLag = 5 }: SimulationOptions = {}) {
-    const { clock } = this;
+  constructor({ shareAwsWith: other, ...options }: SimulationOptions = {}) {
+    const { seed = other === undefined ? 1 : other.seed + 100, aws = {}, latency = 5, watchLag = 5 } = options;
+    const clock = other?.clock ?? new VirtualClock();
+    this.clock = clock;
+    this.workload = new SimulatedWorkload(clock);
+    this.isSharing = other !== undefined;
+    other?.sharers.push(this);
     this.seed = seed;
     this.startedAt = clock.now();
     this.random = new SeededRandom(seed);
@@ -108,17 +123,26 @@ export class SimulatedWorld {
     this.api.latency = latency;
     this.api.watchLag = watchLag;
     const never = new AbortController().signal;
-    this.aws = new Emulator({
-      clock: { now: () => clock.now(), sleep: (ms) => sleep(clock, ms, never) },
-      env: seededEnv(seed),
-      config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
-    });
+    this.aws =
+      other?.aws ??
+      new Emulator({
+        clock: { now: () => clock.now(), sleep: (ms) => sleep(clock, ms, never) },
+        env: seededEnv(seed),
+        config: { ...AWS, ...aws, eks: { ...AWS.eks, ...aws.eks } },
+      });
     this.aws.onCall((call, phase) => {
-      if (phase === 'before' && !isRecorded(call, this.objects(PLURAL)))
+      if (phase === 'before' && !this.isSharing && !isRecorded(call, this.recordedObjects()))
         this.violations.push(`${call.operation} ${JSON.stringify(call.identifiers)}`);
       if (phase === 'after' && call.applied) this.onChange(call);
     });
-    createCluster(this);
+    createCluster(
+      this,
+      other?.aws.admin.clusters().find(({ name }) => name === EKS_CLUSTER),
+    );
+  }
+
+  private recordedObjects(): readonly KubeObject[] {
+    return [this, ...this.sharers].flatMap((world) => world.objects(PLURAL));
   }
 
   private keyOf(plural: string, name: string): ObjectKey {
@@ -156,7 +180,7 @@ export class SimulatedWorld {
    */
   startSkewed(skew: Ms, ...flags: readonly string[]): SimulatedManager {
     const { clock } = this;
-    const name = `manager-${this.managers.length + 1}`;
+    const name = `${this.isSharing ? 'other-' : ''}manager-${this.managers.length + 1}`;
     const { accessKeyId } = this.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: name });
     const manager = new SimulatedManager({
       name,
@@ -169,7 +193,8 @@ export class SimulatedWorld {
         writes: this.writes,
         onAnswer: (write) => this.onChange(write),
       }),
-      aws: new EmulatorRequestHandler(this.aws),
+      connectToServer: (access) => this.workload.connect(access),
+      aws: new EmulatorRequestHandler(this.aws, { isDated: skew !== 0 }),
       accessKeyId,
       flags,
       awsRegion: this.awsRegion,
@@ -355,6 +380,7 @@ export class SimulatedWorld {
       this.objects(PLURAL).map(({ metadata }) => metadata.name),
       'objects left',
     ).to.deep.equal([]);
+    if (this.isSharing) return;
     this.removeEksClusterOfDeletedCluster();
     await expectNothingLeft(this.aws.admin);
   }

@@ -31,6 +31,19 @@ describe('EKS clusters and tags', () => {
     fixture.run('eks', 'DeleteCluster', { name: 'c' });
   });
 
+  it('refuse their deletion while deletion protection is on, which UpdateClusterConfig switches', () => {
+    const shown = () => fixture.run('eks', 'DescribeCluster', { name: 'c' })['cluster'];
+    expect(shown()).to.include({ deletionProtection: false });
+    fixture.run('eks', 'UpdateClusterConfig', { name: 'c', deletionProtection: true });
+    expect(shown()).to.include({ deletionProtection: true });
+    const { code, status } = fixture.refused('eks', 'DeleteCluster', { name: 'c' });
+    expect([code, status]).to.deep.equal(['InvalidRequestException', 400]);
+    expect(fixture.refused('eks', 'UpdateClusterConfig', { name: 'c' }).code).to.equal('InvalidParameterException');
+    fixture.cluster.deletionProtection = 'absent';
+    expect(shown()).to.not.have.property('deletionProtection');
+    fixture.run('eks', 'DeleteCluster', { name: 'c' });
+  });
+
   it('are tagged and untagged by ARN, with the error types of the tag operations', () => {
     fixture.createActive('p');
     const resourceArn = fixture.cluster.profiles.get('p')?.arn ?? '';

@@ -20,6 +20,9 @@ export function requireCluster(input: Input, member: string, context: Context): 
   return cluster;
 }
 
+/** In base64. No server of the tests has such a certificate. */
+const NO_CERTIFICATE = Buffer.from('no certificate').toString('base64');
+
 function clusterView(cluster: EmulatedCluster): Output {
   return {
     name: cluster.name,
@@ -27,7 +30,7 @@ function clusterView(cluster: EmulatedCluster): Output {
     createdAt: new Instant(cluster.createdAt),
     version: cluster.version,
     platformVersion: 'eks.1',
-    endpoint: `https://${cluster.name}.eks.invalid`,
+    endpoint: cluster.apiServer?.endpoint ?? `https://${cluster.name}.eks.invalid`,
     roleArn: cluster.roleArn,
     resourcesVpcConfig: {
       subnetIds: cluster.subnetIds,
@@ -38,9 +41,10 @@ function clusterView(cluster: EmulatedCluster): Output {
       endpointPrivateAccess: false,
     },
     kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16', ipFamily: 'ipv4' },
-    certificateAuthority: { data: '' },
+    certificateAuthority: { data: cluster.apiServer?.certificateAuthority ?? NO_CERTIFICATE },
     status: cluster.status,
     accessConfig: { authenticationMode: cluster.authenticationMode },
+    ...(cluster.deletionProtection !== 'absent' && { deletionProtection: cluster.deletionProtection }),
     health: { issues: [] },
     tags: cluster.tags,
   };
@@ -82,6 +86,7 @@ function createCluster(input: Input, context: Context): Output {
     status: 'CREATING',
     version: optionalString(input, 'version') ?? newestVersion,
     authenticationMode: readAuthenticationMode(access),
+    deletionProtection: input['deletionProtection'] === true,
     tags,
     nodegroupRoleArns: [],
     updates: [],
@@ -101,6 +106,9 @@ function deleteCluster(input: Input, context: Context): Output {
   const { state, now } = context;
   const cluster = requireCluster(input, 'name', context);
   const members = { clusterName: cluster.name };
+  // The service model allows this error for DeleteCluster; AWS does not document the text.
+  if (cluster.deletionProtection === true)
+    throw eksErrors.invalidRequest(`Cluster ${cluster.name} has deletion protection enabled`, members);
   // The message names only two statuses. AWS does not document whether the others block the deletion too.
   if (cluster.profiles.size > 0)
     throw eksErrors.resourceInUse('Cluster has Fargate Profiles in ACTIVE/CREATING state', members);
@@ -117,6 +125,17 @@ function deleteCluster(input: Input, context: Context): Output {
   return { cluster: clusterView(cluster) };
 }
 
+/** Of the settings that EKS can update, only the deletion protection is emulated. EKS switches it at once. */
+function updateClusterConfig(input: Input, context: Context): Output {
+  const cluster = requireCluster(input, 'name', context);
+  const { deletionProtection } = input;
+  if (typeof deletionProtection !== 'boolean')
+    throw eksErrors.invalidParameter('Only deletionProtection can be updated', { clusterName: cluster.name });
+  cluster.deletionProtection = deletionProtection;
+  const params = [{ type: 'DeletionProtection', value: `${deletionProtection}` }];
+  return { update: { id: context.state.env.uuid(), status: 'Successful', type: 'DeletionProtectionUpdate', params } };
+}
+
 const resource = (input: Input, context: Context): string => clusterArn(context, optionalString(input, 'name') ?? '*');
 
 export const clusterOperations: Operations = {
@@ -126,5 +145,6 @@ export const clusterOperations: Operations = {
     run: (input, context) => ({ cluster: clusterView(requireCluster(input, 'name', context)) }),
     mutates: false,
   },
+  UpdateClusterConfig: { resource, run: updateClusterConfig, mutates: true },
   DeleteCluster: { resource, run: deleteCluster, mutates: true },
 };

@@ -1,0 +1,258 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { isRecord } from '../../api/record.ts';
+import { hasHidden } from '../../pkg/env/printable.ts';
+import { systemClock } from '../../pkg/env/system.ts';
+import { KubeconfigError } from '../../pkg/kube/kubeconfig/checker.ts';
+import type { KubeObject } from '../../pkg/kube/types.ts';
+import { toDeployment } from './deployment.ts';
+import { type Path, valueAt } from './documents.ts';
+import { decide } from './explain/decide.ts';
+import { findLimits } from './explain/fargate-limits.ts';
+import { podOf } from './explain/pod.ts';
+import { type Explanation, formatExplanation } from './explain/run.ts';
+import { findClaims } from './explain/volumes.ts';
+import { openKube } from './kube.ts';
+import { evictionOf, toBudgets } from './pods/budgets.ts';
+import { describePods } from './pods/describe.ts';
+import { toFargatePod } from './pods/read.ts';
+import { reportOf } from './pods/run.ts';
+import { eventNodes } from './status/objects.ts';
+import { describeStatus } from './status/run.ts';
+import { hostileText } from './testing/recording-shell.ts';
+import type { TreeNode } from './tree.ts';
+
+const signal = new AbortController().signal;
+
+/** The places of all values in a value. */
+const placesIn = (value: unknown, path: Path = []): readonly Path[] => [
+  path,
+  ...(Array.isArray(value) || isRecord(value)
+    ? Object.entries(value).flatMap(([key, inner]) => placesIn(inner, [...path, key]))
+    : []),
+];
+
+function replaced(value: unknown, path: Path, other: unknown): unknown {
+  const copy = structuredClone(value);
+  const parent = valueAt(copy, path.slice(0, -1));
+  if (!isRecord(parent) && !Array.isArray(parent)) return other;
+  Object.assign(parent, { [String(path.at(-1))]: other });
+  return copy;
+}
+
+/** `value` with any JSON at any of its places. */
+const mutated = (value: unknown): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(fc.constantFrom(...placesIn(value)), fc.oneof(fc.jsonValue(), hostileText))
+    .map(([path, other]) => replaced(value, path, other));
+
+const container = {
+  name: 'main',
+  image: 'nginx',
+  ports: [{ containerPort: 80, hostPort: 80 }],
+  env: [{ name: 'A', value: 'b' }],
+  resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2' } },
+  securityContext: { privileged: true, capabilities: { add: ['CAP_CHOWN'] } },
+};
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'web-1',
+    namespace: 'shop',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-28T10:00:00Z',
+    labels: { app: 'web', 'eks.amazonaws.com/fargate-profile': 'web' },
+    annotations: { CapacityProvisioned: '0.25vCPU 0.5GB' },
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r', controller: true }],
+  },
+  spec: {
+    schedulerName: 'fargate-scheduler',
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] }],
+        },
+      },
+    },
+    containers: [container],
+    initContainers: [container],
+    volumes: [
+      { name: 'a', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'b', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'gp2' } } } },
+    ],
+  },
+  status: {
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'False', reason: 'r', message: 'm' }],
+    containerStatuses: [{ name: 'main', state: { waiting: { message: 'm' } } }],
+  },
+};
+const SELECTOR = { matchLabels: { app: 'web' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] };
+const BUDGET = { metadata: { name: 'web', namespace: 'shop' }, spec: { selector: SELECTOR }, status: {} };
+const EVENT = {
+  metadata: { name: 'e', namespace: 'shop' },
+  involvedObject: { name: 'web' },
+  reason: 'r',
+  message: 'm',
+  type: 'Warning',
+  lastTimestamp: '2026-11-28T10:00:00Z',
+};
+const DEPLOYMENT = {
+  metadata: { name: 'capaf', namespace: 'capaf-system', labels: { a: 'b' } },
+  spec: {
+    replicas: 2,
+    template: { spec: { containers: [{ name: 'manager', image: 'a:b', args: ['--x'], env: [] }] } },
+  },
+  status: { readyReplicas: 2 },
+};
+
+/** Of an API server, which gives each object its metadata. */
+const withMetadata = (value: unknown, { metadata }: { readonly metadata: { readonly name: string } }): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Any',
+  ...(isRecord(value) ? value : {}),
+  metadata: { uid: 'u', resourceVersion: '1', ...metadata },
+});
+
+describe('capaf, with objects and files of any shape', () => {
+  it('explains a pod of a file, or has none to explain', async () => {
+    await fc.assert(
+      fc.asyncProperty(mutated(POD), async (value) => {
+        const pod = podOf(value, 'default');
+        if (pod === undefined) return;
+        decide(
+          pod,
+          [{ name: 'web', status: 'ACTIVE', selectors: [{ namespace: '*', labels: { '*': '*' } }] }],
+          true,
+          0,
+        );
+        findLimits(pod, 'eu-west-1');
+        await findClaims(pod, { documents: [value], client: undefined, why: '', signal });
+      }),
+    );
+  });
+
+  it('lists pods, budgets, events and Deployments whose contents are not as expected', () => {
+    fc.assert(
+      fc.property(
+        mutated(POD),
+        mutated(BUDGET),
+        mutated(EVENT),
+        mutated(DEPLOYMENT),
+        (...[pod, budget, event, other]) => {
+          const seen = withMetadata(pod, POD);
+          toFargatePod(seen);
+          evictionOf(seen, toBudgets([withMetadata(budget, BUDGET)]));
+          eventNodes([withMetadata(event, EVENT)], 0);
+          toDeployment(withMetadata(other, DEPLOYMENT));
+        },
+      ),
+    );
+  });
+});
+
+/** The output for texts that are all harmless, or all hostile, has the same lines. */
+function expectSameLines(render: (text: string) => string): void {
+  const lines = (text: string) => stripVTControlCharacters(render(text)).split('\n').length;
+  fc.assert(
+    fc.property(hostileText, (text) => {
+      expect(lines(`a${text}`)).to.equal(lines('a'));
+      expect(hasHidden(stripVTControlCharacters(render(`a${text}`)))).to.equal(false);
+    }),
+  );
+}
+
+describe('the output of capaf, whatever names, labels, events and messages contain', () => {
+  it('has the lines of explain pod', () =>
+    expectSameLines((text) => {
+      const selector = { namespace: text, labels: { [text]: text }, matches: false, mismatch: text };
+      const explanation: Explanation = {
+        taker: text,
+        summary: text,
+        profiles: [{ name: text, status: text, object: text, matches: false, selectors: [selector] }],
+        violations: [{ field: text, message: text }],
+        said: [{ source: text, message: text, fix: null }],
+        traps: [text],
+        advice: [text],
+        size: null,
+        unseen: [text],
+      };
+      return formatExplanation(explanation);
+    }));
+
+  it('has the lines of pods', () =>
+    expectSameLines((text) => {
+      const metadata = {
+        ...POD.metadata,
+        name: text,
+        namespace: text,
+        labels: { 'eks.amazonaws.com/fargate-profile': text },
+        ownerReferences: [{ apiVersion: text, kind: text, name: text, uid: '', controller: true }],
+      };
+      const conditions = [{ type: 'PodScheduled', status: 'False', message: text }];
+      const pod = toFargatePod({ ...POD, metadata, status: { phase: 'Pending', conditions } });
+      const eviction = { allowed: false, budgets: [text] };
+      const facts = { pods: [{ ...pod, version: text, outdated: true, eviction }], controlPlane: text, unseen: [text] };
+      const options = { outdated: true, workloadKubeconfig: text, output: 'text' } as const;
+      return describePods({ namespace: text, ...reportOf(facts, options) }, 0);
+    }));
+
+  it('has the lines of status', () =>
+    expectSameLines((text) => {
+      const node: TreeNode = {
+        kind: text,
+        name: text,
+        state: text,
+        result: 'ok',
+        facts: { owner: text },
+        message: text,
+      };
+      return describeStatus([{ ...node, children: [node] }], text, true);
+    }));
+});
+
+describe('a kubeconfig in a Secret', () => {
+  const KUBECONFIG = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'prod',
+    contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'prod', namespace: 'shop' } }],
+    clusters: [{ name: 'prod', cluster: { server: 'https://127.0.0.1:1', 'certificate-authority-data': 'YQ==' } }],
+    users: [{ name: 'prod', user: { token: 't' } }],
+  };
+  async function open(text: string): Promise<void> {
+    const io = { clock: systemClock, env: {}, signal, out: () => {}, err: () => {}, readStdin: async () => '' };
+    try {
+      await using kube = openKube({}, io, { path: 'in Secret a/b', text });
+      expect(kube.server).to.match(/^https?:/);
+    } catch (error) {
+      expect(error).to.be.instanceOf(KubeconfigError);
+    }
+  }
+
+  it('is refused for an alias without an anchor, and for aliases that multiply its size', async () => {
+    await open('a: *b');
+    const bomb = Array.from(
+      { length: 9 },
+      (_, index) => `a${index + 1}: &a${index + 1} [${Array(9).fill(`*a${index}`).join()}]`,
+    );
+    await open(['a0: &a0 lol', ...bomb].join('\n'));
+  });
+
+  it('is used, or is refused with what is wrong, whatever it contains', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          mutated(KUBECONFIG).map((value) => stringify(value)),
+          hostileText,
+          fc.string({ unit: fc.constantFrom(...'{}[]:,-&*!"\'#|> \n\ta1'.split('')) }),
+        ),
+        open,
+      ),
+    ));
+});

@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import { ProfileName } from '../../../api/names.ts';
+import type { ObjectMeta } from '../../../api/meta.ts';
+import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Drain } from '../plan/drain.ts';
+import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from './next.ts';
+import { messageOf } from '../reasons/reasons.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const SINCE = 1_893_499_200_500;
+const DRAIN: Drain = {
+  predecessor: ProfileName.of('default_web'),
+  successor: { name: '9999-default_web', selectors: [{ namespace: 'shop', labels: { app: 'w*' } }] },
+  since: SINCE,
+  until: SINCE + 10 * MINUTE,
+};
+const NOW = SINCE + MINUTE;
+
+const aPod = (name: string, over: Partial<DrainPod> = {}): DrainPod => ({
+  namespace: 'shop',
+  name,
+  uid: `uid-of-${name}`,
+  movable: true,
+  ...over,
+});
+const leaving = (at: number): Partial<DrainPod> => ({ terminatesAt: at });
+const STAYS = { movable: false };
+
+/** In words: what happens next. */
+function say(found: readonly DrainPod[] | DrainProblem, { drain = DRAIN, now = NOW } = {}): string {
+  const step = nextStep(drain, found, now);
+  if (step.kind === 'wait') {
+    const { total, left } = step.counts ?? {};
+    const evict = step.evict.map(({ namespace, name }) => `${namespace}/${name}`).join(' ');
+    return `evict [${evict}]${total === undefined ? '' : `, ${left} of ${total} left`}`;
+  }
+  const { because, stopped, problem } = step.drained;
+  const stops = stopped && `stops ${stopped.count}, ${stopped.unmoved} unmoved [${stopped.names.join(' ')}]`;
+  return `over: ${because}, ${stops ?? `stops ?${problem === undefined ? '' : ` (${problem})`}`}`;
+}
+
+describe('the next step of a drain', () => {
+  const late = { now: SINCE + 10 * MINUTE };
+  const revert: Drain = { ...DRAIN, obstacle: 'comesLater' };
+  const problem = { problem: 'no answer', remedy: 'wait' };
+  const table: readonly (readonly [string, () => string, string])[] = [
+    ['no pods', () => say([]), 'over: moved, stops 0, 0 unmoved []'],
+    [
+      'pods that move, in the order of namespace and name',
+      () => say([aPod('b'), aPod('a'), aPod('z', { namespace: 'app' }), aPod('a', { namespace: 'shop-2' })]),
+      'evict [app/z shop/a shop/b shop-2/a], 4 of 4 left',
+    ],
+    ['pods that stay are not waited for', () => say([aPod('a', STAYS)]), 'over: moved, stops 1, 0 unmoved [shop/a]'],
+    ['beside pods that move', () => say([aPod('a', STAYS), aPod('b')]), 'evict [shop/b], 1 of 2 left'],
+    ['a pod that is terminating', () => say([aPod('a', leaving(NOW + SECOND))]), 'evict [], 1 of 1 left'],
+    ['a minute after its grace period', () => say([aPod('a', leaving(NOW - MINUTE))]), 'evict [], 1 of 1 left'],
+    [
+      'more than a minute after it',
+      () => say([aPod('a', leaving(NOW - MINUTE - 1))]),
+      'over: moved, stops 1, 0 unmoved [shop/a]',
+    ],
+    ['just before the timeout', () => say([aPod('a')], { now: late.now - 1 }), 'evict [shop/a], 1 of 1 left'],
+    [
+      'at the timeout, with the pods that have not moved named first',
+      () => say([aPod('a', STAYS), aPod('b'), aPod('c', STAYS), aPod('d'), aPod('e')], late),
+      'over: timeout, stops 5, 3 unmoved [shop/b shop/d shop/e]',
+    ],
+    ['all moved at the timeout', () => say([], late), 'over: moved, stops 0, 0 unmoved []'],
+    ['no answer', () => say(problem), 'evict []'],
+    ['no answer at the timeout', () => say(problem, late), 'over: timeout, stops ? (no answer)'],
+    ['after a revert', () => say([aPod('a')], { drain: revert }), 'over: comesLater, stops 1, 0 unmoved [shop/a]'],
+    ['after a revert, no answer', () => say(problem, { drain: revert }), 'over: comesLater, stops ? (no answer)'],
+    [
+      'a name that is no label',
+      () => say([aPod('a')], { drain: { ...DRAIN, obstacle: 'noLabel' } }),
+      'over: noLabel, stops ?',
+    ],
+  ];
+  for (const [situation, found, expected] of table)
+    it(`${situation}: ${expected}`, () => expect(found()).to.equal(expected));
+});
+
+describe('a pod on a predecessor', () => {
+  const meta = (over: Partial<ObjectMeta> = {}): ObjectMeta => ({
+    name: 'web-1',
+    namespace: 'shop',
+    uid: 'u',
+    resourceVersion: '1',
+    labels: { app: 'web' },
+    creationTimestamp: formatTimestamp(SINCE - SECOND),
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'o', controller: true }],
+    ...over,
+  });
+  const owner = (kind: string, controller = true): Partial<ObjectMeta> => ({
+    ownerReferences: [{ apiVersion: 'v1', kind, name: 'x', uid: 'o', controller }],
+  });
+  const table: readonly (readonly [string, Partial<ObjectMeta>, boolean])[] = [
+    ['of a ReplicaSet', {}, true],
+    ['of a StatefulSet', owner('StatefulSet'), true],
+    ['of a Job', owner('Job'), false],
+    ['without an owner', { ownerReferences: [] }, false],
+    ['with an owner that is no controller', owner('ReplicaSet', false), false],
+    ['that another namespace has', { namespace: 'other' }, false],
+    ['without the label of the selector', { labels: {} }, false],
+    ['with another value of the label', { labels: { app: 'db' } }, false],
+    // The API server writes whole seconds: the pod may be older or newer than the drain.
+    ['created in the second in which the drain began', { creationTimestamp: formatTimestamp(SINCE) }, false],
+    ['created later', { creationTimestamp: formatTimestamp(SINCE + SECOND) }, false],
+    ['whose age cannot be read', { creationTimestamp: 'yesterday' }, false],
+  ];
+  for (const [situation, over, movable] of table)
+    it(`${situation} ${movable ? 'moves' : 'stays'}`, () =>
+      expect(toDrainPod(meta(over), DRAIN).movable).to.equal(movable));
+});
+
+describe('what is told of a drain', () => {
+  const step = { kind: 'wait', evict: [], counts: { total: 12, left: 3 } } as const;
+  const said = "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2.";
+  const refused = (name: string) => [aPod(name), { kind: 'refused', said }] as const;
+  const accepted = [aPod('a'), { kind: 'accepted' }] as const;
+  const tell = (...args: readonly Parameters<typeof drainingReason>[2][number][]): string =>
+    messageOf(drainingReason(DRAIN, step, args, { now: NOW, begins: false }));
+
+  it('says how many pods still have to leave, and until when', () => {
+    expect(tell(accepted)).to.equal(
+      'The controller is evicting 3 of 12 pods from Fargate profile "default_web", which "9999-default_web" has replaced. The controller tries again every 10 seconds. It deletes "default_web" at 2030-01-01T12:10:00Z at the latest, and EKS then stops the pods that are left.',
+    );
+  });
+
+  it('quotes the first refusal, and counts the others', () => {
+    expect(tell(accepted, refused('b'), refused('c'))).to.contain(
+      `The API server refuses to evict shop/b and 1 more: ${said.slice(0, -1)}. If a PodDisruptionBudget never`,
+    );
+  });
+
+  it('is repeated when the time is over, at the latest after 10 s', () => {
+    const at = (now: number) => drainingReason(DRAIN, step, [], { now, begins: true }).facts.remaining;
+    expect(at(DRAIN.until - 3 * SECOND)).to.equal(3 * SECOND);
+  });
+});

@@ -1,0 +1,119 @@
+import type { ObjectMeta } from '../../../api/meta.ts';
+import { cut } from '../../../api/text.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
+import { findMismatch } from '../../../pkg/fargate/selectors.ts';
+import type { Eviction } from '../../../pkg/kube/evictions.ts';
+import type { Drain } from '../plan/drain.ts';
+import type { Drained } from '../model/drained.ts';
+import { type Reason, newReason } from '../reasons/reasons.ts';
+
+/** What a drain knows of a pod on the predecessor. */
+export interface DrainPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** It moves if it is evicted: its controller creates it again, and the new profile takes it. */
+  readonly movable: boolean;
+  /** The end of its grace period, if it is terminating. */
+  readonly terminatesAt?: Ms;
+}
+
+/** The API server cannot be asked. Both texts are parts of a sentence. */
+export interface DrainProblem {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+export type DrainStep =
+  /** The predecessor may be deleted. */
+  | { readonly kind: 'over'; readonly drained: Drained }
+  | {
+      readonly kind: 'wait';
+      /** By namespace and name. */
+      readonly evict: readonly DrainPod[];
+      /** The pods on the predecessor, and those of them that still have to leave; `undefined`: not known. */
+      readonly counts?: { readonly total: number; readonly left: number };
+    };
+
+/** A longer name of a pod or namespace is none of Kubernetes. */
+const MAX_NAME = 253;
+/** A pod that is still there so long after its grace period does not end by itself. */
+const PATIENCE: Ms = 60_000;
+/** So many pods are named when the drain ends. */
+const NAMED = 3;
+
+/** An API server writes whole seconds, so a pod of the second in which the drain began counts as newer. */
+export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
+  const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
+  const owner = ownerOf({ metadata });
+  const createdAt = parseTimestamp(creationTimestamp);
+  const isOld = createdAt !== undefined && createdAt < Math.floor(since / 1_000) * 1_000;
+  const isTaken = successor.selectors.some((each) => findMismatch(each, { namespace, labels }) === undefined);
+  const terminatesAt = deletionTimestamp === undefined ? undefined : parseTimestamp(deletionTimestamp);
+  return {
+    namespace: cut(namespace, MAX_NAME),
+    name: cut(name, MAX_NAME),
+    uid,
+    movable: isOld && isTaken && owner !== null && owner.kind !== 'Job',
+    ...(terminatesAt !== undefined && { terminatesAt }),
+  };
+}
+
+/** What a drain does next. `found` are all pods on the predecessor, or why they cannot be listed. */
+export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem, now: Ms): DrainStep {
+  const { obstacle, successor, until } = drain;
+  const over = (because: Drained['because'], rest: Partial<Drained>): DrainStep => ({
+    kind: 'over',
+    drained: { because, successor: successor.name, ...rest },
+  });
+  // No label shows the pods, so there is nothing to list.
+  if (obstacle === 'noLabel') return over(obstacle, {});
+  const isLate = now >= until;
+  if ('problem' in found) {
+    const { problem } = found;
+    if (obstacle !== undefined || isLate) return over(obstacle ?? 'timeout', { problem });
+    return { kind: 'wait', evict: [] };
+  }
+  const pods = found.toSorted(byName);
+  const isStuck = ({ terminatesAt }: DrainPod): boolean => terminatesAt !== undefined && terminatesAt + PATIENCE < now;
+  const left = obstacle === undefined ? pods.filter((pod) => pod.movable && !isStuck(pod)) : [];
+  if (left.length > 0 && !isLate) {
+    const evict = left.filter(({ terminatesAt }) => terminatesAt === undefined);
+    return { kind: 'wait', evict, counts: { total: pods.length, left: left.length } };
+  }
+  const names = [...left, ...pods.filter((pod) => !left.includes(pod))].slice(0, NAMED).map(textOf);
+  const stopped = { count: pods.length, unmoved: left.length, names };
+  return over(obstacle ?? (left.length > 0 ? 'timeout' : 'moved'), { stopped });
+}
+
+/** What is told while the drain goes on. `asked` are the answers to the evictions of this pass. */
+export function drainingReason(
+  { predecessor, successor, since, until }: Drain,
+  { counts }: Extract<DrainStep, { kind: 'wait' }>,
+  asked: readonly (readonly [pod: DrainPod, answer: Eviction])[],
+  { now, problem, begins }: { readonly now: Ms; readonly problem?: DrainProblem | undefined; readonly begins: boolean },
+): Reason<'Draining'> {
+  const refused = asked.flatMap(([pod, answer]) =>
+    answer.kind === 'refused' ? [{ pod: textOf(pod), said: answer.said }] : [],
+  );
+  const [first] = refused;
+  return newReason('Draining', {
+    name: successor.name,
+    predecessor,
+    since,
+    until,
+    remaining: until - now,
+    ...(counts !== undefined && { counts }),
+    ...(first !== undefined && { refused: { ...first, others: refused.length - 1 } }),
+    ...(problem !== undefined && { problem }),
+    ...(begins && { begins }),
+  });
+}
+
+const textOf = ({ namespace, name }: DrainPod): string => `${namespace}/${name}`;
+
+const byName = (a: DrainPod, b: DrainPod): number => (keyOf(a) < keyOf(b) ? -1 : 1);
+/** A namespace sorts before the names in it, and `/` before each character of a name but `-` and `.`. */
+const keyOf = ({ namespace, name }: DrainPod): string => `${namespace}\u0000${name}`;

@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import * as E from 'fp-ts/lib/Either.js';
+import { ProfileName } from '../../../api/names.ts';
+import type { ObjectMeta } from '../../../api/meta.ts';
+import type { Eviction } from '../../../pkg/kube/evictions.ts';
+import { KubeError } from '../../../pkg/kube/errors.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
+import { awsAsWanted, newServices, passStateFor } from '../testing/pass-state.ts';
+import { living } from '../testing/plan-tables.ts';
+import { drainPredecessor } from './drain-predecessor.ts';
+import type { Obstacle, ReconcileState } from './guards.ts';
+
+const [OLD, NEW] = [ProfileName.of('web'), ProfileName.of('9999-web')];
+const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
+const MINUTE = 60_000;
+
+const profile = (name: ProfileName): FargateProfile =>
+  aProfile({ name, arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`) });
+const SEEN: Observed = { ...observed({ role: aRole() }), profiles: [profile(OLD), profile(NEW)] };
+
+const aPod = (name: string, over: Partial<ObjectMeta> = {}): ObjectMeta => ({
+  name,
+  namespace: SEEN.profiles[0]?.selectors[0]?.namespace ?? '',
+  uid: `uid-of-${name}`,
+  resourceVersion: '1',
+  labels: SEEN.profiles[0]?.selectors[0]?.labels ?? {},
+  creationTimestamp: '2001-01-01T00:00:00Z',
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'o', controller: true }],
+  ...over,
+});
+
+function drainingPass(drainSince?: number): ReconcileState {
+  const entries = [
+    { name: OLD, id: `id-of-${OLD}`, served: true as const, ...(drainSince !== undefined && { drainSince }) },
+    { name: NEW, id: `id-of-${NEW}`, served: true as const, activeSince: NOW - 60 * MINUTE },
+  ];
+  const updateStrategy = { type: 'Replace', replace: { drainTimeout: '10m' } } as const;
+  const desired = living({ spec: { profileName: NEW, updateStrategy }, note: { in: HERE, profiles: entries } })(SEEN);
+  return { ...passStateFor(awsAsWanted()), desired, observed: SEEN, note: desired.note };
+}
+
+describe('the drain of a predecessor', () => {
+  let evicted: string[];
+  let noted: (number | undefined)[];
+  let lists: number;
+  let closed: number;
+  let pods: readonly ObjectMeta[];
+  let answer: Eviction | Error;
+  let timeLeft: number;
+  let blocker: string | undefined;
+  let obstacleOfNote: Obstacle | undefined;
+
+  beforeEach(() => {
+    [evicted, noted, lists, closed] = [[], [], 0, 0];
+    pods = [aPod('a'), aPod('b')];
+    answer = { kind: 'accepted' };
+    timeLeft = 10_000;
+    [blocker, obstacleOfNote] = [undefined, undefined];
+  });
+
+  const services = newServices();
+  const guard = drainPredecessor({
+    ...services,
+    live: { ...services.live, findBlocker: async () => blocker },
+    mutationTimeLeft: () => timeLeft,
+    openPods: async () =>
+      E.right({
+        async *list() {
+          lists += 1;
+          yield pods;
+        },
+        evict: async ({ name }) => {
+          evicted.push(name);
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+        close: async () => void (closed += 1),
+      }),
+    writeNote: async (pass, note) => {
+      expect(evicted, 'evicted before the note was written').to.deep.equal([]);
+      noted.push(note.profiles.find(({ name }) => name === OLD)?.drainSince);
+      if (obstacleOfNote === undefined) pass.note = note;
+      return obstacleOfNote;
+    },
+  });
+  const drain = async (pass: ReconcileState): Promise<string> => {
+    const obstacle = await guard(REMOVAL, pass);
+    return obstacle === undefined ? 'delete' : obstacle.kind === 'stop' ? obstacle.reason.name : obstacle.kind;
+  };
+
+  it('writes the note with the time before the first eviction', async () => {
+    const pass = drainingPass();
+    expect(await drain(pass)).to.equal('Draining');
+    expect({ evicted, noted, closed }).to.deep.equal({ evicted: ['a', 'b'], noted: [NOW], closed: 1 });
+    expect(pass.note.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
+  });
+
+  for (const [situation, arrange, end] of [
+    ['the object is paused', () => (blocker = 'the object is paused'), 'NotNow'],
+    [
+      'another client has written the object',
+      () => (obstacleOfNote = { kind: 'stop', reason: { name: 'Conflict', facts: {} } }),
+      'Conflict',
+    ],
+    ['the lease may have run out', () => (timeLeft = 0), 'Draining'],
+    ['no pod moves', () => (pods = [aPod('a', { ownerReferences: [] })]), 'delete'],
+  ] as const)
+    it(`evicts nothing if ${situation}`, async () => {
+      arrange();
+      expect(await drain(drainingPass())).to.equal(end);
+      expect({ evicted, closed }).to.deep.equal({ evicted: [], closed: 1 });
+    });
+
+  it('stops at the first answer that shows that the way in is closed', async () => {
+    pods = Array.from({ length: 30 }, (_, index) => aPod(`p-${index}`));
+    answer = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
+    expect(await drain(drainingPass())).to.equal('Draining');
+    expect(evicted).to.have.length(10);
+  });
+
+  it('ends at its timeout, and tells the deletion what it leaves', async () => {
+    const pass = drainingPass(NOW - 10 * MINUTE);
+    expect(await drain(pass)).to.equal('delete');
+    expect(pass.drained?.because).to.equal('timeout');
+    expect(pass.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
+    expect({ evicted, noted }).to.deep.equal({ evicted: [], noted: [] });
+  });
+
+  it('asks again after ten seconds only', async () => {
+    const pass = drainingPass();
+    await drain(pass);
+    expect(await drain(pass)).to.equal('Draining');
+    expect(lists).to.equal(1);
+    await services.clock.advance(10_000);
+    evicted = [];
+    await drain(pass);
+    expect(lists).to.equal(2);
+  });
+});

@@ -1,0 +1,160 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { isAborted, withDeadline } from '../../../pkg/async/deadline.ts';
+import type { Clock, Ms } from '../../../pkg/env/clock.ts';
+import { isPanic } from '../../../pkg/env/panic.ts';
+import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
+import type { Eviction } from '../../../pkg/kube/evictions.ts';
+import { type Drain, drainBefore } from '../plan/drain.ts';
+import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from '../drain/next.ts';
+import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
+import type { Mutation } from '../model/change.ts';
+import { withDrainSince } from '../record.ts';
+import type { Asked } from '../memory.ts';
+import { type LiveGuardServices, newLiveGuards } from './checks.ts';
+import { type Obstacle, type Preparation, type ReconcileState, stop } from './guards.ts';
+
+export interface DrainServices extends LiveGuardServices {
+  readonly clock: Clock;
+  readonly openPods: OpenPods;
+  /** 0 or less if this process may have lost its leader lease. */
+  readonly mutationTimeLeft: () => Ms;
+  readonly recordEviction: (answer: Eviction['kind']) => void;
+  readonly writeNote: (pass: ReconcileState, note: ReconcileState['note']) => Promise<Obstacle | undefined>;
+}
+
+/** Passes come sooner too, for example when a Cluster changes. */
+export const DRAIN_INTERVAL: Ms = 10_000;
+/** A pass holds its place in the queue. What it does not reach waits for the next pass. */
+const LIST_LIMIT: Ms = 15_000;
+const EVICTION_LIMIT: Ms = 15_000;
+const IN_FLIGHT = 10;
+
+/**
+ * Before a replaced profile is deleted, moves its pods to the profile that replaces it, as `drainTimeout` asks for. The
+ * other guards of the deletion are asked before the first eviction, and the turn in the lane is taken afterwards.
+ */
+export function drainPredecessor(services: DrainServices): Preparation {
+  return async (mutation, pass) => {
+    const drain = drainBefore(mutation, pass.desired, pass.observed);
+    if (drain === undefined) return undefined;
+    const known = findRecent(pass, drain, services.clock.monotonic());
+    const told = known?.told ?? (await ask(services, drain, mutation, pass));
+    if ('kind' in told) return told;
+    if ('name' in told) return stop(told);
+    pass.drained = told;
+    return undefined;
+  };
+}
+
+function findRecent({ retry, object, desired }: ReconcileState, drain: Drain, now: Ms): Asked | undefined {
+  const { drain: asked } = retry.state;
+  const isSame = asked?.predecessor === drain.predecessor && asked.generation === object.metadata.generation;
+  if (!isSame || now - asked.at >= DRAIN_INTERVAL) return undefined;
+  return 'name' in asked.told && desired.now >= drain.until ? undefined : asked;
+}
+
+async function ask(
+  services: DrainServices,
+  drain: Drain,
+  mutation: Mutation,
+  pass: ReconcileState,
+): Promise<Asked['told'] | Obstacle> {
+  const { clock } = services;
+  const { target, desired } = pass;
+  const { now } = desired;
+  const open = () => services.openPods(pass.session, target, drain);
+  const opened = await attempt(pass, () => withDeadline(clock, LIST_LIMIT, pass.signal, 'the way in', open));
+  const access = E.isRight(opened) ? opened.right : undefined;
+  const problem = E.isLeft(opened) ? opened.left : undefined;
+  try {
+    const found = problem ?? (access === undefined ? [] : await list(clock, access, drain, pass));
+    const step = nextStep(drain, found, now);
+    if (step.kind === 'over') return remember(pass, clock, drain, step.drained);
+    for (const guard of newLiveGuards(services)) {
+      const obstacle = await guard(mutation, pass);
+      if (obstacle !== undefined) return obstacle;
+    }
+    const noted = withDrainSince(pass.note, drain.predecessor, drain.since);
+    const begins = noted !== pass.note;
+    const obstacle = await services.writeNote(pass, noted);
+    if (obstacle !== undefined) return obstacle;
+    const evicted = access === undefined ? NONE : await evict(services, access, step.evict, pass);
+    const why = 'problem' in found ? found : evicted.problem;
+    const reason = drainingReason(drain, step, evicted.answers, { now, problem: why, begins });
+    const { begins: _once, ...facts } = reason.facts;
+    remember(pass, clock, drain, { ...reason, facts });
+    return reason;
+  } finally {
+    await access?.close();
+  }
+}
+
+function remember<A extends Asked['told']>({ retry, object }: ReconcileState, clock: Clock, drain: Drain, told: A): A {
+  const { predecessor } = drain;
+  const asked = { predecessor, generation: object.metadata.generation ?? 0, at: clock.monotonic(), told };
+  retry.update((state) => ({ ...state, drain: asked }));
+  return told;
+}
+
+function list(clock: Clock, access: PodAccess, drain: Drain, pass: ReconcileState): Promise<DrainPod[] | DrainProblem> {
+  const selector = `${PROFILE_LABEL}=${drain.predecessor}`;
+  const read = (signal: AbortSignal) =>
+    attempt(pass, async () => {
+      const pods: DrainPod[] = [];
+      for await (const page of access.list(selector, signal)) pods.push(...page.map((each) => toDrainPod(each, drain)));
+      return E.right(pods);
+    });
+  return attempt(pass, () => withDeadline(clock, LIST_LIMIT, pass.signal, 'the list of pods', read)).then(E.toUnion);
+}
+
+interface Evicted {
+  readonly answers: readonly (readonly [DrainPod, Eviction])[];
+  readonly problem?: DrainProblem;
+}
+
+const NONE: Evicted = { answers: [] };
+
+/** In the order of `pods`, until one request shows that the way in is closed. */
+async function evict(
+  { clock, mutationTimeLeft, recordEviction }: DrainServices,
+  access: PodAccess,
+  pods: readonly DrainPod[],
+  pass: ReconcileState,
+): Promise<Evicted> {
+  const answers = new Map<number, readonly [DrainPod, Eviction]>();
+  const end = clock.monotonic() + EVICTION_LIMIT;
+  const timeLeft = (): Ms => Math.min(mutationTimeLeft(), end - clock.monotonic());
+  let problem: DrainProblem | undefined;
+  const queue = pods.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, pod] of queue) {
+      const limit = timeLeft();
+      if (limit <= 0 || problem !== undefined) return;
+      const send = (signal: AbortSignal) => access.evict(pod, signal);
+      const answer = await attempt(pass, async () =>
+        E.right(await withDeadline(clock, limit, pass.signal, 'the eviction of a pod', send)),
+      );
+      if (E.isLeft(answer)) problem ??= answer.left;
+      else {
+        answers.set(index, [pod, answer.right]);
+        recordEviction(answer.right.kind);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  const inOrder = [...answers].toSorted(([a], [b]) => a - b).map(([, answer]) => answer);
+  return { answers: inOrder, ...(problem && { problem }) };
+}
+
+/** A stopping manager and its bugs are no problem of the workload cluster. */
+async function attempt<A>(
+  { signal, target }: ReconcileState,
+  work: () => Promise<E.Either<DrainProblem, A>>,
+): Promise<E.Either<DrainProblem, A>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isAborted(signal) || isPanic(error)) throw error;
+    return E.left(describeProblem(error, target.eksCluster));
+  }
+}

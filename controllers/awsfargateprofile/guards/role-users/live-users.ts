@@ -1,0 +1,200 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { RoleName } from '../../../../api/names.ts';
+import { type AWSFargateProfile, WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
+import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
+import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
+import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
+import { clusterIndexOf } from '../../../shared/caches.ts';
+import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
+import { listLiveProfiles } from '../../../shared/live-profiles.ts';
+import { type KnownLocation, locationOf, noteOf, readNote } from '../../../shared/note.ts';
+import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
+import { roleNameOf } from '../../../shared/profile-names.ts';
+
+/** The EKS cluster is the one for whose profiles the role was created. */
+export interface RoleInCluster {
+  readonly name: RoleName;
+  readonly location: KnownLocation;
+}
+
+/** Who needs a role that is to be deleted for an object. */
+export interface RoleUsers {
+  /** The key of another AWSFargateProfile with the finalizer that uses the role. */
+  readonly other: string | undefined;
+  /** The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has a profile of theirs. */
+  readonly leaving: ReadonlyMap<string, string>;
+}
+
+/** Objects of other managers, in the namespace of the object, that share its role. */
+export interface RoleSharers {
+  /** Another object for which a manager may be deleting the role now. */
+  readonly possibleDeleter: string | undefined;
+  /** The objects that ask for the role and belong to the same EKS cluster. */
+  readonly sharers: readonly AWSFargateProfile[];
+}
+
+/** Answers from the API server, never older than the question. */
+export interface LiveRoleUsers {
+  usersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleUsers>;
+  sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
+}
+
+/** Only objects without the label value `watchFilter` are asked for sharers: the cache of the manager has the others. */
+export function newLiveRoleUsers(
+  sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
+): LiveRoleUsers {
+  const { client, watchFilter } = sources;
+  const readUsers = newReadFreshProfiles(sources, (object, decoded) =>
+    hasFinalizer(object) ? toRoleUser(object, decoded) : undefined,
+  );
+  return {
+    usersOf: async (role, object, signal) => {
+      const others = (await readUsers(signal)).filter(({ uid }) => uid !== object.metadata.uid);
+      const leaving = others.filter(({ mayUse }) => mayUse(role, object) === 'whileItHasProfile');
+      return {
+        other: others.find(({ mayUse }) => mayUse(role, object) === 'yes')?.key,
+        leaving: new Map(leaving.map(({ owner, key }) => [owner, key])),
+      };
+    },
+    sharersOf: async (role, object, signal) => {
+      if (watchFilter === undefined) return { possibleDeleter: undefined, sharers: [] };
+      const { namespace, uid } = object.metadata;
+      const others: AWSFargateProfile[] = [];
+      const scope = { namespace, labelSelector: `${WATCH_FILTER_LABEL}!=${watchFilter}` };
+      for await (const item of listLiveProfiles(client, scope, signal)) {
+        const decoded = decodeAWSFargateProfile(item);
+        if (E.isRight(decoded) && item.metadata.uid !== uid) others.push(decoded.right);
+      }
+      const possibleDeleter = others.find((other) => mayBeDeletingRole(other, object, role));
+      return {
+        possibleDeleter: possibleDeleter && keyText(keyOf(possibleDeleter)),
+        sharers: others.filter((other) => wants(other, role.name) && isInEksCluster(other, object, role.location)),
+      };
+    },
+  };
+}
+
+type MayUse = 'yes' | 'no' | 'whileItHasProfile';
+
+interface RoleUser {
+  readonly key: string;
+  /** The value of the tag on its Fargate profile. */
+  readonly owner: string;
+  readonly uid: string | undefined;
+  /** `deleted` is the object for which the role is to be deleted. */
+  readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
+}
+
+function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): RoleUser {
+  const isReadable = E.isRight(decoded) && readNote(decoded.right).kind !== 'unreadable';
+  const mayUse = isReadable ? mayUseByFields(decoded.right) : mayUseByText(item);
+  const key = keyOf(item);
+  return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
+}
+
+/** An object that cannot be decoded, or whose note cannot be read, may use each role whose name occurs anywhere in it. */
+const mayUseByText =
+  (item: KubeObject): RoleUser['mayUse'] =>
+  ({ name, location }, deleted) =>
+    mentions(item, name) && (isNeighbour(item, deleted) || isRecordedIn(statusOf(item), location)) ? 'yes' : 'no';
+
+const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 'metadata'>): boolean =>
+  one.metadata.namespace === other.metadata.namespace;
+
+/**
+ * In another namespace only status counts: in spec and annotations another team could name any role and so prevent its
+ * deletion forever. No user is missed, because the trust policy of a managed role admits only profiles of its own EKS
+ * cluster, and EKS is asked about these.
+ */
+const isRecordedIn = (
+  { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
+  location: KnownLocation,
+): boolean => account === location.account && region === location.region && eksClusterName === location.eksCluster;
+
+const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
+  typeof status === 'object' ? { ...status } : {};
+
+/**
+ * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
+ * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
+ * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an
+ * object counts in its own namespace only, because whoever may write the object writes the note.
+ */
+function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
+  const { status = {} } = object;
+  const note = noteOf(object);
+  const own = [roleNameOf(object), roleNameInArn(object.spec.roleARN), roleNameInArn(status.podExecutionRoleARN)];
+  const here = foldedNames([...own, ...note.roles.map(({ name }) => name)]);
+  const elsewhere = foldedNames([...own, status.role?.name]);
+  const known = note.in.kind === 'known' ? note.in : undefined;
+  const account = known?.account ?? parseRoleArn(object.spec.roleARN ?? '')?.account;
+  const cluster = clusterIndexOf(object);
+  const isAsking = note.profiles.some(({ requestedAt }) => requestedAt !== undefined);
+  return ({ name, location }, deleted) => {
+    const role = name.toLowerCase();
+    if (!isNeighbour(object, deleted))
+      return elsewhere.has(role) && isRecordedIn({ ...status }, location) ? 'yes' : 'no';
+    if (!here.has(role) || note.in.kind === 'none') return 'no';
+    const isThere = known !== undefined && isSameLocation(known, location);
+    if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
+    // An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
+    // waits for credentials of another account would keep a role of the same name here forever.
+    return (account === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === account)
+      ? 'yes'
+      : 'no';
+  };
+}
+
+const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string | undefined> =>
+  new Set(names.map((name) => name?.toLowerCase()));
+
+const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
+  one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
+
+/** Whether the name occurs as a whole string or at the end of an ARN. */
+function mentions(object: unknown, role: RoleName): boolean {
+  // A loop, because an object that cannot be decoded may be nested too deeply for the stack.
+  const unvisited = [object];
+  while (unvisited.length > 0) {
+    const value = unvisited.pop();
+    if (typeof value === 'string' && (roleNameInArn(value) ?? value).toLowerCase() === role.toLowerCase()) return true;
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) unvisited.push(each);
+  }
+  return false;
+}
+
+const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
+
+const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
+  !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
+
+/** Another manager may delete a role that it manages for `other` and that `other` does not ask for any more. */
+function mayBeDeletingRole(
+  other: AWSFargateProfile,
+  object: AWSFargateProfile,
+  { name, location }: RoleInCluster,
+): boolean {
+  if (!hasFinalizer(other) || wants(other, name)) return false;
+  const noted = noteOf(other).roles.filter(({ managed }) => managed !== false);
+  const own = [roleNameOf(other), ...noted.map((each) => each.name)];
+  return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
+}
+
+/**
+ * One may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations count. An object
+ * without location has nothing in AWS yet, and counts if it names the EKS cluster in the same way.
+ */
+export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
+  const location = locationOf(other);
+  if (location.kind === 'known') return isSameLocation(location, here);
+  const [named, namedByObject] = [other.spec.eksCluster, object.spec.eksCluster];
+  return (
+    jsonEqual(clusterIndexOf(other), clusterIndexOf(object)) &&
+    jsonEqual(named?.identityRef, namedByObject?.identityRef) &&
+    (named?.region ?? here.region) === here.region
+  );
+}

@@ -1,0 +1,267 @@
+import { expect } from 'chai';
+import type { RoleName } from '../../../../api/names.ts';
+import { OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import type { Mutation } from '../../model/change.ts';
+import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject } from '../../testing/builders.ts';
+import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
+import {
+  CONSTRUCTIVE,
+  DELETE_ACCESS_ENTRY,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  DESTRUCTIVE,
+  STRIP_ROLE,
+  describeObstacle,
+} from '../../testing/mutations.ts';
+import {
+  NO_ROLE_USERS,
+  aSimulatedProfile,
+  aSimulatedRole,
+  awsAsWanted,
+  awsWith,
+  passStateFor,
+  roleUsers,
+} from '../../testing/pass-state.ts';
+import type { SimulatedAws } from '../../testing/simulated-aws.ts';
+import type { ReconcileState } from '../guards.ts';
+import type { RoleSharers, RoleUsers } from './live-users.ts';
+import { roleShareable, roleUnused } from './role-users.ts';
+
+describe('roleUnused', () => {
+  const named = aDeletedObject({ spec: { roleName: SHARED_ROLE_NAME } });
+  const sharedRole = aSimulatedRole({ name: SHARED_ROLE_NAME });
+  const using = (arn: string, name = 'theirs') => aSimulatedProfile({ name, tags: {}, podExecutionRoleArn: arn });
+  const theirs = using(SHARED_ROLE_ARN);
+  const checkWith = (users: RoleUsers) => roleUnused({ roleUsers: { ...NO_ROLE_USERS, usersOf: async () => users } });
+  const removalOf = (name: RoleName): Mutation => ({ kind: 'deleteRole', name });
+
+  const nobody = roleUsers();
+  const BY_THEIRS = 'keep for Fargate profile "theirs"';
+  const [LIST, DESCRIBE] = ['ListFargateProfiles', 'DescribeFargateProfile theirs'];
+  const ofApi = { ...theirs, tags: { [OWNER_TAG]: 'team-a/api' } };
+  const leaver = { ...nobody, leaving: new Map([['team-a/api', 'team-a/api']]) };
+  const BY_API = 'keep for AWSFargateProfile team-a/api';
+  const gone = awsWith(sharedRole, theirs);
+  gone.cluster = 'gone';
+  const rows: readonly (readonly [string, RoleName, SimulatedAws, RoleUsers, expected: string, ...calls: string[]])[] =
+    [
+      ['no profile', SHARED_ROLE_NAME, awsWith(sharedRole), nobody, 'go', LIST],
+      [
+        'an object that names it',
+        SHARED_ROLE_NAME,
+        gone,
+        roleUsers('team-b/api'),
+        'keep for AWSFargateProfile team-b/api',
+      ],
+      ['a foreign profile with it', SHARED_ROLE_NAME, awsWith(sharedRole, theirs), nobody, BY_THEIRS, LIST, DESCRIBE],
+      [
+        'a foreign profile with it that EKS is deleting',
+        SHARED_ROLE_NAME,
+        awsWith(sharedRole, { ...theirs, status: 'DELETING' }),
+        nobody,
+        'stop: DeletingProfile',
+        LIST,
+        DESCRIBE,
+      ],
+      [
+        'the same, under a computed name',
+        ROLE,
+        awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })),
+        nobody,
+        BY_THEIRS,
+        LIST,
+        DESCRIBE,
+      ],
+      [
+        'a profile that this pass has read with another role, which EKS cannot change',
+        SHARED_ROLE_NAME,
+        awsWith(sharedRole, using('arn:other')),
+        nobody,
+        'go',
+        LIST,
+      ],
+      [
+        'the profile of the object itself, because its deletion comes first',
+        SHARED_ROLE_NAME,
+        awsWith(sharedRole, using(SHARED_ROLE_ARN, PROFILE)),
+        nobody,
+        'keep for Fargate profile "team-a_web"',
+        LIST,
+        `DescribeFargateProfile ${PROFILE}`,
+      ],
+      ['a profile of a leaving object', SHARED_ROLE_NAME, awsWith(sharedRole, ofApi), leaver, BY_API, LIST, DESCRIBE],
+      [
+        'a profile of a leaving object that EKS is deleting',
+        SHARED_ROLE_NAME,
+        awsWith(sharedRole, { ...ofApi, status: 'DELETING' }),
+        leaver,
+        BY_API,
+        LIST,
+        DESCRIBE,
+      ],
+      ['a leaving object without a profile', SHARED_ROLE_NAME, awsWith(sharedRole), leaver, 'go', LIST],
+      ['a profile in an EKS cluster that is gone', SHARED_ROLE_NAME, gone, nobody, 'go'],
+    ];
+  for (const [situation, role, aws, users, expected, ...calls] of rows)
+    it(`answers "${expected}" for ${situation}`, async () => {
+      const pass = passStateFor(aws, role === ROLE ? aDeletedObject() : named);
+      expect(describeObstacle(await checkWith(users)(removalOf(role), pass))).to.equal(expected);
+      expect(pass.session.calls).to.deep.equal(calls);
+    });
+
+  it('asks EKS about a profile that has appeared since the pass has read the others', async () => {
+    for (const [arn, expected] of [
+      [SHARED_ROLE_ARN, BY_THEIRS],
+      ['arn:other', 'go'],
+    ] as const) {
+      const aws = awsWith(sharedRole);
+      const pass = passStateFor(aws, named);
+      aws.profiles.set('theirs', { ...using(arn) });
+      expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass))).to.equal(expected);
+      expect(pass.session.calls).to.deep.equal([LIST, DESCRIBE]);
+    }
+  });
+
+  it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
+    for (const vanish of [
+      (aws: SimulatedAws) => void aws.profiles.delete('theirs'),
+      (aws: SimulatedAws) => void (aws.cluster = 'gone'),
+    ]) {
+      const aws = awsWith(sharedRole, theirs);
+      const pass = passStateFor(aws, named);
+      pass.session.onCall = (called) => {
+        if (called === 'DescribeFargateProfile') vanish(aws);
+        return undefined;
+      };
+      expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass)).to.equal(undefined);
+    }
+    const aws = awsWith(sharedRole);
+    const pass = passStateFor(aws, named);
+    aws.cluster = 'gone';
+    expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass)).to.equal(undefined);
+  });
+
+  const leaving = (): ReconcileState => passStateFor(awsAsWanted(), aDeletedObject());
+  const asked: string[] = [];
+  const askingCheck = (user?: string) =>
+    roleUnused({
+      roleUsers: {
+        ...NO_ROLE_USERS,
+        usersOf: async ({ name }) => {
+          asked.push(name);
+          return roleUsers(user);
+        },
+      },
+    });
+  beforeEach(() => asked.splice(0));
+
+  it('protects a role that another object uses, and asks the API server once per pass and role', async () => {
+    for (const [user, expected] of [
+      ['team-a/other', 'keep for AWSFargateProfile team-a/other'],
+      [undefined, 'go'],
+    ] as const) {
+      asked.splice(0);
+      const [check, pass] = [askingCheck(user), leaving()];
+      for (const mutation of [STRIP_ROLE, DELETE_ROLE])
+        expect(describeObstacle(await check(mutation, pass))).to.equal(expected);
+      await check(DELETE_ROLE, leaving());
+      expect(asked).to.have.length(2);
+    }
+  });
+
+  for (const [failure, expected] of [
+    [{ code: 'AccessDeniedException', statusCode: 403 }, 'stop: AccessDenied'],
+    [{ code: 'NotDispatched', message: 'the lease runs out' }, 'stop: NotNow'],
+  ] as const)
+    it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
+      for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
+        const aws = awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} }));
+        const pass = passStateFor(aws, aDeletedObject());
+        pass.session.onCall = (called) => (called === operation ? aFailure({ operation, ...failure }) : undefined);
+        expect(describeObstacle(await askingCheck()(DELETE_ROLE, pass)), operation).to.equal(expected);
+      }
+    });
+
+  it('asks nothing before a mutation that removes no role', async () => {
+    for (const mutation of [...CONSTRUCTIVE, DELETE_PROFILE])
+      expect(await askingCheck('team-a/other')(mutation, leaving()), mutation.kind).to.equal(undefined);
+    expect(asked).to.deep.equal([]);
+  });
+
+  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
+    for (const roles of [[aSimulatedRole()], []]) {
+      const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
+      const mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
+      expect(await askingCheck()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
+    }
+  });
+
+  it('does not keep the entry of a role that was recreated', async () => {
+    const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
+    expect(await askingCheck()({ ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' }, pass)).to.equal(undefined);
+  });
+});
+
+describe('roleShareable', () => {
+  const CREATE_ROLE = { kind: 'attachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A' } as const;
+  const NOBODY: RoleSharers = { possibleDeleter: undefined, sharers: [] };
+  const check = (
+    found: RoleSharers,
+    aws = awsWith(),
+    mutation: Parameters<ReturnType<typeof roleShareable>>[0] = CREATE_ROLE,
+    object = anObject(),
+  ) =>
+    roleShareable({ roleUsers: { ...NO_ROLE_USERS, sharersOf: async () => found } })(
+      mutation,
+      passStateFor(aws, object),
+    );
+
+  it('lets an object go on that shares its role with nobody', async () => {
+    expect(await check(NOBODY)).to.equal(undefined);
+  });
+
+  it('lets an object wait for another one that may delete the role', async () => {
+    for (const aws of [awsWith(), awsWith(aSimulatedRole())])
+      expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' }, aws)).to.deep.equal({
+        kind: 'stop',
+        reason: { name: 'WaitingForRoleDeletion', facts: { name: ROLE, other: 'AWSFargateProfile team-a/api' } },
+      });
+    const brought = anObject({ spec: { roleARN: ROLE_ARN } });
+    const foreign = awsWith(aSimulatedRole({ tags: {} }));
+    expect(await check({ ...NOBODY, possibleDeleter: 'x' }, foreign, CREATE_ROLE, brought)).to.have.property(
+      'kind',
+      'stop',
+    );
+  });
+
+  it('lets an object mend its role whose profile exists, because the profile keeps the role', async () => {
+    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
+    expect(await check({ ...NOBODY, possibleDeleter: 'team-a/api' }, aws)).to.equal(undefined);
+  });
+
+  it('stops an object whose settings differ from those of an older object', async () => {
+    const older = anObject({
+      metadata: { name: 'api', creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: { roleName: ROLE, rolePath: '/pods/' },
+    });
+    const obstacle = await check({ ...NOBODY, sharers: [older] });
+    expect(obstacle?.kind === 'stop' && obstacle.reason.name).to.equal('RoleSettingsConflict');
+  });
+
+  it('keeps a tag that another object wants on the role, whatever its case', async () => {
+    const sharer = anObject({ metadata: { name: 'api' }, spec: { roleName: ROLE, additionalTags: { Team: 'a' } } });
+    const untag = (key: string) => ({ kind: 'untagRole', name: ROLE, keys: [key] }) as const;
+    const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
+    const found = { ...NOBODY, sharers: [sharer] };
+    expect(await check(found, aws, untag('team'))).to.deep.equal({ kind: 'keep', by: 'another AWSFargateProfile' });
+    expect(await check(found, aws, untag('theirs'))).to.equal(undefined);
+  });
+
+  it('does not ask for a mutation that needs no role, or for a foreign role', async () => {
+    const found = { ...NOBODY, possibleDeleter: 'team-a/api' };
+    const ofProfile = CONSTRUCTIVE.filter(({ kind }) => kind === 'tagProfile' || kind === 'untagProfile');
+    for (const mutation of [...ofProfile, ...DESTRUCTIVE])
+      expect(await check(found, awsWith(), mutation), mutation.kind).to.equal(undefined);
+    expect(await check(found, awsWith(aSimulatedRole({ tags: {} })))).to.equal(undefined);
+  });
+});

@@ -1,0 +1,130 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { RoleArn, RoleName } from '../../../../api/names.ts';
+import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
+import { roleOwnership } from '../../../../pkg/fargate/ownership.ts';
+import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import { findProfile, findRole } from '../../model/observed-state.ts';
+import { type Mutation, isRoleRemoval } from '../../model/change.ts';
+import { DELETING } from '../../model/profile-status.ts';
+import { newReason } from '../../reasons/reasons.ts';
+import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.ts';
+import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
+import { wishesOfOthers } from './settings.ts';
+
+// Who else needs the role of a change, and do they want it otherwise?
+//
+// - AWSFargateProfiles that name it or have it on record: the cached ones before the plan (settings.ts), and a live list
+//   right before the change (live-users.ts).
+// - Fargate profiles that use it: EKS is asked.
+// - Passes of this process that change it now: they hold the lock of the role in its namespace (`roleLocks` in
+//   reconcile.ts), and between namespaces a claim on it (claims.ts).
+
+export interface RoleUserServices {
+  readonly roleUsers: LiveRoleUsers;
+}
+
+/**
+ * Both managers list the users of the role: this one after its object has got the finalizer, the other after the
+ * deletion of its object has begun. So at least one sees the other's object, and either the role stays or the object of
+ * this manager waits.
+ */
+export function roleShareable({ roleUsers }: RoleUserServices): Check {
+  const known = new WeakMap<ReconcileState, RoleSharers>();
+  return async (mutation, pass) => {
+    const { object, target, desired, signal } = pass;
+    const name = roleNeededFor(mutation, pass);
+    if (name === undefined) return undefined;
+    const found = known.get(pass) ?? (await roleUsers.sharersOf(inCluster(pass, name), object, signal));
+    known.set(pass, found);
+    if (found.possibleDeleter !== undefined && !hasProfile(pass)) {
+      const other = `AWSFargateProfile ${found.possibleDeleter}`;
+      return stop(newReason('WaitingForRoleDeletion', { name, other }));
+    }
+    const { roleConflict, keysOfOthers } = wishesOfOthers(object, found.sharers, {
+      ...desired,
+      eksCluster: target.eksCluster,
+      controlPlaneTags: pass.controlPlaneTags,
+    });
+    if (mutation.kind === 'untagRole' && mutation.keys.some((key) => keysOfOthers.includes(foldCase(key))))
+      return { kind: 'keep', by: 'another AWSFargateProfile' };
+    return roleConflict && stop(roleConflict);
+  };
+}
+
+const inCluster = ({ target, desired }: ReconcileState, name: RoleName): RoleInCluster => ({
+  name,
+  location: { account: desired.place.account, region: desired.place.region, eksCluster: target.eksCluster },
+});
+
+function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState): RoleName | undefined {
+  const role = desired.wanted?.role;
+  if (role === undefined || isRoleRemoval(mutation)) return undefined;
+  if (mutation.kind === 'deleteProfile' || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile')
+    return undefined;
+  const found = findRole(observed.roles, role.name);
+  const isForeign =
+    role.kind === 'managed' && found !== undefined && roleOwnership(found, desired.identity).kind !== 'ours';
+  return isForeign ? undefined : role.name;
+}
+
+/** Every manager asks EKS for the users of a role before it deletes the role, so that of an existing profile stays. */
+const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
+  desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;
+
+/**
+ * The role, or while another live profile uses it the old access entry, stays: the controller replaces the entry when the
+ * new profile is ACTIVE. A pass asks about a role once, because the lock of the role keeps other passes of this process
+ * from changing it. EKS is asked even about a computed name: a user may have chosen the role for a profile in the AWS
+ * console.
+ */
+export function roleUnused({ roleUsers }: RoleUserServices): Check {
+  const known = new WeakMap<ReconcileState, Map<RoleName, Obstacle | undefined>>();
+  return async (mutation, pass) => {
+    if (mutation.kind === 'deleteAccessEntry' && mutation.because === 'profileCreation')
+      return findProfileUsing(pass, mutation.principal);
+    if (!isRoleRemoval(mutation)) return undefined;
+    const { name } = mutation;
+    const ofPass = known.get(pass) ?? new Map<RoleName, Obstacle | undefined>();
+    known.set(pass, ofPass);
+    if (!ofPass.has(name)) ofPass.set(name, await findUser(roleUsers, pass, name));
+    return ofPass.get(name);
+  };
+}
+
+async function findUser(roleUsers: LiveRoleUsers, pass: ReconcileState, name: RoleName): Promise<Obstacle | undefined> {
+  const users = await roleUsers.usersOf(inCluster(pass, name), pass.object, pass.signal);
+  if (users.other !== undefined) return keepFor(`AWSFargateProfile ${users.other}`);
+  const { cluster, roles } = pass.observed;
+  return cluster === 'gone' ? undefined : findProfileUsing(pass, findRole(roles, name)?.arn, users.leaving);
+}
+
+/** Stops if a call to AWS failed, or if EKS is deleting the last profile that uses the role. */
+async function findProfileUsing(
+  { session, target, desired, observed }: ReconcileState,
+  arn: RoleArn | undefined,
+  leaving: RoleUsers['leaving'] = new Map(),
+): Promise<Obstacle | undefined> {
+  const unknown = (failure: AwsFailure): Obstacle =>
+    stop(reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })));
+  const listing = await session.profiles.list(target.eksCluster);
+  if (E.isLeft(listing)) return unknown(listing.left);
+  if (listing.right.kind === 'clusterGone') return undefined;
+  let obstacle: Obstacle | undefined;
+  for (const profile of listing.right.names) {
+    // EKS cannot change the role of a profile, so one that this pass has read with another role does not count.
+    const seen = findProfile(observed.profiles, profile);
+    if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
+    const lookup = await session.profiles.describe(target.eksCluster, profile);
+    if (E.isLeft(lookup)) return unknown(lookup.left);
+    if (lookup.right.kind !== 'found' || lookup.right.profile.podExecutionRoleArn !== arn) continue;
+    const { status, tags } = lookup.right.profile;
+    const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
+    if (leaver !== undefined) return keepFor(`AWSFargateProfile ${leaver}`);
+    if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);
+    obstacle = stop(newReason('DeletingProfile', { name: profile }));
+  }
+  return obstacle;
+}
+
+const keepFor = (by: string): Obstacle => ({ kind: 'keep', by });

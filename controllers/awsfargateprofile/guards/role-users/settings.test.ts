@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
+import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
+import type { KubeObject } from '../../../../pkg/kube/types.ts';
+import { newCaches } from '../../../shared/caches.ts';
+import { newApi } from '../../testing/api.ts';
+import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
+import { messageOf } from '../../reasons/reasons.ts';
+import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, anObject } from '../../testing/builders.ts';
+import { type RoleSettings, findRoleSharers, wishesOfOthers } from './settings.ts';
+
+const shared = RoleName.of('shared');
+const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
+
+const roleSharer = (name: string, createdAt: string, spec: Partial<AWSFargateProfileSpec> = {}): AWSFargateProfile =>
+  anObject({
+    metadata: { name, uid: `uid-of-${name}`, creationTimestamp: createdAt },
+    spec: { roleName: shared, ...spec },
+  });
+
+const [OLD, YOUNG, YOUNGEST] = ['2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'];
+
+const SETTINGS: RoleSettings = {
+  place: { partition: 'aws', region: 'eu-west-1', account: AccountId.of('111122223333') },
+  eksCluster: EKS_CLUSTER,
+  limits: NO_LIMITS,
+  controlPlaneTags: {},
+};
+const conflict = (object: AWSFargateProfile, ...roleSharers: readonly AWSFargateProfile[]) => {
+  const found = wishesOfOthers(object, roleSharers, SETTINGS).roleConflict;
+  return found?.name === 'RoleSettingsConflict' ? found.facts : found;
+};
+
+describe('findRoleSharers', () => {
+  it('finds the other objects of the namespace that name the same role in any case and are not being deleted', () => {
+    const named = (name: string, role: string, parts: Parameters<typeof anObject>[0] = {}): KubeObject => {
+      const spec = { ...parts.spec, roleName: RoleName.of(role) };
+      return { ...anObject({ ...parts, metadata: { ...parts.metadata, name, uid: name }, spec }) };
+    };
+    const object = anObject({ spec: { roleName: RoleName.of('Shared') } });
+    const deleted = { ...aDeletedObject({ metadata: { name: 'd', uid: 'd' }, spec: object.spec }) };
+    const { profiles, typed } = newCaches({ ...newApi(), logger: new MemoryLogger() });
+    profiles.replaceAll(
+      [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
+      '100',
+    );
+    expect(findRoleSharers(object, typed.profiles).map((each) => each.metadata.name)).to.deep.equal(['a']);
+  });
+});
+
+describe('wishesOfOthers', () => {
+  const other = { rolePath: '/a/' };
+  const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
+  const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
+  const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
+  const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
+
+  for (const [what, object, ...sharers] of [
+    ['an object that shares its role with no other object', young()],
+    ['equal settings', young(alike), old({ ...alike, roleAdditionalPolicies: [extra, logs, extra] })],
+    ['an absent rolePath and "/"', young(), old({ rolePath: '/' })],
+    ['the older object', old(), young(other)],
+    ['the object with the earlier name, if both have the same age', roleSharer('a', OLD), roleSharer('b', OLD, other)],
+    ['a role of spec.roleARN', anObject({ spec: { roleARN } }), old(other)],
+  ] as const)
+    it(`is undefined for ${what}`, () => expect(conflict(object, ...sharers)).to.equal(undefined));
+
+  for (const [what, object, sharers, by, settings] of [
+    [
+      'each setting that differs',
+      young({ ...other, roleAdditionalPolicies: [logs], additionalTags: { team: 'a', only: 'mine' } }),
+      [old({ rolePermissionsBoundary: extra, additionalTags: { team: 'b', other: 'theirs' } })],
+      'api',
+      ['rolePath', 'rolePermissionsBoundary', 'roleAdditionalPolicies', 'additionalTags["team"]'],
+    ],
+    [
+      'a tag whose key differs in case, which IAM ignores',
+      young({ additionalTags: { Team: 'a', app: 'x' } }),
+      [old({ additionalTags: { team: 'b', APP: 'x' } })],
+      'api',
+      ['additionalTags["Team"]'],
+    ],
+    ['the object with the earlier name', roleSharer('b', OLD, other), [roleSharer('a', OLD)], 'a', ['rolePath']],
+    [
+      'the oldest object',
+      roleSharer('web', YOUNGEST, other),
+      [roleSharer('middle', YOUNG, { rolePath: '/b/' }), roleSharer('first', OLD)],
+      'first',
+      ['rolePath'],
+    ],
+  ] as const)
+    it(`names ${what}`, () => {
+      const facts = { name: 'shared', other: `AWSFargateProfile team-a/${by}`, settings };
+      expect(conflict(object, ...sharers)).to.deep.include(facts);
+    });
+
+  it('is about the profile if both objects have the same profile name', () => {
+    const profileName = ProfileName.of('batch');
+    const object = young({ ...other, profileName });
+    const found = wishesOfOthers(object, [old({ profileName })], SETTINGS).roleConflict;
+    expect(found?.name).to.equal('ProfileNotOwned');
+    expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
+  });
+
+  it('tells the user which settings differ', () => {
+    const { roleConflict } = wishesOfOthers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
+    expect(roleConflict && messageOf(roleConflict)).to.include(
+      'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has other values in spec.rolePath. ',
+    );
+  });
+
+  it('counts the tags that an object has from the control plane', () => {
+    const theirs = old({ additionalTags: { team: 'theirs' } });
+    const settings = { ...SETTINGS, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
+    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict).to.equal(undefined);
+    const { roleConflict, keysOfOthers } = wishesOfOthers(young(), [theirs], settings);
+    expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
+    expect(keysOfOthers).to.deep.equal(['team', 'cost-center']);
+  });
+
+  it('ignores a boundary of the spec where the operator requires one of all roles', () => {
+    const limits = { ...NO_LIMITS, permissionsBoundary: extra };
+    const theirs = old({ rolePermissionsBoundary: logs });
+    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict?.name).to.equal('RoleSettingsConflict');
+    expect(wishesOfOthers(young(), [theirs], { ...SETTINGS, limits }).roleConflict).to.equal(undefined);
+  });
+
+  it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
+    const sharers = [
+      old({ additionalTags: { Team: 'a' } }),
+      old(),
+      roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } }),
+    ];
+    expect(wishesOfOthers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
+  });
+});
+
+describe('wishesOfOthers counts only objects of the same EKS cluster', () => {
+  const [account, region, eksCluster] = [AccountId.of('111122223333'), 'eu-west-1', EksClusterName.of('tools')];
+  const place = { account, region, eksCluster };
+  const counts = (other: AWSFargateProfile, object: AWSFargateProfile): boolean => {
+    const tagged = { ...other, spec: { ...other.spec, additionalTags: { team: 'a' } } };
+    const settings = { ...SETTINGS, place: { ...SETTINGS.place, account, region }, eksCluster };
+    return wishesOfOthers(object, [tagged], settings).keysOfOthers.length > 0;
+  };
+  const here = { in: { ...HERE, ...place } };
+  const elsewhere = (over: object) => ({ in: { ...HERE, ...place, ...over } });
+  const identity = (name: string) => ({ kind: 'AWSClusterStaticIdentity', name });
+  const [mine, theirs] = [identity('mine'), identity('theirs')];
+  const inEks = (over: object, parts: ObjectParts = {}): AWSFargateProfile => {
+    const { clusterName: _none, ...spec } = anObject().spec;
+    const named = { name: eksCluster, identityRef: mine, ...over };
+    return { ...anObject(parts), spec: { ...spec, eksCluster: named } };
+  };
+  const lostNote = { metadata: { annotations: {} }, status: { account, region, eksClusterName: eksCluster } };
+  for (const [what, other, expected] of [
+    ['a new object with the same identity', inEks({}), true],
+    ['a new object with another identity', inEks({ identityRef: theirs }), false],
+    ['a new object with another region', inEks({ region: 'eu-west-2' }), false],
+    [
+      'an object with a note of the same place, with another identity',
+      inEks({ identityRef: theirs }, { note: here }),
+      true,
+    ],
+    [
+      'an object with a note of another account',
+      inEks({}, { note: elsewhere({ account: AccountId.of('444455556666') }) }),
+      false,
+    ],
+    ['an object with a note of another region', inEks({}, { note: elsewhere({ region: 'eu-west-2' }) }), false],
+    [
+      'an object with a note of another EKS cluster',
+      inEks({}, { note: elsewhere({ eksCluster: EksClusterName.of('x') }) }),
+      false,
+    ],
+    ['an object of a Cluster with a note of the same place', anObject({ note: here }), true],
+    ['an object of a Cluster that has lost its note', anObject(lostNote), true],
+    ['a new object of a Cluster', anObject(), false],
+  ] as const)
+    it(`${expected ? 'counts' : 'ignores'} ${what}`, () => {
+      expect(counts(other, inEks({}))).to.equal(expected);
+    });
+
+  it('counts a new object of the same Cluster', () => {
+    expect(counts(roleSharer('api', OLD), roleSharer('web', YOUNG))).to.equal(true);
+  });
+});

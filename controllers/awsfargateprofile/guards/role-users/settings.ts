@@ -1,0 +1,132 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { RoleName } from '../../../../api/names.ts';
+import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
+import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
+import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
+import { type Tags, foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
+import { jsonEqual } from '../../../../pkg/kube/patches.ts';
+import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
+import type { KnownLocation } from '../../../shared/note.ts';
+import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
+import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
+import { type Reason, newReason } from '../../reasons/reasons.ts';
+import { isInEksCluster } from './live-users.ts';
+
+/** What the object and the operator ask of the role in one EKS cluster. */
+export interface RoleSettings {
+  readonly place: AwsLocation;
+  readonly eksCluster: KnownLocation['eksCluster'];
+  readonly limits: OperatorLimits;
+  /** All objects with spec.clusterName ask for these tags too. */
+  readonly controlPlaneTags: Tags;
+}
+
+export interface OtherWishes {
+  /** An older object asks for other settings of the role. */
+  readonly roleConflict: Reason | undefined;
+  /** Keys, folded, of the tags that other objects want on the role. */
+  readonly keysOfOthers: readonly string[];
+}
+
+/** The other objects of the namespace that name the role. Their EKS clusters may be others. */
+export function findRoleSharers(
+  object: AWSFargateProfile,
+  profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
+): readonly AWSFargateProfile[] {
+  return rolesOf(E.right(object)).flatMap((role) => {
+    const listing = profiles.byIndex(BY_ROLE, role);
+    const entries = listing.kind === 'listed' ? listing.entries : [];
+    return entries.flatMap(({ decoded }) =>
+      E.isRight(decoded) && decoded.right.metadata.uid !== object.metadata.uid && !isDeleting(decoded.right)
+        ? [decoded.right]
+        : [],
+    );
+  });
+}
+
+/**
+ * Of two objects that share a managed role but ask for other settings, the older one wins. Otherwise each would undo
+ * the changes of the other.
+ */
+export function wishesOfOthers(
+  object: AWSFargateProfile,
+  sharers: readonly AWSFargateProfile[],
+  { place, eksCluster, limits, controlPlaneTags }: RoleSettings,
+): OtherWishes {
+  const location = { account: place.account, region: place.region, eksCluster };
+  const boundary = requiredBoundary(limits, place);
+  const ofObject = new Map(tagsOf(object, controlPlaneTags).map((tag) => [tag.folded, tag]));
+  const keysOfOthers = new Set<string>();
+  let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
+  for (const other of sharers) {
+    if (!isInEksCluster(other, object, location)) continue;
+    const tags = tagsOf(other, controlPlaneTags);
+    for (const { folded } of tags) keysOfOthers.add(folded);
+    if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
+    const settings = [...differingSettings(object, other, boundary), ...differingTags(ofObject, tags)];
+    if (settings.length > 0) oldest = { other, settings };
+  }
+  const name = roleNameOf(object);
+  const roleConflict = name && oldest && conflictReason(object, name, oldest);
+  return { roleConflict, keysOfOthers: [...keysOfOthers] };
+}
+
+function conflictReason(
+  object: AWSFargateProfile,
+  name: RoleName,
+  { other, settings }: { readonly other: AWSFargateProfile; readonly settings: readonly string[] },
+): Reason {
+  const profile = currentProfileNameOf(object);
+  const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
+  return currentProfileNameOf(other) === profile
+    ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned: isProvisioned(object) })
+    : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned: isProvisioned(object) });
+}
+
+function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
+  const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
+}
+
+/** `boundary`: the operator's limits require this one of all roles. */
+function differingSettings(
+  { spec: a }: AWSFargateProfile,
+  { spec: b }: AWSFargateProfile,
+  boundary: string | undefined,
+): readonly string[] {
+  const isSameBoundary = boundary !== undefined || a.rolePermissionsBoundary === b.rolePermissionsBoundary;
+  return [
+    ...((a.rolePath ?? '/') === (b.rolePath ?? '/') ? [] : ['rolePath']),
+    ...(isSameBoundary ? [] : ['rolePermissionsBoundary']),
+    ...(jsonEqual(sorted(a.roleAdditionalPolicies), sorted(b.roleAdditionalPolicies))
+      ? []
+      : ['roleAdditionalPolicies']),
+  ];
+}
+
+const sorted = (list: readonly string[] = []): readonly string[] => [...new Set(list)].toSorted();
+
+interface WantedTag {
+  readonly folded: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** IAM ignores upper and lower case in tag keys. The tags of the object come before those of the control plane. */
+function tagsOf({ spec }: AWSFargateProfile, controlPlaneTags: Tags): readonly WantedTag[] {
+  const inherited = spec.clusterName === undefined ? {} : controlPlaneTags;
+  const seen = new Set<string>();
+  return [...sortedEntries(spec.additionalTags ?? {}), ...sortedEntries(inherited)].flatMap(([key, value]) => {
+    const folded = foldCase(key);
+    if (seen.has(folded)) return [];
+    seen.add(folded);
+    return [{ folded, key, value }];
+  });
+}
+
+const differingTags = (mine: ReadonlyMap<string, WantedTag>, theirs: readonly WantedTag[]): readonly string[] =>
+  theirs.flatMap(({ folded, value }) => {
+    const tag = mine.get(folded);
+    return tag === undefined || tag.value === value ? [] : [`additionalTags["${tag.key}"]`];
+  });

@@ -1,0 +1,23 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { type AwsFailure, type Session, describeFailure, isRefused } from '../../../pkg/cloud/index.ts';
+import { type Observed, foundRoles } from '../model/observed-state.ts';
+import type { Looking, ProfilesAndRoles } from './observe.ts';
+
+/**
+ * Read in each pass that may delete a profile or role of an EKS cluster that is being deleted, because a user can switch the
+ * protection at any time. `undefined`: nothing depends on it. Where EKS leaves the field out of its answer, the protection is off.
+ */
+export async function readDeletionProtection(
+  clusters: Pick<Session['clusters'], 'describe'>,
+  { isLeaving, isClusterLeaving, identity }: Looking,
+  { depth, cluster, profiles, roles }: ProfilesAndRoles,
+): Promise<E.Either<AwsFailure, Observed['deletionProtection']>> {
+  const isAnythingFound = profiles.length > 0 || foundRoles(roles).length > 0;
+  if (!isLeaving || !isClusterLeaving || depth !== 'survey' || cluster === 'gone' || !isAnythingFound)
+    return E.right(undefined);
+  const described = await clusters.describe(identity.eksCluster);
+  if (E.isRight(described)) return E.right({ kind: described.right?.deletionProtection === true ? 'on' : 'off' });
+  return isRefused(described.left)
+    ? E.right({ kind: 'unreadable', refusal: describeFailure(described.left) })
+    : E.left(described.left);
+}

@@ -1,0 +1,41 @@
+import type { ProfileName } from '../../../api/names.ts';
+import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Competitor } from '../../../pkg/fargate/overlap.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { DrainObstacle } from '../model/drained.ts';
+import type { Mutation } from '../model/change.ts';
+import { type Observed, findProfile } from '../model/observed-state.ts';
+import { ACTIVE } from '../model/profile-status.ts';
+import { entryOf } from '../note.ts';
+import { activeSince, drainObstacle } from './replace.ts';
+
+/** The pods of a predecessor are moved to the profile that replaces it, before the predecessor is deleted. */
+export interface Drain {
+  readonly predecessor: ProfileName;
+  readonly successor: Competitor;
+  /** AWS's clock, as that of `until`. The pods that were created later are not moved. */
+  readonly since: Ms;
+  readonly until: Ms;
+  /** Why no pod can be moved. */
+  readonly obstacle?: DrainObstacle;
+}
+
+/** `undefined`: the deletion of a profile needs no drain. */
+export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
+  const { wanted, drainTimeout, note, now } = desired;
+  if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
+  const found = findProfile(observed.profiles, mutation.name);
+  const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
+  if (found?.status !== ACTIVE || successor === undefined) return undefined;
+  const noted = entryOf(note, found)?.drainSince;
+  // An older drain moved pods to another profile. A time in the future comes from a wrong clock, and counts as now.
+  const since = noted === undefined || noted < activeSince(desired, successor) ? now : Math.min(noted, now);
+  const obstacle = drainObstacle(mutation.name, successor.name);
+  return {
+    predecessor: mutation.name,
+    successor: { name: successor.name, selectors: successor.selectors },
+    since,
+    until: since + drainTimeout,
+    ...(obstacle !== undefined && { obstacle }),
+  };
+}

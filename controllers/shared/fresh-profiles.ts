@@ -1,0 +1,87 @@
+import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { nextTurn, withDeadline } from '../../pkg/async/deadline.ts';
+import { SingleFlight } from '../../pkg/async/single-flight.ts';
+import type { Clock, Ms } from '../../pkg/env/clock.ts';
+import { isAtLeast } from '../../pkg/kube/cache/resource-version.ts';
+import type { Decoded, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
+import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
+import type { ServedSchema } from './crd/served-schema.ts';
+import { PAGE_SIZE, PROFILES, listLiveProfiles } from './live-profiles.ts';
+
+export interface FreshProfilesSources {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The objects of all namespaces and watch filters; `undefined` if the manager caches only a part. */
+  readonly profiles?: Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'version' | 'whenIncludes'> | undefined;
+  readonly schema: Pick<ServedSchema, 'isSettled'>;
+}
+
+/**
+ * How long the cache may lag. While 200 objects were deleted, the median wait was 29 ms; a quarter exceeded 100 ms,
+ * because nothing changed and the watch reported no newer resourceVersion.
+ */
+const MAX_WATCH_LAG: Ms = 200;
+
+/** After so many objects that were not projected before, other work gets its turn. */
+const OBJECTS_PER_TURN = 200;
+
+/** `undefined`: the caller does not need the object. Only the results are kept, because the list may be long. */
+type Project<A extends object> = (object: KubeObject, decoded: Decoded<AWSFargateProfile>) => A | undefined;
+
+/**
+ * Reads the AWSFargateProfiles of all namespaces and managers. The answer is never older than the call: it comes from a
+ * list, or from a cache that has caught up with the API server since. Calls that arrive during a read share the next one.
+ */
+export function newReadFreshProfiles<A extends object>(
+  sources: FreshProfilesSources,
+  project: Project<A>,
+): (signal: AbortSignal) => Promise<readonly A[]> {
+  const readings = new SingleFlight<readonly A[]>();
+  const projected = new WeakMap<KubeObject, { readonly result: A | undefined }>();
+  return (signal) =>
+    readings.runFresh('AWSFargateProfiles', signal, async (shared) => {
+      const cached = await readCache(sources, shared);
+      const results: A[] = [];
+      if (cached === undefined) {
+        for await (const object of listLiveProfiles(sources.client, {}, shared)) {
+          const result = project(object, decodeAWSFargateProfile(object));
+          if (result !== undefined) results.push(result);
+        }
+        return results;
+      }
+      let fresh = 0;
+      for (const { object, decoded } of cached) {
+        const seen = projected.get(object);
+        const { result } = seen ?? { result: project(object, decoded) };
+        if (result !== undefined) results.push(result);
+        if (seen !== undefined) continue;
+        projected.set(object, { result });
+        if (++fresh % OBJECTS_PER_TURN === 0) await nextTurn(sources.clock, shared);
+      }
+      return results;
+    });
+}
+
+/**
+ * A list request for one object returns the resourceVersion that the cache has to reach. `undefined` if the cache is
+ * missing, unfilled, late, from before an etcd restore, or filled under another CRD, which may lack fields; and if a
+ * list of all objects is one page anyway.
+ */
+async function readCache({ client, clock, profiles, schema }: FreshProfilesSources, signal: AbortSignal) {
+  if (profiles === undefined || !schema.isSettled()) return undefined;
+  const before = profiles.list();
+  if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
+  const known = profiles.version;
+  const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
+  // An older resourceVersion than that of the cache: etcd was restored from a backup.
+  if (known === undefined || !isAtLeast(resourceVersion, known)) return undefined;
+  try {
+    await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>
+      profiles.whenIncludes(resourceVersion, waiting),
+    );
+  } catch {
+    return undefined;
+  }
+  const listing = profiles.list();
+  return listing.kind === 'unknown' ? undefined : listing.entries;
+}

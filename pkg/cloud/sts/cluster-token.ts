@@ -1,0 +1,40 @@
+import type { STSClient } from '@aws-sdk/client-sts';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { EksClusterName } from '../../../api/names.ts';
+import type { Ms } from '../../env/clock.ts';
+import { formatTimestamp } from '../../env/timestamp.ts';
+import { partitionOf } from '../partition.ts';
+import { toOriginAndPath } from '../transport/undici-transport.ts';
+
+/** Binds the token to one EKS cluster: EKS refuses the token of another cluster. */
+const CLUSTER_HEADER = 'x-k8s-aws-id';
+/** What aws-iam-authenticator asks for. EKS accepts the token for 15 minutes after its date. */
+const EXPIRES_IN_SECONDS = 60;
+
+/**
+ * The bearer token with which the credentials of `client` sign in to the API server of an EKS cluster: the URL of a
+ * presigned GetCallerIdentity, which EKS sends to STS. No call of AWS is needed. EKS asks STS at its own endpoint, so the
+ * endpoint that the SDK uses does not matter.
+ * https://github.com/kubernetes-sigs/aws-iam-authenticator#api-authorization-from-outside-a-cluster
+ *
+ * @throws NoCredentials
+ */
+export async function clusterToken(
+  client: STSClient,
+  { region, cluster, now }: { readonly region: string; readonly cluster: EksClusterName; readonly now: Ms },
+): Promise<string> {
+  const { credentials, sha256 } = client.config;
+  const hostname = `sts.${region}.amazonaws.com${partitionOf(region) === 'aws-cn' ? '.cn' : ''}`;
+  const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 });
+  const request = {
+    method: 'GET',
+    protocol: 'https:',
+    hostname,
+    path: '/',
+    query: { Action: 'GetCallerIdentity', Version: '2011-06-15' },
+    headers: { host: hostname, [CLUSTER_HEADER]: cluster },
+  };
+  const signed = await signer.presign(request, { expiresIn: EXPIRES_IN_SECONDS, signingDate: formatTimestamp(now) });
+  const { origin, path } = toOriginAndPath(signed);
+  return `k8s-aws-v1.${Buffer.from(origin + path).toString('base64url')}`;
+}

@@ -1,0 +1,295 @@
+import { expect } from 'chai';
+import { fieldAt } from '../../api/record.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+
+const HOUR = 60 * MINUTE;
+const OLD = `${NAMESPACE}_web`;
+const NEW = `9999-${OLD}`;
+const WEB = { kind: 'ReplicaSet', name: 'web-7d9c' };
+const BUDGET = 'The disruption budget web needs 2 healthy pods and has 2 currently';
+
+const strategy = (replace: object): object => ({ updateStrategy: { type: 'Replace', replace } });
+
+/** A world whose object `web` is Ready, with a workload cluster whose pods start on the first ACTIVE profile by name. */
+class DrainingWorld extends SimulatedWorld {
+  async startWith(replace: object, pods: Readonly<Record<string, number>> = { ReplicaSet: 3 }): Promise<void> {
+    this.workload.takerOf = () => this.active()[0] ?? '';
+    this.start();
+    this.applyWith('web', strategy(replace));
+    await this.ready('web');
+    for (const [kind, count] of Object.entries(pods))
+      for (let i = 0; i < count; i++)
+        this.workload.create({ namespace: 'app', owner: kind === 'none' ? undefined : { ...WEB, kind } });
+    await this.run(SECOND * 2);
+  }
+
+  run(span: number): Promise<void> {
+    return this.clock.advance(span);
+  }
+
+  active(): readonly string[] {
+    return this.aws.admin
+      .profiles()
+      .filter(({ status }) => status === 'ACTIVE')
+      .map(({ name }) => name)
+      .toSorted();
+  }
+
+  /** Replaces the profile: the new one has the same selectors and one more. */
+  replace(spec: object = {}): void {
+    const selectors = [{ namespace: 'app' }, { namespace: 'more' }];
+    this.patch(PLURAL, 'web', { spec: { selectors, ...spec } });
+  }
+
+  events(reason: string): readonly string[] {
+    return this.objects('events').flatMap((event) =>
+      event['reason'] === reason ? [String(event['note'] ?? event['message'])] : [],
+    );
+  }
+
+  drainSince(): string | undefined {
+    const record = this.profile('web')?.metadata.annotations?.['aws-fargate.cluster.x-k8s.io/record'] ?? '{}';
+    const { profiles = [] } = JSON.parse(record) as { profiles?: { name: string; drainSince?: string }[] };
+    return profiles.find(({ name }) => name === OLD)?.drainSince;
+  }
+
+  get message(): string {
+    return this.condition('web')?.message ?? '';
+  }
+
+  shown(): string {
+    const { status, reason } = this.condition('web') ?? {};
+    return `${status}/${reason}`;
+  }
+
+  async drained(): Promise<void> {
+    await this.until('the old profile gone', () => this.eksProfile('web') === undefined, 30 * HOUR);
+    await this.until('True/Ready', () => this.shown() === 'True/Ready', HOUR);
+  }
+}
+
+describe('a drain', () => {
+  it('moves the pods to the new profile before the old one is deleted, and tells each step', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' });
+    world.replace();
+    await world.reason('web', 'PredecessorKept');
+    expect(world.message).to.match(
+      /Then the controller evicts the pods of "default_web", for at most 10m, and deletes it$/,
+    );
+    await world.reason('web', 'Draining');
+    expect(world.shown()).to.equal('True/Draining');
+    expect(world.condition('web', 'Reconciling')?.status).to.equal('False');
+    expect(world.condition('web', 'Stalled')?.status).not.to.equal('True');
+    expect(world.message).to.match(
+      /^The controller is evicting 3 of 3 pods from Fargate profile "default_web", which "9999-default_web" has replaced\. The controller tries again every 10 seconds\. It deletes "default_web" at \S+Z at the latest, and EKS then stops the pods that are left\.$/,
+    );
+    await world.drained();
+    expect(world.workload.on(NEW)).to.have.length(3);
+    expect(world.workload.evicted).to.have.length(3);
+    expect(world.events('StartedDrain')).to.have.length(1);
+    expect(world.events('EndedDrain')).to.deep.equal([
+      'No pod of EKS fargate profile default_web is left that can move to 9999-default_web. With the profile, EKS stops 0 pods',
+    ]);
+    await world.deleteAndFinish('web');
+    expect(world.problems()).to.deep.equal([]);
+  });
+
+  it('waits for a PodDisruptionBudget, quotes it, and ends at the timeout with an event that names the pods', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '5m' });
+    world.workload.refusalOf = () => BUDGET;
+    world.replace();
+    await world.reason('web', 'Draining');
+    const began = world.clock.now();
+    expect(world.message).to.contain(
+      `The API server refuses to evict app/web-7d9c-0001 and 2 more: Cannot evict pod as it would violate the pod's disruption budget. ${BUDGET}. If a PodDisruptionBudget never allows`,
+    );
+    await world.run(2 * MINUTE);
+    expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
+    await world.drained();
+    expect(world.clock.now() - began).to.be.within(5 * MINUTE - 10 * SECOND, 6 * MINUTE);
+    expect(world.events('DrainTimedOut')).to.deep.equal([
+      'The time to drain EKS fargate profile default_web is over (spec.updateStrategy.replace.drainTimeout), and 3 pods have not moved to 9999-default_web. With the profile, EKS stops 3 pods: app/web-7d9c-0001, app/web-7d9c-0002, app/web-7d9c-0003',
+    ]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('evicts no bare pods and no pods of Jobs, does not wait for them, and counts them at the end', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' }, { ReplicaSet: 1, Job: 2, none: 3 });
+    world.replace();
+    await world.drained();
+    expect(world.workload.evicted).to.deep.equal(['app/web-7d9c-0001']);
+    expect(world.events('EndedDrain')[0]).to.match(
+      /EKS stops 5 pods: app\/bare-\d+, app\/bare-\d+, app\/bare-\d+ and 2 more$/,
+    );
+    await world.deleteAndFinish('web');
+  });
+
+  it('does not evict a pod that the new profile does not take', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' });
+    world.replace({ selectors: [{ namespace: 'other' }] });
+    await world.drained();
+    expect(world.workload.evicted).to.deep.equal([]);
+    expect(world.events('EndedDrain')[0]).to.contain('EKS stops 3 pods: app/web-7d9c-0001');
+    await world.deleteAndFinish('web');
+  });
+
+  for (const [mood, said] of [
+    ['unauthorized', 'does not accept the AWS identity of the controller. Give this identity an access entry'],
+    [
+      'forbidden',
+      'says: pods is forbidden: User "capaf" cannot list resource "pods". Allow the controller to list pods and to create pods/eviction',
+    ],
+    ['silent', 'does not answer: the list of pods: no result within 15 s. Check that'],
+    ['endless', 'gives a wrong answer: listing pods: there are more than 10000 pods. Check what answers'],
+    ['huge', 'does not answer: listing pods: no answer: the response has more than 4194304 bytes. Check that'],
+    ['wrong', 'gives a wrong answer: listing pods: labels.app: '],
+  ] as const)
+    it(`says what is wrong with an API server that is ${mood}, and deletes the profile at the timeout`, async () => {
+      const world = new DrainingWorld();
+      await world.startWith({ drainTimeout: '1m' });
+      world.workload.mood = mood;
+      world.replace();
+      await world.reason('web', 'Draining');
+      expect(world.message).to.contain(
+        `The controller cannot evict the pods of Fargate profile "default_web", which "9999-default_web" has replaced: the API server of EKS cluster default_prod-control-plane ${said}`,
+      );
+      await world.drained();
+      expect(world.workload.evicted).to.deep.equal([]);
+      expect(world.events('DrainTimedOut')[0]).to.match(
+        /drainTimeout\)\. How many pods EKS stops with the profile is not known: the API server of EKS cluster default_prod-control-plane/,
+      );
+      await world.deleteAndFinish('web');
+    });
+
+  it('goes on when the API server of the workload cluster answers again', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' });
+    world.workload.mood = 'silent';
+    world.replace();
+    await world.reason('web', 'Draining');
+    world.workload.mood = 'works';
+    await world.drained();
+    expect(world.workload.on(NEW)).to.have.length(3);
+    expect(world.events('DrainTimedOut')).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('of an API server that does not answer delays no other object', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' });
+    world.workload.mood = 'silent';
+    world.replace();
+    await world.reason('web', 'Draining');
+    const began = world.clock.now();
+    world.apply('other');
+    await world.ready('other');
+    expect(world.clock.now() - began).to.be.below(40 * SECOND);
+    expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
+    await world.deleteAndFinish('web', 'other');
+  });
+
+  it('evicts nothing while the object is paused, and its timeout runs on', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '5m' });
+    world.workload.refusalOf = () => BUDGET;
+    world.replace();
+    await world.reason('web', 'Draining');
+    const since = world.drainSince();
+    world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
+    world.workload.refusalOf = () => undefined;
+    await world.run(6 * MINUTE);
+    expect(world.workload.evicted).to.deep.equal([]);
+    expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
+    expect(world.drainSince()).to.equal(since);
+    world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
+    await world.drained();
+    expect(world.events('DrainTimedOut')).to.have.length(1);
+    await world.deleteAndFinish('web');
+  });
+
+  it('asks again every 10 s, and at once after an edit, which counts at once', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '1h' });
+    world.workload.refusalOf = () => BUDGET;
+    world.replace();
+    await world.reason('web', 'Draining');
+    const { requests } = world.workload;
+    for (let i = 0; i < 10; i++) {
+      await world.run(SECOND);
+      world.patch('clusters', 'prod', { metadata: { annotations: { touched: String(i) } } });
+    }
+    expect(world.workload.requests - requests).to.be.at.most(8);
+    world.patch(PLURAL, 'web', { spec: { updateStrategy: { replace: { drainTimeout: '0s' } } } });
+    await world.run(5 * SECOND);
+    expect(world.eksProfile('web')?.status).not.to.equal('ACTIVE');
+    await world.drained();
+    expect(world.workload.evicted).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
+  it('cannot move pods after a revert, because the former profile comes later by name, and says so', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m', keepPredecessorFor: '2m' });
+    const selectors = fieldAt(world.profile('web')?.['spec'], 'selectors');
+    world.replace();
+    await world.reason('web', 'PredecessorKept');
+    for (let i = 0; i < 2; i++) world.workload.create({ namespace: 'app', owner: WEB });
+    world.patch(PLURAL, 'web', { spec: { selectors } });
+    await world.until('the revert', () => world.message.includes(`"${OLD}" is ACTIVE and replaces "${NEW}"`), HOUR);
+    expect(world.message).to.contain(
+      'It evicts none of them before, because EKS would start them on "9999-default_web" again, whose name comes before "default_web"',
+    );
+    await world.until('the replacement gone', () => world.eksProfile('web', NEW) === undefined, HOUR);
+    expect(world.workload.evicted).to.deep.equal([]);
+    expect(world.events('EndedDrain')[0]).to.match(
+      /^No pod of EKS fargate profile 9999-default_web was evicted, because .* EKS stops 2 pods: /,
+    );
+    await world.deleteAndFinish('web');
+  });
+
+  it('of 500 pods has at most ten requests in flight', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({ drainTimeout: '10m' }, { ReplicaSet: 500 });
+    world.replace();
+    await world.drained();
+    expect(world.workload.on(NEW)).to.have.length(500);
+    expect(world.workload.mostInFlight).to.equal(10);
+    await world.deleteAndFinish('web');
+  });
+
+  it('without drainTimeout asks the workload cluster nothing, and AWS as often as before', async () => {
+    const world = new DrainingWorld();
+    await world.startWith({});
+    world.replace();
+    await world.drained();
+    expect(world.workload.requests).to.equal(0);
+    const calls = world.aws.admin.calls().map(({ operation }) => operation);
+    expect(calls.filter((operation) => operation === 'DescribeCluster').length).to.be.at.most(1);
+    await world.deleteAndFinish('web');
+  });
+
+  it('ends after a crash at any eviction, with the time at which it began', async () => {
+    for (const crash of [1, 2, 3]) {
+      const world = new DrainingWorld();
+      await world.startWith({ drainTimeout: '5m' });
+      world.workload.grace = 30 * SECOND;
+      world.replace();
+      await world.until(`eviction ${crash}`, () => world.workload.evicted.length >= crash, HOUR);
+      const since = world.drainSince();
+      expect(since, 'noted before the first eviction').not.to.equal(undefined);
+      world.managers.at(-1)?.kill();
+      world.start();
+      await world.reason('web', 'Draining');
+      expect(world.drainSince()).to.equal(since);
+      await world.drained();
+      expect(world.workload.on(NEW)).to.have.length(3);
+      await world.deleteAndFinish('web');
+    }
+  });
+});

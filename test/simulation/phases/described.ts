@@ -1,0 +1,106 @@
+import type { KubeObject } from '../../../pkg/kube/types.ts';
+
+/** An Event of core/v1, as far as the golden texts have it. */
+export interface DescribedEvent extends KubeObject {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count?: number;
+  readonly source?: { readonly component?: string };
+  readonly involvedObject: { readonly uid?: string };
+  readonly lastTimestamp: string;
+}
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message?: string;
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime?: string;
+}
+
+/** Values that differ between two runs, each with the placeholder that replaces it. */
+const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>'],
+  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z/g, '<time>'],
+  [/AROA[A-Z0-9]+/g, '<role id>'],
+  [/subnet-[0-9a-f]{17}/g, '<subnet>'],
+  [/\n/g, String.raw`\n`],
+];
+
+const SOURCE = 'cluster-api-provider-aws-fargate';
+/** Each object has these, and their values say nothing. */
+const SKIPPED = ['creationTimestamp', 'deletionGracePeriodSeconds', 'managedFields', 'resourceVersion', 'uid'];
+
+/**
+ * The object as its user sees it: a line for each field, then one for each condition, then one for each Event. Each begins
+ * with a key and a colon. A message that repeats that of a condition is replaced by the type of the condition.
+ */
+export function linesOf(object: KubeObject, events: readonly DescribedEvent[]): readonly string[] {
+  const { metadata, spec, status = {}, apiVersion, kind } = object;
+  const { conditions, ...fields } = status as {
+    readonly conditions?: readonly Condition[];
+    observedGeneration?: number;
+  };
+  const said = new Map<string, string>();
+  const text = (message: string | undefined, by?: string): string => {
+    if (message === undefined || message === '') return '';
+    const first = said.get(message);
+    if (first === undefined && by !== undefined) said.set(message, by);
+    return first === undefined ? message : `<message of ${first}>`;
+  };
+  const generation = metadata.generation ?? 0;
+  const isCurrent = (observed: number | undefined): boolean => observed === generation;
+  const { observedGeneration, ...statusFields } = fields;
+  return [
+    ...fieldsOf({ apiVersion, kind, metadata: without(metadata, SKIPPED), spec, status: statusFields }, ''),
+    ...(isCurrent(observedGeneration) ? [] : [`status.observedGeneration: ${observedGeneration} of ${generation}`]),
+    ...(conditions ?? []).map(
+      ({ type, status: is, reason, message, observedGeneration: observed, lastTransitionTime }) => {
+        const notes = [
+          ...(isCurrent(observed) ? [] : [`observed generation ${observed} of ${generation}`]),
+          ...(lastTransitionTime === undefined ? ['no lastTransitionTime'] : []),
+        ];
+        return `${type}: ${[`${is} ${reason}`, ...notes, text(message, type)].filter((part) => part !== '').join(', ')}`;
+      },
+    ),
+    ...events
+      .filter(({ involvedObject }) => involvedObject.uid === metadata.uid)
+      .toSorted((a, b) => (a.lastTimestamp < b.lastTimestamp ? -1 : Number(a.lastTimestamp > b.lastTimestamp)))
+      .map(({ type, reason, message, count = 1, source }) => {
+        const notes = [
+          ...(count === 1 ? [] : [`x${count}`]),
+          ...(source?.component === SOURCE ? [] : [`from ${source?.component}`]),
+        ];
+        return `${type} ${reason}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: ${text(message)}`;
+      }),
+  ].map((line) => PLACEHOLDERS.reduce((all, [pattern, placeholder]) => all.replaceAll(pattern, placeholder), line));
+}
+
+/** The lines in which an object differs from a usual one, and the keys of those that it lacks. */
+export function differencesFrom(usual: readonly string[], lines: readonly string[]): readonly string[] {
+  const keys = new Set(lines.map(keyOf));
+  const absent = usual.map(keyOf).filter((key) => !keys.has(key));
+  return [
+    ...lines.filter((line) => !usual.includes(line)),
+    ...(absent.length === 0 ? [] : [`without: ${absent.join(', ')}`]),
+  ];
+}
+
+const keyOf = (line: string): string => line.slice(0, line.indexOf(': '));
+
+/** A list without objects is one line. */
+function fieldsOf(value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value))
+    return value.some((item) => typeof item === 'object')
+      ? value.flatMap((item, index) => fieldsOf(item, `${path}[${index}]`))
+      : [`${path}: ${value.join(', ')}`];
+  if (value === undefined) return [];
+  if (typeof value !== 'object' || value === null)
+    return [`${path}: ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+  return Object.entries(value).flatMap(([key, field]) => fieldsOf(field, path === '' ? key : `${path}.${key}`));
+}
+
+const without = (object: object, keys: readonly string[]): object =>
+  Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));

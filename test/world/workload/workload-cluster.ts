@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { RawObject } from '../../envtest/clients/api.ts';
+import { type ControlPlane, startControlPlane } from '../../envtest/control-plane/controlplane.ts';
+import { AWS_KEY, type World } from '../world.ts';
+import { IamAuthenticator } from './iam-authenticator.ts';
+
+const LABEL = 'eks.amazonaws.com/fargate-profile';
+const TICK_MS = 100;
+/** How long a container of the tests needs to become ready, and to end. */
+const READY_AFTER_MS = 300;
+const END_AFTER_MS = 300;
+
+/** A second API server: that of an EKS cluster, with real controllers, and with a played kubelet and EKS. */
+export class WorkloadCluster {
+  readonly controlPlane: ControlPlane;
+  readonly authenticator: IamAuthenticator;
+  /** Of all ticks since `watchReady`: the fewest pods that were Ready and not terminating. */
+  fewestReady = Number.POSITIVE_INFINITY;
+  private isWatched = false;
+  private isStopped = false;
+  private readonly world: World;
+  private readonly directory: string;
+  private readonly seen = new Map<string, number>();
+  private readonly ticking: Promise<void>;
+
+  private constructor(
+    world: World,
+    parts: Pick<WorkloadCluster, 'controlPlane' | 'authenticator'> & { readonly directory: string },
+  ) {
+    this.world = world;
+    this.controlPlane = parts.controlPlane;
+    this.authenticator = parts.authenticator;
+    this.directory = parts.directory;
+    this.ticking = this.run();
+  }
+
+  /** With the identity of the manager signed in as a user of `groups`. */
+  static async start(
+    world: World,
+    eksCluster: string,
+    { groups = ['capaf-drain'] }: { readonly groups?: readonly string[] } = {},
+  ): Promise<WorkloadCluster> {
+    const authenticator = new IamAuthenticator(eksCluster);
+    authenticator.identities.set(AWS_KEY, { secret: 'secret', username: 'capaf', groups });
+    const server = await authenticator.start();
+    const directory = await mkdtemp(join(tmpdir(), 'capaf-workload-'));
+    const webhook = join(directory, 'authenticator.yaml');
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'iam', cluster: { server } }],
+      users: [{ name: 'api', user: {} }],
+      contexts: [{ name: 'webhook', context: { cluster: 'iam', user: 'api' } }],
+      'current-context': 'webhook',
+    };
+    await writeFile(webhook, stringify(config));
+    const controlPlane = await startControlPlane({
+      apiServerArgs: [
+        `--authentication-token-webhook-config-file=${webhook}`,
+        '--authentication-token-webhook-version=v1',
+        '--authentication-token-webhook-cache-ttl=1s',
+      ],
+    });
+    const ca = await readFile(controlPlane.caPath);
+    const apiServer = { endpoint: controlPlane.url, certificateAuthority: ca.toString('base64') };
+    world.aws.admin.setCluster({ name: eksCluster, apiServer });
+    await controlPlane.startControllerManager(
+      ['deployment', 'replicaset', 'disruption'].map((each) => `${each}-controller`),
+    );
+    const workload = new WorkloadCluster(world, { controlPlane, authenticator, directory });
+    world.addCleanup(() => workload.stop());
+    return workload;
+  }
+
+  async deploy(name: string, replicas: number, over: object = {}): Promise<void> {
+    const labels = { app: name };
+    await this.apply('apps/v1', 'deployments', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, namespace: 'default' },
+      spec: {
+        replicas,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: POD_SPEC },
+        ...over,
+      },
+    });
+  }
+
+  async protect(name: string, minAvailable: number | string): Promise<void> {
+    await this.apply('policy/v1', 'poddisruptionbudgets', {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name, namespace: 'default' },
+      spec: { minAvailable, selector: { matchLabels: { app: name } } },
+    });
+  }
+
+  private apply(version: string, plural: string, object: Applied) {
+    const path = `/apis/${version}/namespaces/default/${plural}/${object.metadata.name}`;
+    return this.controlPlane.api.apply(path, object);
+  }
+
+  async pods(): Promise<readonly RawObject[]> {
+    return (await this.controlPlane.api.list('/api/v1/pods')).items;
+  }
+
+  /** The names of the Ready pods on a profile. */
+  async readyOn(profile: string): Promise<readonly string[]> {
+    const pods = await this.pods();
+    return pods
+      .filter((pod) => isReady(pod) && pod.metadata.labels?.[LABEL] === profile)
+      .map(({ metadata }) => metadata.name);
+  }
+
+  watchReady(): void {
+    this.isWatched = true;
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.ticking;
+    await this.controlPlane.stop();
+    await this.authenticator.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopped) {
+      // The test may have stopped the API server.
+      await this.tick().catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+    }
+  }
+
+  private async tick(): Promise<void> {
+    const profiles = this.world.aws.admin.profiles();
+    const active = profiles.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name);
+    const pods = await this.pods();
+    if (this.isWatched) this.fewestReady = Math.min(this.fewestReady, pods.filter(isReady).length);
+    await Promise.all(pods.map((pod) => this.look(pod, active.toSorted())));
+  }
+
+  private async look(pod: RawObject, active: readonly string[]): Promise<void> {
+    const { metadata, spec, status } = pod;
+    const { api } = this.controlPlane;
+    const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
+    const profile = metadata.labels?.[LABEL];
+    const [taker] = active;
+    if (profile === undefined) {
+      if (taker === undefined) return;
+      await api.patch(path, { metadata: { labels: { [LABEL]: taker } } });
+      const target = { apiVersion: 'v1', kind: 'Node', name: 'fargate' };
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
+      await api.request('POST', `${path}/binding`, { body: binding });
+      return;
+    }
+    const age = (what: string): number => {
+      const key = `${metadata.uid} ${what}`;
+      const since = this.seen.get(key) ?? Date.now();
+      this.seen.set(key, since);
+      return Date.now() - since;
+    };
+    // EKS stops the pods of a profile that is being deleted at once.
+    if (!active.includes(profile) || (metadata.deletionTimestamp !== undefined && age('end') > END_AFTER_MS))
+      await api.request('DELETE', path, { query: { gracePeriodSeconds: '0' } });
+    else if (spec?.['nodeName'] !== undefined && status?.['phase'] !== 'Running' && age('start') > READY_AFTER_MS)
+      await api.patch(`${path}/status`, {
+        status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+      });
+  }
+}
+
+interface Applied {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly spec: object;
+}
+
+const POD_SPEC = { terminationGracePeriodSeconds: 2, containers: [{ name: 'main', image: 'nginx' }] };
+
+const isReady = ({ metadata, status }: RawObject): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
