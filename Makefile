@@ -118,6 +118,7 @@ bench: build envtest ## Measure the manager with 1 to 5,000 profiles (BENCH=burs
 lint: $(INSTALLED) ## Check lint rules, types, formatting and generated files
 	oxlint
 	tsc --project tsconfig.json --incremental --tsBuildInfoFile .tmp/tsconfig.tsbuildinfo
+	tsc --project pkg/controller-runtime
 	prettier --log-level warn --cache --cache-strategy content --check .
 	node hack/generate.ts --check
 
@@ -162,7 +163,7 @@ install: $(INSTALLED) ## Install node_modules from the lock file
 clean: ## Remove build results; node_modules and cached test binaries stay
 	rm -rf dist out coverage .tmp
 
-$(INSTALLED): package.json package-lock.json
+$(INSTALLED): package.json pkg/controller-runtime/package.json package-lock.json
 	@if cmp -s package-lock.json $@; then touch $@; exit; fi; \
 	if ! PATH="$(MACHINE_PATH)" command -v npm >/dev/null; then \
 	  echo 'npm is missing. Install Node.js 20 or newer, which brings it: https://nodejs.org/en/download' >&2; exit 1; fi; \

@@ -1,4 +1,4 @@
-import { type Brand, branded } from './schema/field.ts';
+import { type Brand, branded } from 'controller-runtime/schema';
 
 // Each type has a codec of the same name: `decode` accepts any string, `of` converts a name that the controller has
 // computed.

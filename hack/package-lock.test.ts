@@ -5,6 +5,8 @@ import { expect } from 'chai';
 interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;
+  /** A symbolic link to a package of this repository. */
+  readonly link?: boolean;
   readonly hasInstallScript?: boolean;
   readonly os?: string | readonly string[];
   readonly cpu?: string | readonly string[];
@@ -23,7 +25,9 @@ describe('package-lock.json', () => {
     const lock = JSON.parse(await readFile(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
       readonly packages: Readonly<Record<string, LockedPackage>>;
     };
-    packages = Object.entries(lock.packages).filter(([path]) => path !== '');
+    const isDownloaded = ([path, { link }]: readonly [string, LockedPackage]): boolean =>
+      path.includes('node_modules/') && link !== true;
+    packages = Object.entries(lock.packages).filter(isDownloaded);
   });
 
   it('has the hash of every package that npm installs on Linux', () => {

@@ -1,5 +1,5 @@
+import type { OpenApi, Rule } from 'controller-runtime/schema';
 import { AWSFargateProfile } from '../api/v1beta2/index.ts';
-import type { OpenApi, Rule } from '../api/schema/openapi.ts';
 
 interface Row {
   readonly path: string;

@@ -1,7 +1,18 @@
-import { NamespacedMeta } from '../meta.ts';
+import {
+  boolean,
+  decode,
+  type Field,
+  list,
+  map,
+  NamespacedMeta,
+  object,
+  optional,
+  optionalText,
+  string,
+  text,
+  view,
+} from 'controller-runtime/schema';
 import { EksClusterName } from '../names.ts';
-import { boolean, list, map, object, optional, optionalText, string, text, view, type Field } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
 import { IdentityReference } from './identity.ts';
 import type { ObjectReference } from './cluster.ts';
 

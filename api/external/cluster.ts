@@ -1,6 +1,15 @@
-import { NamespacedMeta } from '../meta.ts';
-import { boolean, object, optional, optionalText, view, string, type Field, type TypeOf } from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
+import {
+  boolean,
+  decode,
+  type Field,
+  NamespacedMeta,
+  object,
+  optional,
+  optionalText,
+  string,
+  type TypeOf,
+  view,
+} from 'controller-runtime/schema';
 
 /** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
 export interface ObjectReference {

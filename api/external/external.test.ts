@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isLeft, right } from 'fp-ts/lib/Either.js';
-import { describeProblem } from '../schema/problem.ts';
+import { describeProblem } from 'controller-runtime/schema';
 import { decodeAWSManagedControlPlane, decodeCluster, decodeIdentity } from './index.ts';
 
 const metadata = { name: 'prod', namespace: 'team', uid: 'u', resourceVersion: '1' };

@@ -1,9 +1,21 @@
 import { isLeft, type Either } from 'fp-ts/lib/Either.js';
-import { ObjectMeta } from '../meta.ts';
+import {
+  decode,
+  type DecodeProblem,
+  integer,
+  list,
+  map,
+  nullable,
+  object,
+  ObjectMeta,
+  oneOf,
+  optional,
+  optionalText,
+  string,
+  text,
+  type TypeOf,
+} from 'controller-runtime/schema';
 import { RoleArn } from '../names.ts';
-import { integer, list, map, nullable, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
-import type { TypeOf } from '../schema/field.ts';
-import { decode, type DecodeProblem } from '../schema/problem.ts';
 
 export const IDENTITY_GROUP = 'infrastructure.cluster.x-k8s.io';
 export const IDENTITY_VERSION = 'v1beta2';

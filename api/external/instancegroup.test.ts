@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isFargateGroup, decodeFargateGroup } from './instancegroup.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import { parse } from 'yaml';
-import { describeProblems } from '../schema/problem.ts';
+import { describeProblems } from 'controller-runtime/schema';
 
 describe('isFargateGroup', () => {
   it('recognizes the provisioner in any case, and no other provisioner', () => {

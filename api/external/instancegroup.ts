@@ -1,9 +1,9 @@
-import { textAt, fieldAt, isRecord, type UnknownRecord } from '../record.ts';
 import { getOrElse, tryCatch } from 'fp-ts/lib/Option.js';
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleArn } from '../names.ts';
-import * as s from '../schema/field.ts';
-import { decode } from '../schema/problem.ts';
+import * as s from 'controller-runtime/schema';
+import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtime/json';
+import { decode } from 'controller-runtime/schema';
 
 // The kind InstanceGroup of keiko, with only the fields that its provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isLeft, isRight, right } from 'fp-ts/lib/Either.js';
-import type { OpenApi } from '../schema/openapi.ts';
+import type { OpenApi } from 'controller-runtime/schema';
 import { crd } from './crd.ts';
 import { decodeAWSFargateProfile, describeProblem } from './index.ts';
 

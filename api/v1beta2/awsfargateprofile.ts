@@ -1,7 +1,13 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import { NamespacedMeta } from '../meta.ts';
-import { type TypeOf, object, optional, string } from '../schema/field.ts';
-import { type DecodeProblem, decode } from '../schema/problem.ts';
+import {
+  decode,
+  type DecodeProblem,
+  NamespacedMeta,
+  object,
+  optional,
+  string,
+  type TypeOf,
+} from 'controller-runtime/schema';
 import { ROOT_RULES } from './validation-rules.ts';
 import { AWSFargateProfileSpec } from './spec.ts';
 import { AWSFargateProfileStatus } from './status.ts';

@@ -1,4 +1,4 @@
-import type { Rule } from '../schema/openapi.ts';
+import type { Rule } from 'controller-runtime/schema';
 
 // A new object has exactly one of spec.clusterName and spec.eksCluster. While CAPA's CRD without eksCluster is
 // installed, the API server drops that field. So the rules accept later updates of an object that has lost it, and a

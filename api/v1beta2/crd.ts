@@ -1,4 +1,4 @@
-import type { OpenApi } from '../schema/openapi.ts';
+import type { OpenApi } from 'controller-runtime/schema';
 import { AWSFargateProfile } from './awsfargateprofile.ts';
 import { GROUP, KIND, PLURAL, PROVIDER, VERSION, PROVIDER_LABEL } from './kind.ts';
 

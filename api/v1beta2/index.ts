@@ -9,5 +9,5 @@ export {
   NAMESPACE_FORM,
   NAMESPACE_PATTERN,
 } from './validation-rules.ts';
-export { describeProblem, describeProblems } from '../schema/problem.ts';
-export type { DecodeProblem } from '../schema/problem.ts';
+export { describeProblem, describeProblems } from 'controller-runtime/schema';
+export type { DecodeProblem } from 'controller-runtime/schema';

@@ -1,5 +1,5 @@
+import { list, map, object, oneOf, optional, optionalText, string, text, type TypeOf } from 'controller-runtime/schema';
 import { ClusterName, ProfileName, RoleArn, RoleName, EksClusterName } from '../names.ts';
-import { type TypeOf, list, map, object, oneOf, optional, optionalText, string, text } from '../schema/field.ts';
 import {
   CLUSTER_NAME_RULES,
   EKS_CLUSTER_NAME_RULES,

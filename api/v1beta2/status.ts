@@ -1,8 +1,18 @@
+import {
+  boolean,
+  integer,
+  list,
+  object,
+  oneOf,
+  optional,
+  optionalText,
+  string,
+  text,
+  type TypeOf,
+} from 'controller-runtime/schema';
+import { MAX_MESSAGE } from 'controller-runtime/text';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
-import { boolean, integer, list, object, optional, optionalText, string, text, oneOf } from '../schema/field.ts';
-import type { TypeOf } from '../schema/field.ts';
 import { WIDE } from './spec.ts';
-import { MAX_MESSAGE } from '../text.ts';
 
 export const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
   description: 'Whether the condition holds: True, False or Unknown.',

@@ -1,4 +1,4 @@
-import type { Rule } from '../schema/openapi.ts';
+import type { Rule } from 'controller-runtime/schema';
 import {
   CLUSTER_CHOICE_RULES,
   CREATE_ANOTHER,

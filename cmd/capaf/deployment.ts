@@ -1,9 +1,8 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
-import { fieldAt, textAt } from '../../api/record.ts';
+import { keyOf, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import { PROVIDER_LABEL } from '../../api/v1beta2/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { parseFlags } from '../manager/flags/parse-flags.ts';
 import { attempt } from './aws.ts';
 import { listAt, valueAt } from './documents.ts';

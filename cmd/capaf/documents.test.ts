@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import * as s from '../../api/schema/field.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
-import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
+import * as s from 'controller-runtime/schema';
+import { propertyRuns } from 'controller-runtime/testing';
+import { errorMessage } from 'controller-runtime/text';
 import { Failure, MAX_FILE_BYTES, readText } from './io.ts';
 import { decodeAt, parseDocuments, readDocuments } from './documents.ts';
 

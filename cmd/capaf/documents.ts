@@ -3,14 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { Composer, LineCounter, Parser, YAMLMap, isMap, isNode, isScalar, visit } from 'yaml';
 import type { Document, ScalarTag, Tags } from 'yaml';
-import { fieldAt, textAt } from '../../api/record.ts';
-import type { Field } from '../../api/schema/field.ts';
-import { describeProblem, toProblem } from '../../api/schema/problem.ts';
-import { errorMessage, toJson } from '../../pkg/env/error-text.ts';
-import { yamlProblem } from '../../pkg/env/redact.ts';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import { describeProblem, type Field, toProblem } from 'controller-runtime/schema';
+import { errorMessage, toJson, yamlProblem } from 'controller-runtime/text';
 import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
 
-export { listAt } from '../../api/record.ts';
+export { listAt } from 'controller-runtime/json';
 
 export type Path = readonly (string | number)[];
 

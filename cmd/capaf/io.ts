@@ -1,5 +1,5 @@
-import { escapeHidden, toPrintableLine } from '../../pkg/env/printable.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
+import type { Clock } from 'controller-runtime/env';
+import { escapeHidden, toPrintableLine } from 'controller-runtime/text';
 import type { Progress } from './progress.ts';
 
 /** What a command uses of the process, so that tests can run it inside their own. */

@@ -1,21 +1,30 @@
 import { homedir } from 'node:os';
 import * as E from 'fp-ts/lib/Either.js';
+import {
+  createKubeClient,
+  findServed,
+  isForbidden,
+  keyOf,
+  keyText,
+  type KubeClient,
+  type ObjectKey,
+  observeRequests,
+  type Resource,
+  type Transport,
+} from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import {
+  connect,
+  KubeconfigError,
+  type KubeconfigFile,
+  loadKubeconfig,
+  type ServerConnections,
+} from 'controller-runtime/kubeconfig';
+import { errorMessage, yamlProblem } from 'controller-runtime/text';
 import * as external from '../../api/external/index.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
 import { type DecodeProblem, describeProblems } from '../../api/v1beta2/index.ts';
 import { controlPlaneReference } from '../../controllers/shared/control-plane/joined-control-plane.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
-import { yamlProblem } from '../../pkg/env/redact.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
-import { createKubeClient } from '../../pkg/kube/client.ts';
-import { findServed } from '../../pkg/kube/discovery.ts';
-import { isForbidden } from '../../pkg/kube/errors.ts';
-import { type KubeconfigFile, KubeconfigError, loadKubeconfig } from '../../pkg/kube/kubeconfig/kubeconfig.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import { type Transport, observeRequests } from '../../pkg/kube/transport/transport.ts';
-import type { ServerConnections } from '../../pkg/kube/transport/token-transport.ts';
-import { connect } from '../../pkg/kube/transport/undici-transport.ts';
-import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 import { trackKube } from './progress.ts';

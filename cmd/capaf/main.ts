@@ -1,6 +1,5 @@
-import { escapeHidden } from '../../pkg/env/printable.ts';
-import { errorMessage, errorStack } from '../../pkg/env/error-text.ts';
-import { systemClock } from '../../pkg/env/system.ts';
+import { systemClock } from 'controller-runtime/env';
+import { errorMessage, errorStack, escapeHidden } from 'controller-runtime/text';
 import { type Io, readText } from './io.ts';
 import { runCapaf } from './program.ts';
 

@@ -1,9 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, type KubeClient, type KubeObject, listAll } from 'controller-runtime/client';
 import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import { listAll } from '../../pkg/kube/pages.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { Failure } from './io.ts';
 
 /** Which AWSFargateProfiles are asked for. No names: all. No namespace: of all namespaces. */

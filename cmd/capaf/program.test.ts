@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { systemClock } from '../../pkg/env/system.ts';
+import { systemClock } from 'controller-runtime/env';
 import { runCapaf } from './program.ts';
 
 async function run(...args: readonly string[]): Promise<{ code: number; text: string }> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
+import { VirtualClock } from 'controller-runtime/testing';
 import type { Io } from './io.ts';
 import { type Progress, showProgress, trackAws, trackKube } from './progress.ts';
 

@@ -1,7 +1,7 @@
+import type { Transport } from 'controller-runtime/client';
+import type { Ms, Timer } from 'controller-runtime/env';
+import { toPrintableLine } from 'controller-runtime/text';
 import type { AwsTransport } from '../../pkg/cloud/index.ts';
-import type { Ms, Timer } from '../../pkg/env/clock.ts';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
-import type { Transport } from '../../pkg/kube/transport/transport.ts';
 import type { Io } from './io.ts';
 
 /** A user then wants to know what the command is waiting for. */

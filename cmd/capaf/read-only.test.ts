@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Transport, TransportRequest } from 'controller-runtime/client';
 import type { AwsTransport } from '../../pkg/cloud/index.ts';
-import type { Transport, TransportRequest } from '../../pkg/kube/transport/transport.ts';
 import { readOnlyAws } from './aws.ts';
 import { readOnly } from './kube.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
+import { toPrintableLine } from 'controller-runtime/text';
 import { shellCommand } from './shell.ts';
 import { hostileText, recordCommands } from './testing/recording-shell.ts';
 

@@ -1,5 +1,4 @@
-import { cut } from '../../api/text.ts';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
+import { cut, toPrintableLine } from 'controller-runtime/text';
 
 /** In characters, as an ARN. A line of output has room for three such words in quotes, so it never ends inside them. */
 const MAX_WORD = 2_048;

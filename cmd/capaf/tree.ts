@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
+import { toPrintableLine } from 'controller-runtime/text';
 
 /**
  * `unchecked`: the command could not look, because it lacks a permission, or because AWS or the API server does not

@@ -1,13 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { type KubeClient, type KubeObject, listAll, type ObjectKey } from 'controller-runtime/client';
+import { textAt } from 'controller-runtime/json';
+import { newConnectToServer } from 'controller-runtime/kubeconfig';
+import { environmentProxies } from 'controller-runtime/network';
+import { errorMessage } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
-import { textAt } from '../../api/record.ts';
 import { findServer } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
-import { listAll } from '../../pkg/kube/pages.ts';
-import { newConnectToServer } from '../../pkg/kube/transport/token-transport.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { environmentProxies } from '../../pkg/network/environment-proxy.ts';
 import { type AwsOptions, OTHER_CREDENTIALS, openAws, requireRegion } from './aws.ts';
 import { Failure, type Io } from './io.ts';
 import {

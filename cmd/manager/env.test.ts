@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
-import { DEFAULT_TIMINGS } from '../../pkg/runtime/election/timings.ts';
+import { DEFAULT_TIMINGS } from 'controller-runtime/election';
 import { selectNamespaces } from './env.ts';
 
 describe('selectNamespaces', () => {

@@ -1,11 +1,10 @@
 import type { AwsTransport, AwsCredentialSource, Endpoints } from '../../pkg/cloud/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Profiler } from '../../pkg/env/profiler.ts';
-import type { Random } from '../../pkg/env/random.ts';
-import type { ConnectToServer } from '../../pkg/kube/transport/token-transport.ts';
-import type { Transport } from '../../pkg/kube/transport/transport.ts';
 import * as E from 'fp-ts/lib/Either.js';
+import type { Transport } from 'controller-runtime/client';
+import type { Clock, Random } from 'controller-runtime/env';
+import type { Profiler } from 'controller-runtime/http';
+import type { ConnectToServer } from 'controller-runtime/kubeconfig';
+import type { Logger } from 'controller-runtime/log';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 
 /** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */

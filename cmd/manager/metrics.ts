@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
+import type { TypedStore } from 'controller-runtime/cache';
+import type { Ms } from 'controller-runtime/env';
+import { cacheMetrics, Metrics, registerCollected, requestCounter } from 'controller-runtime/metrics';
 import { profileMetrics, laneMetrics } from '../../controllers/awsfargateprofile/report/metrics.ts';
 import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { cacheMetrics, Metrics, registerCollected, requestCounter } from '../../pkg/runtime/metrics.ts';
 import { VERSION } from '../../pkg/version.ts';
-import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
 
 /** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
 export function newManagerMetrics(registry: Registry) {

@@ -1,4 +1,15 @@
 import type { Registry } from 'prom-client';
+import {
+  type CountRequest,
+  createKubeClient,
+  type KubeClient,
+  observeRequests,
+  type Transport,
+} from 'controller-runtime/client';
+import { LeaderElection, type Leadership } from 'controller-runtime/election';
+import type { Ms } from 'controller-runtime/env';
+import { EventWriter } from 'controller-runtime/events';
+import { Manager, ServerVersionCheck } from 'controller-runtime/manager';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
@@ -19,15 +30,6 @@ import {
   type AwsMetrics,
   type Sessions,
 } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { createKubeClient } from '../../pkg/kube/client.ts';
-import { EventWriter } from '../../pkg/kube/events/events.ts';
-import { observeRequests, type CountRequest, type Transport } from '../../pkg/kube/transport/transport.ts';
-import type { KubeClient } from '../../pkg/kube/types.ts';
-import { LeaderElection } from '../../pkg/runtime/election/leader-election.ts';
-import { Manager } from '../../pkg/runtime/manager.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
-import { ServerVersionCheck } from '../../pkg/runtime/server-version.ts';
 import { VERSION } from '../../pkg/version.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';

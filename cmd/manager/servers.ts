@@ -1,12 +1,17 @@
 import type { Registry } from 'prom-client';
-import type { Ms } from '../../pkg/env/clock.ts';
-import type { KubeClient } from '../../pkg/kube/types.ts';
-import { authorizedHandler } from '../../pkg/runtime/diagnostics/authorized-handler.ts';
-import { DIAGNOSTICS_METHODS, diagnosticsHandler } from '../../pkg/runtime/diagnostics/diagnostics-handler.ts';
-import { ServingCertificate } from '../../pkg/runtime/diagnostics/serving-certificate.ts';
-import { healthHandler, ping, type HealthCheck } from '../../pkg/runtime/http/health.ts';
-import { HttpServer } from '../../pkg/runtime/http/http-server.ts';
-import { metricsHandler } from '../../pkg/runtime/metrics.ts';
+import type { KubeClient } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import {
+  authorizedHandler,
+  DIAGNOSTICS_METHODS,
+  diagnosticsHandler,
+  type HealthCheck,
+  healthHandler,
+  HttpServer,
+  ping,
+  ServingCertificate,
+} from 'controller-runtime/http';
+import { metricsHandler } from 'controller-runtime/metrics';
 import type { Diagnostics } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';

@@ -1,20 +1,23 @@
+import type { Store } from 'controller-runtime/cache';
+import {
+  type Eviction,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  parseKeyText,
+} from 'controller-runtime/client';
+import { Controller, type Reconcile } from 'controller-runtime/controller';
+import type { Leadership } from 'controller-runtime/election';
+import type { Clock, Ms, Random } from 'controller-runtime/env';
+import type { EventRecorder } from 'controller-runtime/events';
+import { fieldAt } from 'controller-runtime/json';
+import type { Logger } from 'controller-runtime/log';
+import type { Runnable } from 'controller-runtime/manager';
+import type { Metrics } from 'controller-runtime/metrics';
+import { LockQueue, Workqueue } from 'controller-runtime/queue';
 import { API_VERSION, GROUP, KIND } from '../../api/v1beta2/index.ts';
 import type { Sessions } from '../../pkg/cloud/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import type { Eviction } from '../../pkg/kube/evictions.ts';
-import { parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { Controller } from '../../pkg/runtime/controller.ts';
-import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
-import type { Metrics } from '../../pkg/runtime/metrics.ts';
-import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
-import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
 import { type Caches, clusterOf, controlPlaneOf } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -33,8 +36,6 @@ import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './memory.ts';
 import { type ReconcilerOptions, Reconciler } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
-import { fieldAt } from '../../api/record.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
 
 const NAME = 'awsfargateprofile';
 

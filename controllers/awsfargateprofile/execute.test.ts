@@ -1,10 +1,10 @@
 import { expect } from 'chai';
+import { KubeError } from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import { ProfileName, RoleName } from '../../api/names.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
 import type { NotedProfile } from '../shared/note.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';

@@ -1,5 +1,5 @@
+import type { Clock, Ms } from 'controller-runtime/env';
 import * as aws from '../../pkg/cloud/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
 import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
+import { KubeError } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
+import { MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { RoleArn } from '../../api/names.ts';
 import { FIRST_NOTE, type Note } from '../shared/note.ts';
 import { observedAfter } from './model/observed-state.ts';

@@ -1,8 +1,6 @@
+import { keyOf, KubeError, type KubeObject } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { type Note, isTooLong } from '../shared/note.ts';
 import { hasFinalizer, isDeleting, isRetained } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { keyOf } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import { propertyRuns, VirtualClock } from 'controller-runtime/testing';
 import { ClusterName, ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
 import { HERE, anObject } from './testing/builders.ts';
 import { newLanes } from './testing/lanes.ts';
 

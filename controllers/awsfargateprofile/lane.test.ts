@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { right } from 'fp-ts/lib/Either.js';
+import { keyOf } from 'controller-runtime/client';
+import { VirtualClock } from 'controller-runtime/testing';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
 import { type LaneWait, Lanes } from './lane.ts';
 import { type ObjectParts, HERE, NOW, RECORDED, anObject } from './testing/builders.ts';
 import { type TestLanes, newLanes } from './testing/lanes.ts';

@@ -1,10 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js';
+import type { TypedStoreReader } from 'controller-runtime/cache';
+import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
+import { Lru } from 'controller-runtime/collections';
+import type { Clock, Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { Lru } from '../../pkg/collections/lru.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
 import { type ClusterIndex, clusterIndexOf } from '../shared/caches.ts';
 import { noteOf } from '../shared/note.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';

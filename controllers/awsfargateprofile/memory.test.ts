@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { keyOf } from '../../pkg/kube/object-key.ts';
+import { keyOf } from 'controller-runtime/client';
 import { RetryStore, type RetryState, withWait } from './memory.ts';
 import { newReason } from './reasons/reasons.ts';
 import { CREATED_AT, aCluster, anObject } from './testing/builders.ts';

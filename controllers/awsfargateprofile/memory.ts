@@ -1,10 +1,9 @@
-import type { Ms, Clock } from '../../pkg/env/clock.ts';
+import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
+import type { Clock, Ms } from 'controller-runtime/env';
 import type { Note } from '../shared/note.ts';
 import type { Unanswered } from './note.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Mutation } from './model/change.ts';
 import type { Told } from './model/result.ts';

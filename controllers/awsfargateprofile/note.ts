@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile, Role } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import { type Note, type NotedProfile, type NotedRole, type ReadNote, profileIdOf } from '../shared/note.ts';

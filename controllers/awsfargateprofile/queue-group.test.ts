@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { type Caches, newCaches } from '../shared/caches.ts';
 import { groupOf } from './controller.ts';
 import { newApi } from './testing/api.ts';

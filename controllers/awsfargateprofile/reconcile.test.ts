@@ -1,23 +1,22 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
+import { DeadlineExceeded } from 'controller-runtime/async';
+import { Store } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
+import type { Requeue } from 'controller-runtime/controller';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import { LockQueue } from 'controller-runtime/queue';
+import { type FakeKind, type Intercept, json, MemoryLogger } from 'controller-runtime/testing';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
 import {
   FINALIZER,
   RECORD_ANNOTATION,
   TAKE_OVER_ANNOTATION,
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
-import { DeadlineExceeded } from '../../pkg/async/deadline.ts';
 import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/cloud/index.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { type FakeKind, type Intercept, json } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { Requeue } from '../../pkg/runtime/reconcile.ts';
-import { LockQueue } from '../../pkg/runtime/queue/lock-queue.ts';
 import { type Note, noteOf } from '../shared/note.ts';
 import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
 import { RetryStore } from './memory.ts';

@@ -1,6 +1,6 @@
+import type { Ms } from 'controller-runtime/env';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { type Note, type NotedProfile, type NotedRole, profileIdOf } from '../shared/note.ts';
 import { isAsWanted } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';

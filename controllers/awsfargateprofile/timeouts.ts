@@ -1,4 +1,4 @@
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 
 // How long AWS may contradict itself, or refuse changes, until the controller reports it.
 

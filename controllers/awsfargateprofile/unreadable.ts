@@ -1,4 +1,3 @@
-import { fieldAt, isRecord } from '../../api/record.ts';
 import {
   type Condition,
   type DecodeProblem,
@@ -6,18 +5,16 @@ import {
   type AWSFargateProfile,
   type AWSFargateProfileStatus,
 } from '../../api/v1beta2/index.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
-import { formatTimestamp } from '../../pkg/env/timestamp.ts';
-import { isInvalid } from '../../pkg/kube/errors.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue, Reconcile } from '../../pkg/runtime/reconcile.ts';
 import { conditionOf, mergeConditions } from './report/condition-list.ts';
 import { type EventSpec, eventsAfter } from './report/events.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
 import * as E from 'fp-ts/lib/Either.js';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
+import { isInvalid, keyOf, keyText, type KubeObject } from 'controller-runtime/client';
+import type { Reconcile, ReconcileContext, Requeue } from 'controller-runtime/controller';
+import { type Clock, formatTimestamp, type Ms } from 'controller-runtime/env';
+import { fieldAt, isRecord } from 'controller-runtime/json';
+import { toPrintableLine } from 'controller-runtime/text';
 import { isDeleting } from '../shared/object-state.ts';
 import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { goalFor } from './goal/goal.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import { keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import { Workqueue } from 'controller-runtime/queue';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { type Caches, BY_NAMESPACE, newCaches } from '../shared/caches.ts';
 import type { IdentityUsePredicate } from '../identities/identities.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';

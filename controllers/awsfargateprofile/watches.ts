@@ -1,12 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { fieldAt } from '../../api/record.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import type { Random } from '../../pkg/env/random.ts';
-import type { Change, Store } from '../../pkg/kube/cache/store.ts';
-import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { keyOf, keyText, parseKeyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
+import type { Change, Store } from 'controller-runtime/cache';
+import { keyOf, keyText, type KubeObject, type ObjectKey, parseKeyText } from 'controller-runtime/client';
+import type { Clock, Ms, Random } from 'controller-runtime/env';
+import { fieldAt, jsonEqual } from 'controller-runtime/json';
+import type { Workqueue } from 'controller-runtime/queue';
 import { MANAGER_IDENTITY } from '../identities/identity-chain.ts';
 import type { IdentityUsePredicate, Identities } from '../identities/identities.ts';
 import {

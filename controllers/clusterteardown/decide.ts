@@ -1,8 +1,7 @@
+import { keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
 import { hasControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import {
   hasFinalizer,

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import { keyOf } from 'controller-runtime/client';
+import type { Requeue } from 'controller-runtime/controller';
+import { errorMessage } from 'controller-runtime/text';
 import { CLUSTER_KIND } from '../../api/external/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { Requeue } from '../../pkg/runtime/reconcile.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
 import { CACHES, KEY, REFERENCE, TeardownFixture } from './testing/fixture.ts';
 

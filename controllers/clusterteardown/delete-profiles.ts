@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, type ObjectKey, type Resource } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import { type AWSFargateProfile, API_VERSION, KIND } from '../../api/v1beta2/index.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';

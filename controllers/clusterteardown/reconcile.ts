@@ -1,4 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { TypedEntry, TypedStoreReader } from 'controller-runtime/cache';
+import { keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import {
   controlPlaneReference,
@@ -7,10 +10,6 @@ import {
   needsAccountToJoin,
 } from '../shared/control-plane/joined-control-plane.ts';
 import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { TypedEntry, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import { hasFinalizer } from '../shared/object-state.ts';

@@ -1,7 +1,7 @@
-import type { Requeue, ReconcileContext } from '../../pkg/runtime/reconcile.ts';
+import { keyOf } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
+import type { EventRecorder, InvolvedObject } from 'controller-runtime/events';
 import { after, backOff } from '../shared/requeue.ts';
-import type { EventRecorder, InvolvedObject } from '../../pkg/kube/events/events.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
 import { type ApiRejection, describeApiRejection } from '../shared/api-rejections.ts';
 
 /** A user or an operator has to act, and the next reconcile tries again. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { keyOf } from '../../pkg/kube/object-key.ts';
+import { keyOf } from 'controller-runtime/client';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import {

@@ -1,12 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { isConflict, isNotFound, keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
+import type { Ms } from 'controller-runtime/env';
+import { fieldAt } from 'controller-runtime/json';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
-import { fieldAt } from '../../api/record.ts';
 import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';

@@ -1,10 +1,8 @@
-import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import { Store, type ChangeHandler } from '../../pkg/kube/cache/store.ts';
-import { resourceName } from '../../pkg/kube/requests/paths.ts';
-import type { ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import { Controller } from '../../pkg/runtime/controller.ts';
-import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
+import { type ChangeHandler, Reflector, Store } from 'controller-runtime/cache';
+import { type ObjectKey, type Resource, resourceName } from 'controller-runtime/client';
+import { Controller } from 'controller-runtime/controller';
+import type { Runnable } from 'controller-runtime/manager';
+import { Workqueue } from 'controller-runtime/queue';
 import { compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { WEBHOOK_PHASES, configurationKey, configurationResource } from './parts.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { type Decision, type Situation, decide, nextProbeState } from './decide.ts';
 import { foreignParts, type WebhookEntry, type WebhookPhase } from './parts.ts';
 import type { Answer } from './webhook-probe.ts';

@@ -1,4 +1,4 @@
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import { type Observation, type Part, foreignParts } from './parts.ts';
 import type { Answer } from './webhook-probe.ts';
 import { type KeeperRecord, addRestoration } from './record.ts';

@@ -1,8 +1,7 @@
+import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
+import type { EventRecorder } from 'controller-runtime/events';
+import type { Logger } from 'controller-runtime/log';
 import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';

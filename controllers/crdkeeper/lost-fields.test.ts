@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { crd } from '../../api/v1beta2/crd.ts';
 import { RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { NOTED, anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { KnownFields } from './lost-fields.ts';
 
 const DROPPED = ['spec.deletionPolicy', 'spec.roleAdditionalPolicies', 'status.account', 'status.region'];

@@ -1,6 +1,6 @@
-import { fieldAt, isRecord } from '../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, isRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /** An AWSFargateProfile that was written under the CRD of another provider, and the fields that it lost. */
 export interface Loss {

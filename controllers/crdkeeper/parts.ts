@@ -1,5 +1,5 @@
-import { fieldAt, isRecord, textAt } from '../../api/record.ts';
-import type { JsonPatchOperation, KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
+import type { JsonPatchOperation, KubeClient, KubeObject, Resource } from 'controller-runtime/client';
+import { fieldAt, isRecord, textAt } from 'controller-runtime/json';
 import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { crdOver } from '../shared/crd/stored-versions.ts';

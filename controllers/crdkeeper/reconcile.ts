@@ -1,10 +1,8 @@
+import type { Store } from 'controller-runtime/cache';
+import { isInvalid, keyText, KubeError, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
+import type { Ms } from 'controller-runtime/env';
 import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import { KubeError, isInvalid } from '../../pkg/kube/errors.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { integer, list, object, optional, string, type TypeOf } from '../../api/schema/field.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import { textAt } from 'controller-runtime/json';
+import { integer, list, object, optional, string, type TypeOf } from 'controller-runtime/schema';
 import { FIELD_MANAGER, type Part } from './parts.ts';
-import { textAt } from '../../api/record.ts';
-import type { KubeClient, ObjectKey, Resource } from '../../pkg/kube/types.ts';
 
 /** The CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
 const Restoration = object({

@@ -1,7 +1,5 @@
+import { isNotFound, keyOf, type KubeClient, KubeError, type KubeObject } from 'controller-runtime/client';
 import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
-import { KubeError, isNotFound } from '../../pkg/kube/errors.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
 import type { WebhookEntry } from './parts.ts';

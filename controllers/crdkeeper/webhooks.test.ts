@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import { KubeError, type KubeObject } from 'controller-runtime/client';
 import { entriesOf, type WebhookEntry, removals, writersOf } from './parts.ts';
 import { interpret } from './webhook-probe.ts';
 

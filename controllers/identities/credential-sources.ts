@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { errorMessage } from 'controller-runtime/text';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity } from '../../api/external/identity.ts';
 import {
   type AssumedRoleConfig,
@@ -11,7 +12,6 @@ import {
   DEFAULT_DURATION_SECONDS,
   defaultSessionName,
 } from '../../pkg/cloud/index.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
 import { identityRefOf, resolveIdentity, type IdentityCaches } from './identity-chain.ts';
 import type { SecretState, Secrets } from './secrets.ts';
 

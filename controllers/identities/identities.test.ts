@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import { json } from 'controller-runtime/testing';
 import { ARN, CONTROLLER, IdentitiesFixture, KINDS, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
 
 describe('identities', () => {

@@ -1,4 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js';
+import { type Change, Reflector, Store, TypedStore } from 'controller-runtime/cache';
+import { findServed, type KubeObject, type Resource } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import { jsonEqual } from 'controller-runtime/json';
+import type { Runnable } from 'controller-runtime/manager';
 import type { Identity, IdentityKind } from '../../api/external/identity.ts';
 import {
   CONTROLLER_IDENTITY_KIND,
@@ -16,14 +21,6 @@ import type {
   IdentityRef,
 } from '../../pkg/cloud/index.ts';
 import { credentialsName } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { findServed } from '../../pkg/kube/discovery.ts';
-import { jsonEqual } from '../../pkg/kube/patches.ts';
-import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import { type Change, Store } from '../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
 import { identityRefOf } from './identity-chain.ts';

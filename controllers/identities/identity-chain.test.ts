@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { decodeIdentity } from '../../api/external/index.ts';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Lookup } from '../../pkg/kube/cache/store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { Lookup } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { type IdentityCaches, resolveIdentity } from './identity-chain.ts';
 import { ARN, CONTROLLER, ROLE, STATIC, identityObject, namespaceObject } from './testing/fixture.ts';

@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Store, TypedStoreReader } from 'controller-runtime/cache';
+import { describeProblems } from 'controller-runtime/schema';
 import type { AWSClusterRoleIdentity, AWSClusterStaticIdentity, Identity } from '../../api/external/identity.ts';
 import {
   CONTROLLER_IDENTITY_KIND,
@@ -6,7 +8,6 @@ import {
   ROLE_IDENTITY_KIND,
   STATIC_IDENTITY_KIND,
 } from '../../api/external/identity.ts';
-import { describeProblems } from '../../api/schema/problem.ts';
 import { credentialsName } from '../../pkg/cloud/index.ts';
 import type {
   IdentityField,
@@ -14,8 +15,6 @@ import type {
   CredentialsProblem,
   CredentialsProblemReason,
 } from '../../pkg/cloud/index.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
 import { checkAllowedNamespaces, evaluateSelector } from './allowed-namespaces.ts';
 
 /** The only name that CAPA allows for an AWSClusterControllerIdentity. */

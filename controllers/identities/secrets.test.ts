@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { SeededRandom } from '../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../pkg/kube/client.ts';
-import { FakeApiServer } from '../../pkg/kube/testing/fake-api-server.ts';
+import { createKubeClient } from 'controller-runtime/client';
+import { FakeApiServer, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { Secrets } from './secrets.ts';
 
 const SECOND = 1_000;

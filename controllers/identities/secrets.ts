@@ -1,14 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { map, object, optional, string } from '../../api/schema/field.ts';
+import { SingleFlight, sleep, untilAborted } from 'controller-runtime/async';
+import { isUndecodable, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import { Lru } from 'controller-runtime/collections';
+import type { Clock, Ms } from 'controller-runtime/env';
+import type { Runnable } from 'controller-runtime/manager';
+import { map, object, optional, string } from 'controller-runtime/schema';
+import { errorMessage } from 'controller-runtime/text';
 import { type AwsCredentials, retentionOf } from '../../pkg/cloud/index.ts';
-import { Lru } from '../../pkg/collections/lru.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { SingleFlight } from '../../pkg/async/single-flight.ts';
-import { sleep, untilAborted } from '../../pkg/async/deadline.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
-import { isUndecodable } from '../../pkg/kube/errors.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
+import { Store } from 'controller-runtime/cache';
+import { keyOf, type KubeObject } from 'controller-runtime/client';
+import { type FakeKind, MemoryLogger } from 'controller-runtime/testing';
 import { INSTANCE_GROUP_KIND } from '../../api/external/index.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { FakeKind } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
 import { Actions, Conflict, INSTANCE_GROUPS } from './actions.ts';
 import { GROUP_FINALIZER } from './decide.ts';

@@ -1,15 +1,13 @@
+import type { Store } from 'controller-runtime/cache';
+import { isAlreadyExists, keyOf, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import { isRecord, type UnknownRecord } from 'controller-runtime/json';
 import {
   INSTANCE_GROUP_GROUP,
   INSTANCE_GROUP_KIND,
   INSTANCE_GROUP_PLURAL,
   INSTANCE_GROUP_VERSION,
 } from '../../api/external/index.ts';
-import { isRecord, type UnknownRecord } from '../../api/record.ts';
 import { API_VERSION, KIND, WATCH_FILTER_LABEL, type AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import { isAlreadyExists } from '../../pkg/kube/errors.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from '../shared/live-profiles.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import { type Action, isOwnedBy, GROUP_FINALIZER } from './decide.ts';

@@ -1,13 +1,10 @@
+import { Reflector, Store } from 'controller-runtime/cache';
+import { findServed, keyOf, resourceName } from 'controller-runtime/client';
+import { Controller } from 'controller-runtime/controller';
+import type { Runnable } from 'controller-runtime/manager';
+import { Workqueue } from 'controller-runtime/queue';
 import { INSTANCE_GROUP_KIND } from '../../api/external/index.ts';
 import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
-import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { findServed } from '../../pkg/kube/discovery.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import { resourceName } from '../../pkg/kube/requests/paths.ts';
-import { Controller } from '../../pkg/runtime/controller.ts';
-import { Workqueue } from '../../pkg/runtime/queue/workqueue.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { INSTANCE_GROUPS } from './actions.ts';
 import { InstanceGroupReconciler } from './reconcile.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';

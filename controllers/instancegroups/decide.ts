@@ -1,13 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { TypedEntry } from 'controller-runtime/cache';
+import { keyOf, type KubeObject } from 'controller-runtime/client';
+import type { UnknownRecord } from 'controller-runtime/json';
+import { describeProblems } from 'controller-runtime/schema';
 import type { FargateGroup } from '../../api/external/index.ts';
 import { FARGATE_PROVISIONER, KEIKO_FINALIZER, decodeFargateGroup, isFargateGroup } from '../../api/external/index.ts';
-import type { UnknownRecord } from '../../api/record.ts';
-import { describeProblems } from '../../api/schema/problem.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../api/v1beta2/index.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
-import type { TypedEntry } from '../../pkg/kube/cache/typed-store.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
 import type { GroupState } from './group-state.ts';
 import {

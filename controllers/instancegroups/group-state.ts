@@ -1,7 +1,6 @@
+import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
 import type { FargateGroup } from '../../api/external/index.ts';
 import { type AWSFargateProfile, type Condition, KIND, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 

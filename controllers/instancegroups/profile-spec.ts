@@ -1,16 +1,14 @@
+import { keyOf, type KubeObject } from 'controller-runtime/client';
+import { parseDuration } from 'controller-runtime/env';
+import { diffMergePatch, isRecord, type UnknownRecord } from 'controller-runtime/json';
+import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { FargateGroup, FargateGroupSelector } from '../../api/external/index.ts';
-import { MAX_FACT, cut } from '../../api/text.ts';
-import { isRecord, type UnknownRecord } from '../../api/record.ts';
 import {
   type AWSFargateProfileSpec,
   DRAIN_TIMEOUT_ANNOTATION,
   UPDATE_STRATEGY_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
-import { parseDuration } from '../../pkg/env/duration.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import { diffMergePatch } from '../../pkg/kube/patches.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 
 /**
  * Profile and role have keiko's names, so the AWSFargateProfile takes over what keiko created. If AWS does not allow

@@ -1,10 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { TypedStoreReader } from 'controller-runtime/cache';
+import { isConflict, isInvalid, isNotFound, keyOf, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import { type AWSFargateProfile, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
-import type { TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import { isConflict, isInvalid, isNotFound } from '../../pkg/kube/errors.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import type { ReconcileContext, Requeue } from '../../pkg/runtime/reconcile.ts';
 import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubeError } from '../../pkg/kube/errors.ts';
+import { KubeError } from 'controller-runtime/client';
 import { apiRejectionFrom, describeApiRejection } from './api-rejections.ts';
 
 const DOING = 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web';

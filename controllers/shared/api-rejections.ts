@@ -1,6 +1,5 @@
-import { cut } from '../../api/text.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import { GIVE_CREDENTIALS, GRANT, NOT_GRANTED } from '../../pkg/kube/permission-remedies.ts';
+import { GIVE_CREDENTIALS, GRANT, KubeError, NOT_GRANTED } from 'controller-runtime/client';
+import { cut } from 'controller-runtime/text';
 import { CAPA_WEBHOOKS } from './crd/crd-schema.ts';
 
 export interface ApiRejection {

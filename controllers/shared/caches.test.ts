@@ -1,10 +1,9 @@
 import { expect } from 'chai';
+import { Store, TypedStore } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { ClusterName, EksClusterName } from '../../api/names.ts';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type ObjectParts, anObject } from '../awsfargateprofile/testing/builders.ts';
 import { PROFILE_INDEXES, listSiblings } from './caches.ts';
 

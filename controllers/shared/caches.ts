@@ -1,4 +1,18 @@
 import { isRight, map } from 'fp-ts/lib/Either.js';
+import {
+  type Decoded,
+  type IndexFunc,
+  Reflector,
+  Store,
+  TypedStore,
+  type TypedStoreReader,
+} from 'controller-runtime/cache';
+import { findServed, keyText, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import type { Clock, Random } from 'controller-runtime/env';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import type { Logger } from 'controller-runtime/log';
+import type { Runnable } from 'controller-runtime/manager';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import {
   CLUSTER_GROUP,
@@ -11,8 +25,6 @@ import {
   decodeAWSManagedControlPlane,
   decodeCluster,
 } from '../../api/external/index.ts';
-import type { ObjectMeta } from '../../api/meta.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   CLUSTER_NAME_LABEL,
@@ -22,17 +34,7 @@ import {
   WATCH_FILTER_LABEL,
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
-import type { Clock } from '../../pkg/env/clock.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
-import type { Random } from '../../pkg/env/random.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
-import { findServed } from '../../pkg/kube/discovery.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
-import { Reflector } from '../../pkg/kube/cache/reflector.ts';
-import { type IndexFunc, Store } from '../../pkg/kube/cache/store.ts';
-import { type Decoded, type TypedStoreReader, TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeClient, KubeObject, Resource } from '../../pkg/kube/types.ts';
-import type { Runnable } from '../../pkg/runtime/runnable.ts';
 import { formatLocation, readNote } from './note.ts';
 import { roleNameOf } from './profile-names.ts';
 

@@ -1,6 +1,6 @@
-import type { EventRecorder } from '../../pkg/kube/events/events.ts';
-import type { Leadership } from '../../pkg/runtime/leadership.ts';
-import type { Metrics } from '../../pkg/runtime/metrics.ts';
+import type { Leadership } from 'controller-runtime/election';
+import type { EventRecorder } from 'controller-runtime/events';
+import type { Metrics } from 'controller-runtime/metrics';
 import type { Caches, CachesOptions } from './caches.ts';
 import type { ServedSchema } from './crd/served-schema.ts';
 

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
+import { Store, TypedStore } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Api, PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
 import { newReadFreshProfiles } from './fresh-profiles.ts';
 import { PROFILES } from './live-profiles.ts';

@@ -1,10 +1,8 @@
+import { nextTurn, SingleFlight, withDeadline } from 'controller-runtime/async';
+import { type Decoded, isAtLeast, type TypedStoreReader } from 'controller-runtime/cache';
+import type { KubeClient, KubeObject } from 'controller-runtime/client';
+import type { Clock, Ms } from 'controller-runtime/env';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { nextTurn, withDeadline } from '../../pkg/async/deadline.ts';
-import { SingleFlight } from '../../pkg/async/single-flight.ts';
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { isAtLeast } from '../../pkg/kube/cache/resource-version.ts';
-import type { Decoded, TypedStoreReader } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeClient, KubeObject } from '../../pkg/kube/types.ts';
 import type { ServedSchema } from './crd/served-schema.ts';
 import { PAGE_SIZE, PROFILES, listLiveProfiles } from './live-profiles.ts';
 

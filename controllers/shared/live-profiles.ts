@@ -1,8 +1,13 @@
 import { GROUP, PLURAL, VERSION, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { isConflict } from '../../pkg/kube/errors.ts';
-import { keyOf } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, Resource, ObjectKey } from '../../pkg/kube/types.ts';
 import { isRight } from 'fp-ts/lib/Either.js';
+import {
+  isConflict,
+  keyOf,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from 'controller-runtime/client';
 import { CLUSTER_KIND, decodeCluster } from '../../api/external/index.ts';
 import { hasPausedAnnotation, isMoving, isRetained } from './object-state.ts';
 

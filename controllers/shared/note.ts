@@ -1,12 +1,11 @@
+import { keyOf, keyText } from 'controller-runtime/client';
+import { formatMilliTime, type Ms, parseTimestamp } from 'controller-runtime/env';
+import { isRecord, type UnknownRecord } from 'controller-runtime/json';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
-import type { ObjectMeta } from '../../api/meta.ts';
-import { type UnknownRecord, isRecord } from '../../api/record.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { formatMilliTime, parseTimestamp } from '../../pkg/env/timestamp.ts';
 import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
 
 // The note is the one annotation in which the controller remembers where to look in AWS for what an object has there. The
 // API server prunes no annotation, `clusterctl move` carries it, and backups have it. A note proves nothing: the tags of a

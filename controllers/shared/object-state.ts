@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../../api/meta.ts';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,

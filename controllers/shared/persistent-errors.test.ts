@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubeError } from '../../pkg/kube/errors.ts';
+import { KubeError } from 'controller-runtime/client';
 import { PersistentErrors } from './persistent-errors.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };

@@ -1,7 +1,5 @@
-import type { Clock, Ms } from '../../pkg/env/clock.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import { keyText } from '../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../pkg/kube/types.ts';
+import { keyText, KubeError, type ObjectKey } from 'controller-runtime/client';
+import type { Clock, Ms } from 'controller-runtime/env';
 import { type ApiRejection, describeApiError } from './api-rejections.ts';
 
 /**

@@ -1,10 +1,8 @@
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { expect } from 'chai';
-import { MemoryLogger } from '../../pkg/env/testing/memory-logger.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import { Store } from '../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
+import { Store, TypedStore } from 'controller-runtime/cache';
+import { keyOf, keyText } from 'controller-runtime/client';
+import { json, MemoryLogger } from 'controller-runtime/testing';
 import { ProfileWriter } from './profile-writer.ts';
 import { type Api, PROFILE_KIND, newApi } from '../awsfargateprofile/testing/api.ts';
 import { aDeletedObject, anObject } from '../awsfargateprofile/testing/builders.ts';

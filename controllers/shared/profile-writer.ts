@@ -1,12 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { fieldAt, isRecord, type UnknownRecord } from '../../api/record.ts';
+import type { Store, TypedStore } from 'controller-runtime/cache';
+import {
+  isConflict,
+  isNotFound,
+  keyOf,
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  type PatchOptions,
+} from 'controller-runtime/client';
+import { diffMergePatch, fieldAt, isRecord, type UnknownRecord } from 'controller-runtime/json';
 import { type AWSFargateProfile, type AWSFargateProfileStatus, describeProblems } from '../../api/v1beta2/index.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import type { TypedStore } from '../../pkg/kube/cache/typed-store.ts';
-import { isConflict, isNotFound } from '../../pkg/kube/errors.ts';
-import { diffMergePatch } from '../../pkg/kube/patches.ts';
-import { keyOf, keyText } from '../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey, PatchOptions } from '../../pkg/kube/types.ts';
 import { PROFILES, deleteProfileObject } from './live-profiles.ts';
 
 interface ProfileWriterOptions {

@@ -1,5 +1,5 @@
-import type { Ms } from '../../pkg/env/clock.ts';
-import type { Requeue } from '../../pkg/runtime/reconcile.ts';
+import type { Requeue } from 'controller-runtime/controller';
+import type { Ms } from 'controller-runtime/env';
 
 export const DONE: Requeue = { kind: 'done' };
 export const CONFLICT: Requeue = { kind: 'conflict' };

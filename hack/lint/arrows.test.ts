@@ -10,12 +10,20 @@ describe('wrongArrow', () => {
     ['controllers/awsfargateprofile/plan/plan.test.ts', '../testing/builders.ts'],
     ['controllers/awsfargateprofile/execute.ts', './guards/guards.ts'],
     ['controllers/clusterteardown/controller.ts', '../shared/caches.ts'],
-    ['pkg/runtime/manager.ts', '../kube/types.ts'],
+    ['pkg/controller-runtime/manager/manager.ts', '../client/types.ts'],
+    ['pkg/controller-runtime/events/events.ts', '../cache/store.ts'],
+    ['pkg/controller-runtime/client/client.test.ts', '../testing/fixtures.ts'],
+    ['pkg/controller-runtime/testing/manager.ts', '../manager/manager.ts'],
+    ['pkg/controller-runtime/example/widgets.ts', 'controller-runtime/manager'],
+    ['api/v1beta2/spec.ts', 'controller-runtime/schema'],
+    ['pkg/cloud/session.ts', 'controller-runtime/env'],
+    ['pkg/cloud/session.test.ts', 'controller-runtime/testing'],
+    ['test/model/main.ts', 'controller-runtime/testing'],
     ['pkg/cloud/user-agent.ts', '../version.ts'],
     ['controllers/a/b.ts', '../../pkg/cloud/index.ts'],
     ['test/simulation/world/world.ts', '../../../pkg/cloud/testing/endpoints.ts'],
-    ['pkg/kube/reflector.test.ts', '../../test/support/eventually.ts'],
-    ['pkg/kube/testing/server.ts', '../../../test/envtest/clients/api.ts'],
+    ['pkg/cloud/session.test.ts', '../../test/support/eventually.ts'],
+    ['pkg/cloud/testing/server.ts', '../../../test/envtest/clients/api.ts'],
     ['test/integration/create.test.ts', '../aws/wire/server.ts'],
   ];
   for (const [importer, specifier] of allowed) {
@@ -25,10 +33,38 @@ describe('wrongArrow', () => {
   }
 
   const refused: readonly (readonly [importer: string, specifier: string, why: string])[] = [
-    ['api/names.ts', '../pkg/env/clock.ts', 'api may not import pkg/env'],
+    ['api/names.ts', 'controller-runtime/env', 'api may not import pkg/controller-runtime/env'],
     ['pkg/fargate/names.ts', '../../controllers/awsfargateprofile/decide.ts', 'pkg/fargate may not import controllers'],
-    ['pkg/kube/client.ts', '../runtime/runnable.ts', 'pkg/kube may not import pkg/runtime'],
-    ['pkg/kube/client.ts', '../../test/support/eventually.ts', 'pkg/kube may not import test/support'],
+    [
+      'pkg/controller-runtime/client/client.ts',
+      '../manager/runnable.ts',
+      'client may not import pkg/controller-runtime/manager',
+    ],
+    [
+      'pkg/controller-runtime/client/client.ts',
+      '../testing/fixtures.ts',
+      'client may not import pkg/controller-runtime',
+    ],
+    ['pkg/controller-runtime/client/client.ts', 'controller-runtime/env', 'import the file'],
+    [
+      'pkg/controller-runtime/client/client.test.ts',
+      '../../../test/support/eventually.ts',
+      'works without this repository',
+    ],
+    [
+      'pkg/cloud/session.ts',
+      '../controller-runtime/env/clock.ts',
+      'is inside a package: import controller-runtime/<subject>',
+    ],
+    [
+      'test/world/world.ts',
+      '../../pkg/controller-runtime/env/index.ts',
+      'is inside a package: import controller-runtime/<subject>',
+    ],
+    ['controllers/a/b.ts', 'controller-runtime/testing', 'is for tests'],
+    ['pkg/cloud/session.ts', '../../test/support/eventually.ts', 'pkg/cloud may not import test/support'],
+    ['test/aws/model/state.ts', 'controller-runtime/env', 'test/aws may not import pkg/controller-runtime/env'],
+    ['test/aws/model/state.test.ts', 'controller-runtime/testing', 'test/aws may not import pkg/controller-runtime'],
     ['controllers/a/b.ts', '../../cmd/manager/main.ts', 'controllers may not import cmd'],
     [
       'controllers/awsfargateprofile/plan/plan.ts',
@@ -66,7 +102,7 @@ describe('wrongArrow', () => {
     ['controllers/a/b.ts', '../../pkg/brandnew/x.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
     ['controllers/a/b.ts', '../../pkg/cloud/session.ts', 'is inside pkg/cloud: import pkg/cloud/index.ts'],
     ['controllers/a/b.ts', '../../pkg/cloud/testing/calls.ts', 'is inside pkg/cloud: import pkg/cloud/index.ts'],
-    ['pkg/kube/client.ts', '../env/../cloud/session.ts', 'pkg/kube may not import pkg/cloud'],
+    ['pkg/controller-runtime/client/client.ts', '../env/../../cloud/session.ts', 'may not import pkg/cloud/session.ts'],
   ];
   for (const [importer, specifier, why] of refused) {
     it(`refuses that ${importer} imports ${specifier}`, () => {

@@ -23,25 +23,33 @@ const STEPS = [
 ].map((step) => `${PROFILE}/${step}`);
 const SHARED = ['api', 'pkg', 'controllers/shared'];
 
+const RUNTIME = 'pkg/controller-runtime';
+/** The folders of pkg/controller-runtime in levels. Each imports from those of its level and of the levels before. */
+const RUNTIME_LEVELS = [
+  ['async', 'collections', 'env', 'json', 'log', 'network', 'schema', 'text'],
+  ['cache', 'client', 'events', 'kubeconfig'],
+  ['controller', 'election', 'http', 'manager', 'metrics', 'queue'],
+].map((level) => level.map((folder) => `${RUNTIME}/${folder}`));
+
 /**
  * The folders that each folder may import besides itself. Each key is a folder or a file; if several keys match a file,
  * the longest key counts.
  *
- * The order is cmd → controllers → pkg → api. Within pkg there are two orders: runtime → kube → async → env, and
- * fargate → cloud → async → env. Each arrow points to the imported folder. The AWS emulator in test/aws imports no code
- * of the manager, so that the emulator and the manager cannot have the same mistake.
+ * The order is cmd → controllers → pkg → api → controller-runtime, and within pkg fargate → cloud. Each arrow points to the imported
+ * folder. Everything may use controller-runtime, which uses nothing of this repository, except the AWS emulator in
+ * test/aws: it imports no code of the manager, so that the emulator and the manager cannot have the same mistake.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  api: [],
+  api: ['schema', 'json', 'text'].map((folder) => `${RUNTIME}/${folder}`),
   'pkg/version.ts': [],
-  'pkg/env': ['api'],
-  'pkg/async': ['pkg/env'],
-  'pkg/collections': ['pkg/env'],
-  'pkg/network': ['pkg/env', 'pkg/async'],
-  'pkg/cloud': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/network', 'pkg/version.ts'],
-  'pkg/fargate': ['api', 'pkg/env', 'pkg/cloud'],
-  'pkg/kube': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/network', 'pkg/version.ts'],
-  'pkg/runtime': ['api', 'pkg/env', 'pkg/async', 'pkg/collections', 'pkg/kube'],
+  ...Object.fromEntries(
+    RUNTIME_LEVELS.flatMap((level, index) =>
+      level.map((folder) => [folder, RUNTIME_LEVELS.slice(0, index + 1).flat()]),
+    ),
+  ),
+  [RUNTIME]: [RUNTIME],
+  'pkg/cloud': ['api', RUNTIME, 'pkg/version.ts'],
+  'pkg/fargate': ['api', RUNTIME, 'pkg/cloud'],
   pkg: [],
   'controllers/shared': ['api', 'pkg'],
   'controllers/identities': SHARED,
@@ -71,13 +79,28 @@ const layerOf = (path: string): string | undefined => LAYERS.find((layer) => isW
  */
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 
+/** The path of an imported file, or of an imported subject of pkg/controller-runtime; undefined for other packages. */
+function pathOf(importer: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return relative(sep, resolve(sep, dirname(importer), specifier)).replaceAll(sep, '/');
+  return isWithin(specifier, 'controller-runtime') ? `pkg/${specifier}` : undefined;
+}
+
 /**
  * Returns why the file `importer` may not import `specifier`; `undefined` if it may. `importer` is relative to the root
- * of the repository, with forward slashes. Imports of packages are always allowed.
+ * of the repository, with forward slashes. Imports of other packages than controller-runtime are always allowed.
  */
 export function wrongArrow(importer: string, specifier: unknown): string | undefined {
-  if (typeof specifier !== 'string' || !specifier.startsWith('.')) return undefined;
-  const imported = relative(sep, resolve(sep, dirname(importer), specifier)).replaceAll(sep, '/');
+  if (typeof specifier !== 'string') return undefined;
+  const imported = pathOf(importer, specifier);
+  if (imported === undefined) return undefined;
+  const isFile = specifier.startsWith('.');
+  if (isFile && isWithin(importer, RUNTIME) && !isWithin(imported, RUNTIME))
+    return `${RUNTIME} may not import ${imported}: the package works without this repository`;
+  if (isFile && !isWithin(importer, RUNTIME) && isWithin(imported, RUNTIME))
+    return `${imported} is inside a package: import controller-runtime/<subject>`;
+  // The example is a program that uses the package.
+  if (!isFile && isWithin(importer, RUNTIME) && !isWithin(importer, `${RUNTIME}/example`))
+    return `${importer} is inside controller-runtime: import the file`;
   const from = layerOf(importer);
   const to = layerOf(imported);
   if (from === undefined || to === undefined || from === to) return undefined;
@@ -85,11 +108,13 @@ export function wrongArrow(importer: string, specifier: unknown): string | undef
     const unknown = from === 'pkg' ? importer : imported;
     return `${unknown.split('/').slice(0, 2).join('/')} has no row in hack/lint/arrows.ts yet: say what it may import`;
   }
-  const ofTests = ['test', ...(from.startsWith('controllers') ? ['controllers'] : [])];
+  const isTesting = isTest(importer) || isWithin(importer, 'test');
+  const ofTests = ['test', RUNTIME, ...(from.startsWith('controllers') ? ['controllers'] : [])];
   const allowed = [...(MAY_IMPORT[from] ?? []), ...(isTest(importer) && from !== 'test/aws' ? ofTests : [])];
   if (!allowed.some((folder) => isWithin(imported, folder)))
     return `${from} may not import ${to}: imports point one way (hack/lint/arrows.ts)`;
-  const isTesting = isTest(importer) || isWithin(importer, 'test');
+  if (isWithin(imported, `${RUNTIME}/testing`) && !isTesting && !isWithin(importer, RUNTIME))
+    return `${from} may not import ${specifier}: it is for tests`;
   const room = FRONT_DOORS.find((folder) => isWithin(imported, folder));
   const isDoor = imported === `${room}/index.ts` || (isTesting && imported.startsWith(`${room}/testing/`));
   return room === undefined || isDoor ? undefined : `${imported} is inside ${room}: import ${room}/index.ts`;

@@ -12,41 +12,55 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
  * `code` is a rule that must report the file.
  */
 const refused: readonly { readonly file: string; readonly source: string; readonly code: string }[] = [
-  { file: 'pkg/kube/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
+  { file: 'pkg/fargate/date.ts', source: 'export const t = Date.now();', code: 'no-restricted-globals' },
   { file: 'api/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
   { file: 'controllers/a/date.ts', source: 'export const t = new Date(0);', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/interval.ts', source: 'globalThis.setInterval(() => {}, 1);', code: 'no-restricted-globals' },
-  { file: 'pkg/kube/random.ts', source: 'export const r = Math.random();', code: 'no-restricted-properties' },
+  { file: 'pkg/fargate/interval.ts', source: 'globalThis.setInterval(() => {}, 1);', code: 'no-restricted-globals' },
+  { file: 'pkg/fargate/random.ts', source: 'export const r = Math.random();', code: 'no-restricted-properties' },
   {
-    file: 'pkg/kube/import-uuid.ts',
+    file: 'pkg/fargate/import-uuid.ts',
     source: `import { randomUUID } from 'node:crypto';\nexport const id = randomUUID();`,
     code: 'no-restricted-imports',
   },
   {
-    file: 'pkg/kube/import-bare.ts',
+    file: 'pkg/fargate/import-bare.ts',
     source: `import { randomUUID } from 'crypto';\nexport const id = randomUUID();`,
     code: 'prefer-node-protocol',
   },
   {
-    file: 'pkg/kube/import-timers.ts',
+    file: 'pkg/fargate/import-timers.ts',
     source: `import { setTimeout as delay } from 'node:timers/promises';\nexport const d = delay(1);`,
     code: 'no-restricted-imports',
   },
-  { file: 'pkg/kube/up.ts', source: `export { c } from '../../controllers/a/c.ts';`, code: 'arrows' },
-  { file: 'pkg/kube/up-all.ts', source: `export * from '../../controllers/a/c.ts';`, code: 'arrows' },
+  { file: 'pkg/fargate/up.ts', source: `export { c } from '../../controllers/a/c.ts';`, code: 'arrows' },
   {
-    file: 'pkg/kube/up-later.ts',
+    file: 'pkg/fargate/inside.ts',
+    source: `export type { Ms } from '../controller-runtime/env/clock.ts';`,
+    code: 'arrows',
+  },
+  {
+    file: 'controllers/a/fake.ts',
+    source: `export { VirtualClock } from 'controller-runtime/testing';`,
+    code: 'arrows',
+  },
+  { file: 'pkg/fargate/up-all.ts', source: `export * from '../../controllers/a/c.ts';`, code: 'arrows' },
+  {
+    file: 'pkg/fargate/up-later.ts',
     source: `export const c = await import('../../controllers/a/c.ts');`,
     code: 'arrows',
   },
-  { file: 'pkg/kube/up-type.ts', source: `export type C = typeof import('../../controllers/a/c.ts');`, code: 'arrows' },
   {
-    file: 'pkg/kube/backtracking.ts',
+    file: 'pkg/fargate/up-type.ts',
+    source: `export type C = typeof import('../../controllers/a/c.ts');`,
+    code: 'arrows',
+  },
+  {
+    file: 'pkg/fargate/backtracking.ts',
     source: 'export const isList = (text: string): boolean => /^(?:a*,?)*b/.test(text);',
     code: 'no-super-linear-backtracking',
   },
   {
-    file: 'pkg/env/move.ts',
+    file: 'pkg/controller-runtime/env/move.ts',
     source: `export const toLine = (text: string): string => text.replace(/\\s*\\n\\s*/g, ' ');`,
     code: 'no-super-linear-move',
   },
@@ -61,7 +75,7 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'regexp-literals',
   },
   {
-    file: 'pkg/kube/cast.ts',
+    file: 'pkg/fargate/cast.ts',
     source: `export const a = (x: unknown): string => x as string;`,
     code: 'no-unsafe-type-assertion',
   },
@@ -81,22 +95,22 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'status-is-report',
   },
   {
-    file: 'pkg/kube/floating.ts',
+    file: 'pkg/fargate/floating.ts',
     source: 'export function a(p: () => Promise<void>): void { p(); }',
     code: 'no-floating-promises',
   },
 ];
 
 const accepted: readonly { readonly file: string; readonly source: string }[] = [
-  { file: 'pkg/env/system.ts', source: 'export const now = (): number => Date.now();' },
-  { file: 'pkg/kube/glob.test.ts', source: 'export const of = (glob: string): RegExp => new RegExp(glob);' },
+  { file: 'pkg/controller-runtime/env/system.ts', source: 'export const now = (): number => Date.now();' },
+  { file: 'pkg/fargate/glob.test.ts', source: 'export const of = (glob: string): RegExp => new RegExp(glob);' },
   { file: 'cmd/manager/main.ts', source: 'export const now = (): number => Date.now();' },
   {
-    file: 'pkg/kube/hash.ts',
+    file: 'pkg/fargate/hash.ts',
     source: `import { createHash } from 'node:crypto';\nexport const h = createHash('sha256');`,
   },
-  { file: 'controllers/a/c.ts', source: `import type { C } from '../../pkg/kube/c.ts';\nexport const c: C = 1;` },
-  { file: 'pkg/kube/c.ts', source: 'export type C = number;' },
+  { file: 'controllers/a/c.ts', source: `import type { C } from '../../pkg/fargate/c.ts';\nexport const c: C = 1;` },
+  { file: 'pkg/fargate/c.ts', source: 'export type C = number;' },
 ];
 
 interface Finding {

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { parseHttpUrl } from '../network/environment-proxy.ts';
+import { parseHttpUrl } from 'controller-runtime/network';
 import type { AwsService } from './errors/failure.ts';
 import { partitionOf } from './partition.ts';
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Ms } from '../env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { CallKind } from './call/limiter.ts';
 import type { AwsService } from './errors/failure.ts';
 

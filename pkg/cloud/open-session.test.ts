@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
+import { parseTimestamp } from 'controller-runtime/env';
+import { MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName, RoleName } from '../../api/names.ts';
-import { MemoryLogger } from '../env/testing/memory-logger.ts';
-import { parseTimestamp } from '../env/timestamp.ts';
-import { SeededRandom } from '../env/testing/seeded-random.ts';
-import { VirtualClock } from '../env/testing/virtual-clock.ts';
 import { CallerAccounts } from './credentials/caller-identity.ts';
 import { CredentialPool, type AwsCredentialSource, type AwsCredentialSources } from './credentials/credential-pool.ts';
 import { AWS_ENDPOINTS } from './testing/endpoints.ts';

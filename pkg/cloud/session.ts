@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { Ms } from 'controller-runtime/env';
+import type { Logger } from 'controller-runtime/log';
 import type { AccountId, EksClusterName } from '../../api/names.ts';
-import type { Ms } from '../env/clock.ts';
-import type { Logger } from '../env/logger.ts';
 import type { CredentialsProblem } from './credentials/credentials-problem.ts';
 import type { AccessEntries, EksClusters, FargateProfiles } from './eks/eks-api.ts';
 import type { PodExecutionRoles } from './iam/iam-api.ts';

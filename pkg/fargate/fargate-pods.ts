@@ -1,5 +1,5 @@
-import type { ObjectMeta } from '../../api/meta.ts';
-import { fieldAt, textAt } from '../../api/record.ts';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import type { ObjectMeta } from 'controller-runtime/schema';
 
 /** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';

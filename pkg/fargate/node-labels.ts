@@ -1,4 +1,4 @@
-import { fieldAt, isRecord, listAt, textAt } from '../../api/record.ts';
+import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
 
 /** An expression of a required node affinity. A `nodeSelector` is a list of them with `In` and one value. */
 export interface LabelRequirement {

@@ -1,4 +1,4 @@
-import { fieldAt, isRecord, listAt, textAt } from '../../api/record.ts';
+import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
 import { findNodeProblems } from './node-labels.ts';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 

@@ -1,4 +1,4 @@
-import { fieldAt, listAt } from '../../api/record.ts';
+import { fieldAt, listAt } from 'controller-runtime/json';
 
 export interface Size {
   readonly vCPU: number;

@@ -1,5 +1,5 @@
+import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { EksClusterName, ProfileName } from '../../api/names.ts';
-import { MAX_FACT, cut } from '../../api/text.ts';
 import type { AwsLocation } from './arns.ts';
 import { type Statement, isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
 

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 
 export type HealthStatus = 'Healthy' | 'Progressing' | 'Degraded' | 'Suspended';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { type HealthStatus, SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { resolveBinaries } from '../envtest/binaries/binaries.ts';
 import { skipIfBinariesMissing } from '../envtest/skip.ts';

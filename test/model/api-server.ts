@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
-import { isRecord, type UnknownRecord } from '../../api/record.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import { applyMergePatch } from '../../pkg/kube/patches.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import { KubeError, type KubeObject } from 'controller-runtime/client';
+import { applyMergePatch, isRecord, type UnknownRecord } from 'controller-runtime/json';
 
 /** The objects of the API server, each under its path, for example `awsfargateprofiles/web`. */
 export type Objects = Readonly<Record<string, KubeObject | undefined>>;

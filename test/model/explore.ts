@@ -1,6 +1,6 @@
+import type { KubeObject } from 'controller-runtime/client';
+import { isRecord } from 'controller-runtime/json';
 import { KIND } from '../../api/v1beta2/index.ts';
-import { isRecord } from '../../api/record.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { fairComponents } from './fairness.ts';
 import { Passes } from './passes.ts';
 import { conditionsOf } from '../simulation/world/problems.ts';

@@ -1,4 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Store } from 'controller-runtime/cache';
+import { type KubeClient, KubeError, type KubeObject, type ObjectKey, type Resource } from 'controller-runtime/client';
+import type { Reconcile } from 'controller-runtime/controller';
+import type { UnknownRecord } from 'controller-runtime/json';
+import type { Logger } from 'controller-runtime/log';
 import { AccountId } from '../../api/names.ts';
 import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL } from '../../api/external/index.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
@@ -11,13 +16,7 @@ import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/con
 import { ControlPlaneFinalizer } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../../controllers/shared/crd/served-schema.ts';
 import type { AwsFailure, Call, Session } from '../../pkg/cloud/index.ts';
-import type { UnknownRecord } from '../../api/record.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import type { Store } from '../../pkg/kube/cache/store.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../pkg/kube/types.ts';
-import type { Reconcile } from '../../pkg/runtime/reconcile.ts';
-import type { Logger } from '../../pkg/env/logger.ts';
 import { type ApiAnswer, type ApiRequest, kubeErrorOf, type Objects } from './api-server.ts';
 import { ACCOUNT, type AwsAnswer, type AwsRequest, REGION } from './aws.ts';
 import { LONG_AGO, NOW } from './time.ts';

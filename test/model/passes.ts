@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { answerOfApi, type ApiRequest, type Objects } from './api-server.ts';
 import { answerOfAws, type Aws, type AwsRequest } from './aws.ts';
 import { type Answered, type PassStart, type Progress, Run } from './pass.ts';

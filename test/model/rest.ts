@@ -1,6 +1,6 @@
-import { fieldAt } from '../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
 import { type Condition, FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { arnOfRole, ownedBy, userOf } from './aws.ts';
 import { conditionsOf } from '../simulation/world/problems.ts';
 import { isDeleting } from './safety.ts';

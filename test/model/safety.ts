@@ -1,6 +1,6 @@
-import { fieldAt, isRecord } from '../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, isRecord } from 'controller-runtime/json';
 import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { ELSEWHERE, arnOfProfile, arnOfRole, type AwsRequest, userOf } from './aws.ts';
 import type { Answered } from './pass.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';

@@ -1,3 +1,5 @@
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, isRecord, type UnknownRecord } from 'controller-runtime/json';
 import { CONTROL_PLANE_GROUP } from '../../api/external/index.ts';
 import {
   API_VERSION,
@@ -6,9 +8,7 @@ import {
   RECORD_ANNOTATION,
   TAKE_OVER_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
-import { fieldAt, isRecord, type UnknownRecord } from '../../api/record.ts';
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
 import { type Aws, ELSEWHERE, arnOfRole, busyProfile, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
 import { CLUSTER, NAMESPACE, NO_MEMORY } from './pass.ts';

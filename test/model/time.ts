@@ -1,7 +1,6 @@
-import { isRecord } from '../../api/record.ts';
+import { formatMilliTime, formatTimestamp, type Ms } from 'controller-runtime/env';
+import { isRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { formatMilliTime, formatTimestamp } from '../../pkg/env/timestamp.ts';
 
 // Time passes only between two passes, and always by one span that is longer than every wait of the product but those of
 // 30 minutes and more. The clock of the model stands still: when time passes, all recorded times move back instead. So

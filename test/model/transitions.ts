@@ -1,5 +1,5 @@
-import { fieldAt, type UnknownRecord } from '../../api/record.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, type UnknownRecord } from 'controller-runtime/json';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
 import { type Aws, failed, isAwsRead, ownedBy, shown, TRUST_REFUSED, userOf, withEnd, withProfile } from './aws.ts';
 import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';

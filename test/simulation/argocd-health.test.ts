@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
-import type { KubeObject } from '../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { type Health, type HealthStatus, SCRIPT_DIRECTORY, healthOf } from '../argocd/health.ts';
 import { expectGolden } from '../support/golden.ts';
 import { PHASES } from './phases/phase-groups.ts';

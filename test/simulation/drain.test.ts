@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fieldAt } from '../../api/record.ts';
+import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

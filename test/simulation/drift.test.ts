@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fieldAt } from '../../api/record.ts';
+import { fieldAt } from 'controller-runtime/json';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import {
   AT_ONCE,

@@ -1,4 +1,4 @@
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { Emulator } from '../aws/emulator.ts';
 import { defaultAccount, defaultRegion } from '../aws/admin/admin.ts';
 

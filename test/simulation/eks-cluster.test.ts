@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { text } from 'controller-runtime/testing';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import { text } from '../../pkg/kube/testing/fake-api-server.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
+import type { Ms } from 'controller-runtime/env';
+import { errorMessage } from 'controller-runtime/text';
 import { isCreateRequested } from './world/notes.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Ms } from 'controller-runtime/env';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';

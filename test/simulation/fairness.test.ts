@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { Ms } from 'controller-runtime/env';
+import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { fieldAt } from '../../api/record.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import type { TenantCluster } from './world/tenants.ts';

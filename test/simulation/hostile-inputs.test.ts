@@ -1,6 +1,18 @@
 import { expect } from 'chai';
 import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api/external/index.ts';
 import { right } from 'fp-ts/lib/Either.js';
+import type { TypedLookup } from 'controller-runtime/cache';
+import {
+  errorFromResponse,
+  type KubeClient,
+  KubeError,
+  type KubeObject,
+  type ObjectKey,
+  splitLines,
+} from 'controller-runtime/client';
+import { formatText } from 'controller-runtime/log';
+import { VirtualClock } from 'controller-runtime/testing';
+import { errorMessage, toPrintableLine } from 'controller-runtime/text';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import {
   type AWSFargateProfile,
@@ -38,10 +50,6 @@ import { apiRejectionFrom } from '../../controllers/shared/api-rejections.ts';
 import { readNote } from '../../controllers/shared/note.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
-import { formatText } from '../../pkg/env/log-format.ts';
-import { toPrintableLine } from '../../pkg/env/printable.ts';
-import { VirtualClock } from '../../pkg/env/testing/virtual-clock.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 import { findProfileNameProblem } from '../../pkg/fargate/names.ts';
@@ -52,11 +60,6 @@ import { foldCase } from '../../pkg/fargate/tags/tag-keys.ts';
 import { profileTags, roleTags } from '../../pkg/fargate/tags/tags-to-set.ts';
 import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-policy.ts';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
-import { KubeError } from '../../pkg/kube/errors.ts';
-import type { TypedLookup } from '../../pkg/kube/cache/typed-store.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../pkg/kube/types.ts';
-import { errorFromResponse } from '../../pkg/kube/requests/error-response.ts';
-import { splitLines } from '../../pkg/kube/requests/watch-stream.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
 import { noteAnnotation } from './world/notes.ts';

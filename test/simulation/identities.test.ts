@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { errorStack } from 'controller-runtime/text';
 import { CONTROLLER_IDENTITY_KIND, IDENTITY_PLURALS, ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { errorStack } from '../../pkg/env/error-text.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { STATIC_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.ts';
 import {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
+import { json } from 'controller-runtime/testing';
 import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
 import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { errorMessage } from 'controller-runtime/text';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { errorMessage } from '../../pkg/env/error-text.ts';
 import { WEB, patchControlPlane, patchWeb, startAndApply } from './phases/phase.ts';
 import { CONTROL_PLANE_REF, CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

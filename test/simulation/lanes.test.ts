@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { CallRecord } from '../aws/call-log.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { measureEksBusyTime } from './eks-busy-time.ts';
 import { REAL_EKS, SimulatedWorld } from './world/simulated-world.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { Ms } from 'controller-runtime/env';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

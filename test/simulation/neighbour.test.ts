@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { WEB, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';

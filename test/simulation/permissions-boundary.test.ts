@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fieldAt } from '../../api/record.ts';
+import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { CAPA_TRUST, capaTags } from '../world/aws/capa-resources.ts';
 import { ROLE, WEB, changeRoleByHand, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Ms } from 'controller-runtime/env';
+import { propertyRuns } from 'controller-runtime/testing';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import {
   PROFILE,

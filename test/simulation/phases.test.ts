@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { expectGolden } from '../support/golden.ts';
 import { type DescribedEvent, differencesFrom, linesOf } from './phases/described.ts';
 import { PHASES, PHASE_GROUPS } from './phases/phase-groups.ts';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { createKubeClient } from 'controller-runtime/client';
+import { propertyRuns } from 'controller-runtime/testing';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { newAwsAccess } from '../../cmd/capaf/aws.ts';
 import { type PlannedObject, startPlanner } from '../../cmd/capaf/plan/planner.ts';
 import { AWS_ENDPOINTS } from '../../pkg/cloud/testing/endpoints.ts';
-import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { createKubeClient } from '../../pkg/kube/client.ts';
 import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
 import { ACCOUNT, MINUTE, NAMESPACE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

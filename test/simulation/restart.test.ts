@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { Ms } from 'controller-runtime/env';
+import { json } from 'controller-runtime/testing';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { Ms } from '../../pkg/env/clock.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
 import { deleteHeld, removeAtOnce, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

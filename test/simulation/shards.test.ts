@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
+import { json } from 'controller-runtime/testing';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { json } from '../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../pkg/kube/types.ts';
 import { FORBIDDEN, acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';

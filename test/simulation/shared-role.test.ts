@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { sleep } from 'controller-runtime/async';
 import { PAUSED_ANNOTATION, PLURAL } from '../../api/v1beta2/index.ts';
-import { sleep } from '../../pkg/async/deadline.ts';
 import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { propertyRuns } from 'controller-runtime/testing';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { propertyRuns } from '../../pkg/env/testing/property-runs.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { WEB } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, NAMESPACE, SECOND } from './world/cluster.ts';

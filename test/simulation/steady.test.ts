@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ms } from '../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { FaultKind } from '../aws/faults.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Ms } from '../../pkg/env/clock.ts';
-import { isRecord } from '../../api/record.ts';
+import type { Ms } from 'controller-runtime/env';
+import { isRecord } from 'controller-runtime/json';
 import { SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import type { KubeWrite } from './world/trace.ts';

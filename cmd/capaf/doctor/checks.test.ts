@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import type { KubeObject } from 'controller-runtime/client';
 import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
 import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
 import { type Check, checkAll } from './checks.ts';

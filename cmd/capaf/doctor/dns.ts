@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import { tolerate } from '../aws.ts';
 import { DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { decide } from '../explain/decide.ts';

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
+import type { KubeObject } from 'controller-runtime/client';
+import { toPrintableLine } from 'controller-runtime/text';
 import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   CLUSTER_ARN,
@@ -12,8 +14,6 @@ import {
   aProfile,
 } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { hostileText, recordCommands } from '../testing/recording-shell.ts';
 import { type Orphan, findOrphans } from './orphans.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';

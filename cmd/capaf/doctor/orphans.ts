@@ -1,10 +1,9 @@
+import { keyText, type KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { noteOf } from '../../../controllers/shared/note.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import { EksClusterName } from '../../../api/names.ts';
-import { fieldAt, textAt } from '../../../api/record.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsLocation, clusterArn } from '../../../pkg/fargate/arns.ts';
 import { requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import { systemClock } from 'controller-runtime/env';
 import { AccountId, EksClusterName } from '../../../api/names.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { systemClock } from '../../../pkg/env/system.ts';
 import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
 import { newAwsAccess } from '../aws.ts';

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { FakeApiServer, type FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { createKubeClient } from 'controller-runtime/client';
+import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { readCluster } from './read-cluster.ts';
 
 const kind = (group: string, plural: string, name: string, namespaced: boolean): FakeKind => ({

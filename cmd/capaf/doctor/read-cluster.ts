@@ -1,6 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { Store, TypedStore } from 'controller-runtime/cache';
+import {
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+  resourceName,
+} from 'controller-runtime/client';
+import { LEASES, leaseSpecOf } from 'controller-runtime/election';
+import { fieldAt } from 'controller-runtime/json';
 import * as external from '../../../api/external/index.ts';
-import { fieldAt } from '../../../api/record.ts';
 import * as api from '../../../api/v1beta2/index.ts';
 import { observe } from '../../../controllers/crdkeeper/parts.ts';
 import { askWebhooks } from '../../../controllers/crdkeeper/webhook-probe.ts';
@@ -10,12 +20,6 @@ import { NAMESPACES } from '../../../controllers/shared/live-profiles.ts';
 import { credentialsName } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
-import { resourceName } from '../../../pkg/kube/requests/paths.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
-import { LEASES, leaseSpecOf } from '../../../pkg/runtime/election/lease.ts';
 import { parseFlags } from '../../manager/flags/parse-flags.ts';
 import { leaseNameFor } from '../../manager/lease-name.ts';
 import { type Answer, SILENT, attempt } from '../aws.ts';

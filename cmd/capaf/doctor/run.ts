@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { toPrintableLine } from 'controller-runtime/text';
 import { openAws } from '../aws.ts';
 import { type ExitCode, type Io, alignColumns, tell } from '../io.ts';
 import { openKube } from '../kube.ts';

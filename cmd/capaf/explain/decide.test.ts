@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { propertyRuns } from 'controller-runtime/testing';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
-import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import { type Profile, decide } from './decide.ts';

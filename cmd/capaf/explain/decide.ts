@@ -1,6 +1,5 @@
+import { formatTimestamp as time, type Ms } from 'controller-runtime/env';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';

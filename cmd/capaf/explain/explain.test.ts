@@ -1,13 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
+import { createKubeClient } from 'controller-runtime/client';
+import { systemClock } from 'controller-runtime/env';
+import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { systemClock } from '../../../pkg/env/system.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { FakeApiServer, type FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
 import { expectGolden } from '../../../test/support/golden.ts';

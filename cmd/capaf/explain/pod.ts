@@ -1,7 +1,6 @@
-import { fieldAt, isRecord, textAt, type UnknownRecord } from '../../../api/record.ts';
-import * as s from '../../../api/schema/field.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import * as s from 'controller-runtime/schema';
+import { type Ms, parseTimestamp } from 'controller-runtime/env';
+import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtime/json';
 import { type Path, type SourceDocument, decodeAt, listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 

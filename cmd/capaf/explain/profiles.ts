@@ -1,10 +1,10 @@
+import { keyOf, keyText } from 'controller-runtime/client';
+import { parseTimestamp } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { noteOf } from '../../../controllers/shared/note.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { Failure, type Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import { decodeObjects, listObjects } from '../objects.ts';

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
+import { textAt } from 'controller-runtime/json';
+import { toPrintableLine } from 'controller-runtime/text';
 import { EksClusterName } from '../../../api/names.ts';
-import { textAt } from '../../../api/record.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { type Size, provisionedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import {

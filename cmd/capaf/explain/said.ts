@@ -1,9 +1,8 @@
-import { fieldAt, textAt } from '../../../api/record.ts';
-import { cut } from '../../../api/text.ts';
+import { type KubeClient, listAll } from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
+import { cut } from 'controller-runtime/text';
 import { refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { findFix } from '../../../pkg/fargate/pod-events.ts';
-import { listAll } from '../../../pkg/kube/pages.ts';
-import type { KubeClient } from '../../../pkg/kube/types.ts';
 import { Unseen } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Pod } from './pod.ts';

@@ -1,12 +1,10 @@
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import { LabelSelector } from '../../../api/external/identity.ts';
-import { fieldAt, textAt } from '../../../api/record.ts';
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
+import { isNotServed, type KubeClient, listAll } from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
-import { isNotServed } from '../../../pkg/kube/errors.ts';
-import { listAll } from '../../../pkg/kube/pages.ts';
-import type { KubeClient } from '../../../pkg/kube/types.ts';
 import type { AwsAccess } from '../aws.ts';
 import { type Pod, textsOf } from './pod.ts';
 

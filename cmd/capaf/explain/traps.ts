@@ -1,6 +1,6 @@
+import { formatTimestamp as time } from 'controller-runtime/env';
 import type { EksClusterName, RoleArn } from '../../../api/names.ts';
 import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
-import { formatTimestamp as time } from '../../../pkg/env/timestamp.ts';
 import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
 import { readPodRole } from '../pod-role.ts';
 import { shellCommand } from '../shell.ts';

@@ -1,6 +1,6 @@
-import { fieldAt, textAt } from '../../../api/record.ts';
+import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import { findDriverProblem, findVolumeProblem } from '../../../pkg/fargate/pod-limits.ts';
-import type { KubeClient, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { type Asked, Unseen, tolerate } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
-import { isRecord } from '../../../api/record.ts';
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
+import { isRecord } from 'controller-runtime/json';
 import { LABEL_KEY_FORM, LABEL_KEY_PATTERN, NAMESPACE_FORM, NAMESPACE_PATTERN } from '../../../api/v1beta2/index.ts';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';

@@ -1,5 +1,5 @@
+import { isRecord, textAt } from 'controller-runtime/json';
 import * as external from '../../../api/external/index.ts';
-import { isRecord, textAt } from '../../../api/record.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
 import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
 import { Failure } from '../io.ts';

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { stringify } from 'yaml';
+import { escapeHidden, hasHidden, toPrintableLine } from 'controller-runtime/text';
 import type { ClusterName, EksClusterName } from '../../../api/names.ts';
 import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile, ProfileLookup } from '../../../pkg/cloud/index.ts';
-import { escapeHidden, hasHidden, toPrintableLine } from '../../../pkg/env/printable.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import * as tagKeys from '../../../pkg/fargate/tags/tag-keys.ts';

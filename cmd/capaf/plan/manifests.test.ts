@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { systemClock } from '../../../pkg/env/system.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
+import { systemClock } from 'controller-runtime/env';
+import { errorMessage } from 'controller-runtime/text';
 import { readManifests } from './manifests.ts';
 
 const API_VERSION = 'infrastructure.cluster.x-k8s.io/v1beta2';

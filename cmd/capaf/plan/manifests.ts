@@ -1,12 +1,16 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRecord, textAt } from '../../../api/record.ts';
+import {
+  isForbidden,
+  keyText,
+  type KubeClient,
+  KubeError,
+  type KubeObject,
+  type ObjectKey,
+} from 'controller-runtime/client';
+import { diffMergePatch, isRecord, textAt } from 'controller-runtime/json';
 import { API_VERSION, KIND } from '../../../api/v1beta2/index.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
-import { KubeError, isForbidden } from '../../../pkg/kube/errors.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
-import { diffMergePatch } from '../../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import { type SourceDocument, readDocuments } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 

@@ -1,11 +1,10 @@
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
+import type { Store } from 'controller-runtime/cache';
+import { keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import { fieldAt, isRecord, textAt } from 'controller-runtime/json';
 import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { Caches } from '../../../controllers/shared/caches.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import { hasPausedAnnotation } from '../../../controllers/shared/object-state.ts';
-import type { Store } from '../../../pkg/kube/cache/store.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import type { PlannedCluster } from './planned-cluster.ts';
 
 /**

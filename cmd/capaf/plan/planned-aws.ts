@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Clock } from 'controller-runtime/env';
 import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts';
 import type * as cloud from '../../../pkg/cloud/index.ts';
-import type { Clock } from '../../../pkg/env/clock.ts';
 import { clusterArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';

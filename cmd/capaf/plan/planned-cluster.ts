@@ -1,7 +1,13 @@
 import { once } from 'node:events';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { applyMergePatch } from '../../../pkg/kube/patches.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
+import {
+  keyOf,
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from 'controller-runtime/client';
+import { applyMergePatch } from 'controller-runtime/json';
 
 export type PlannedCluster = ReturnType<typeof plannedCluster>;
 

@@ -1,4 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, type KubeClient, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import type { Reconcile } from 'controller-runtime/controller';
+import { type Clock, formatAge, type Ms, systemRandom } from 'controller-runtime/env';
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../../controllers/awsfargateprofile/controller.ts';
 import type { OpenPods } from '../../../controllers/awsfargateprofile/drain/open-pods.ts';
@@ -9,13 +12,7 @@ import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane
 import { ServedSchema } from '../../../controllers/shared/crd/served-schema.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import { systemRandom } from '../../../pkg/env/system.ts';
-import { formatAge } from '../../../pkg/env/timestamp.ts';
 import type { OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeClient, KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
-import type { Reconcile } from '../../../pkg/runtime/reconcile.ts';
 import { SILENT } from '../aws.ts';
 import { endPauses } from './pause.ts';
 import { type PlannedChange, plannedAws } from './planned-aws.ts';

@@ -1,7 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
 import { isLabelValue, ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { type AwsOptions, tolerate } from '../aws.ts';
 import { Failure, type Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { keyOf } from '../../../pkg/kube/object-key.ts';
+import { keyOf } from 'controller-runtime/client';
+import { toPrintableLine } from 'controller-runtime/text';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { evictionOf, toBudgets } from './budgets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

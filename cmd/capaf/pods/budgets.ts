@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
+import { decode } from 'controller-runtime/schema';
 import { LabelSelector } from '../../../api/external/index.ts';
-import { fieldAt } from '../../../api/record.ts';
-import { decode } from '../../../api/schema/problem.ts';
 import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { listAt } from '../documents.ts';
 
 /** Whether the Eviction API would let a pod go now, and the PodDisruptionBudgets that select the pod. */

@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import { formatAge, type Ms, parseTimestamp } from 'controller-runtime/env';
+import { toPrintableLine } from 'controller-runtime/text';
 import type { Size } from '../../../pkg/fargate/pod-size.ts';
 import { alignColumns } from '../io.ts';
 import type { FargatePod } from './read.ts';

@@ -1,9 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { textAt } from '../../../api/record.ts';
+import { type KubeClient, type KubeObject, listAll, type Resource, type Selection } from 'controller-runtime/client';
+import { textAt } from 'controller-runtime/json';
 import { isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { provisionedSize, requestedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
-import { listAll } from '../../../pkg/kube/pages.ts';
-import type { KubeClient, KubeObject, Resource, Selection } from '../../../pkg/kube/types.ts';
 import { type Answer, attempt, unseenIn } from '../aws.ts';
 import { valueAt } from '../documents.ts';
 import { listFargatePods, profileOf } from '../workload.ts';

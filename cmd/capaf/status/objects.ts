@@ -1,9 +1,7 @@
-import { textAt } from '../../../api/record.ts';
+import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
+import { formatAge, type Ms, parseTimestamp } from 'controller-runtime/env';
+import { textAt } from 'controller-runtime/json';
 import { type AWSFargateProfile, type Condition, KIND } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { formatAge, parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { TreeNode } from '../tree.ts';
 
 /** The conditions that are wrong while they are True, and those that are wrong while they are not. */

@@ -1,11 +1,8 @@
 import { expect } from 'chai';
+import { createKubeClient, type KubeObject } from 'controller-runtime/client';
+import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { FakeApiServer, type FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
 import { newAwsAccess } from '../aws.ts';

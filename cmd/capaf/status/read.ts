@@ -1,13 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, listAll, type ObjectKey } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { EksClusterName } from '../../../api/names.ts';
 import { type AWSFargateProfile, KIND } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import { listAll } from '../../../pkg/kube/pages.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { type Answer, type AwsAccess, tolerate } from '../aws.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
 import { type Scope, decodeObjects, listObjects } from '../objects.ts';

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
+import { toPrintableLine } from 'controller-runtime/text';
 import { EksClusterName } from '../../../api/names.ts';
 import { KIND } from '../../../api/v1beta2/index.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { openAws } from '../aws.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { openKube } from '../kube.ts';

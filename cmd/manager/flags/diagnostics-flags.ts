@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import type { CertificateFiles } from '../../../pkg/runtime/diagnostics/serving-certificate.ts';
-import { DEFAULT_MIN_TLS_VERSION, tlsSettings } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
-import { parseAddress, type ListenAddress } from '../../../pkg/runtime/http/http-server.ts';
+import {
+  type CertificateFiles,
+  DEFAULT_MIN_TLS_VERSION,
+  type ListenAddress,
+  parseAddress,
+  tlsSettings,
+} from 'controller-runtime/http';
 
 /**
  * The TLS flags have the names of Cluster API's managers. Those have no flags for the certificate, so the certificate

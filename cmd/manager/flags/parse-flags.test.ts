@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { getCiphers } from 'node:tls';
 import { isLeft, left } from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
-import { SUITES } from '../../../pkg/runtime/diagnostics/tls-settings.ts';
+import { SUITES } from 'controller-runtime/http';
 import { FLAGS, type Flag } from './flags.ts';
 import { parseFlags, type ManagerFlags } from './parse-flags.ts';
 

@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
+import { type ElectionTimings, validateTimings } from 'controller-runtime/election';
+import { type Ms, parseDuration } from 'controller-runtime/env';
+import { parseAddress } from 'controller-runtime/http';
+import type { LoggingFormat } from 'controller-runtime/log';
 import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseDuration } from '../../../pkg/env/duration.ts';
-import type { LoggingFormat } from '../../../pkg/env/winston-logger.ts';
-import { parseAddress } from '../../../pkg/runtime/http/http-server.ts';
-import { validateTimings, type ElectionTimings } from '../../../pkg/runtime/election/timings.ts';
 import { parseDiagnostics } from './diagnostics-flags.ts';
 import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';
 import { parseLeaseId, type LeaseId } from '../lease-name.ts';

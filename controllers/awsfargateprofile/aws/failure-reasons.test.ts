@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { DeadlineExceeded } from 'controller-runtime/async';
 import type { AwsFailure, CredentialsProblem, IdentityRef } from '../../../pkg/cloud/index.ts';
-import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
 import { type CallContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { conditionTypeOf, isUnreported, messageOf, pollOf } from '../reasons/reasons.ts';
 import { aFailure } from '../testing/builders.ts';

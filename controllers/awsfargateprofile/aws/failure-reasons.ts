@@ -1,4 +1,4 @@
-import { DeadlineExceeded } from '../../../pkg/async/deadline.ts';
+import { DeadlineExceeded } from 'controller-runtime/async';
 import * as aws from '../../../pkg/cloud/index.ts';
 import type { Target } from '../goal/target.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { Goal } from '../goal/goal.ts';
 import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
 import { isProvisioned } from '../../shared/object-state.ts';

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { type Ms, parseDuration } from 'controller-runtime/env';
+import { isRecord } from 'controller-runtime/json';
 import type { AccountId, ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import { withEmptyFields } from '../../../api/external/index.ts';
-import { isRecord } from '../../../api/record.ts';
 import { parseRoleArn, type AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
@@ -14,8 +15,6 @@ import {
   findPolicyExcess,
   findRoleExcess,
 } from '../../../pkg/fargate/operator-limits.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseDuration } from '../../../pkg/env/duration.ts';
 import { type Note, noteOf } from '../../shared/note.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';

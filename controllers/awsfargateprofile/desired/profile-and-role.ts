@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyText } from 'controller-runtime/client';
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsLocation, parseRoleArn, podExecutionPolicyArn, roleArn } from '../../../pkg/fargate/arns.ts';
@@ -21,7 +22,6 @@ import {
   tagSources,
 } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { formatTimestamp } from 'controller-runtime/env';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
-import type { ObjectMeta } from '../../../api/meta.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Drain } from '../plan/drain.ts';
 import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from './next.ts';
 import { messageOf } from '../reasons/reasons.ts';

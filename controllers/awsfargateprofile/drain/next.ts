@@ -1,10 +1,9 @@
-import type { ObjectMeta } from '../../../api/meta.ts';
-import { cut } from '../../../api/text.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
+import type { Eviction } from 'controller-runtime/client';
+import { type Ms, parseTimestamp } from 'controller-runtime/env';
+import type { ObjectMeta } from 'controller-runtime/schema';
+import { cut } from 'controller-runtime/text';
 import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';
-import type { Eviction } from '../../../pkg/kube/evictions.ts';
 import type { Drain } from '../plan/drain.ts';
 import type { Drained } from '../model/drained.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import { KubeError } from 'controller-runtime/client';
 import { EksClusterName } from '../../../api/names.ts';
 import { NoCredentials } from '../../../pkg/cloud/index.ts';
-import { KubeError } from '../../../pkg/kube/errors.ts';
 import { describeProblem, findServer } from './open-pods.ts';
 
 const NAME = EksClusterName.of('prod');

@@ -1,12 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
+import {
+  type CountRequest,
+  type Evictions,
+  isForbidden,
+  isNoAnswer,
+  KubeError,
+  newEvictions,
+  observeRequests,
+} from 'controller-runtime/client';
+import type { Clock } from 'controller-runtime/env';
+import type { ConnectToServer, ServerAccess } from 'controller-runtime/kubeconfig';
+import { parseHttpUrl } from 'controller-runtime/network';
+import { errorMessage } from 'controller-runtime/text';
 import { NoCredentials, type Session, describeFailure, isAccessDenied } from '../../../pkg/cloud/index.ts';
-import type { Clock } from '../../../pkg/env/clock.ts';
-import { errorMessage } from '../../../pkg/env/error-text.ts';
-import { parseHttpUrl } from '../../../pkg/network/environment-proxy.ts';
-import { KubeError, isForbidden, isNoAnswer } from '../../../pkg/kube/errors.ts';
-import { type Evictions, newEvictions } from '../../../pkg/kube/evictions.ts';
-import type { ConnectToServer, ServerAccess } from '../../../pkg/kube/transport/token-transport.ts';
-import { type CountRequest, observeRequests } from '../../../pkg/kube/transport/transport.ts';
 import { VERSION } from '../../../pkg/version.ts';
 import type { Drain } from '../plan/drain.ts';
 import type { Target } from '../goal/target.ts';

@@ -13,9 +13,11 @@ import {
   provisionedIn,
 } from './target.ts';
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { PAUSED_ANNOTATION, type AWSFargateProfile, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import {
   hasFinalizer,
   isDeleting,
@@ -27,8 +29,6 @@ import {
 import { noteOf, readNote, locationOf } from '../../shared/note.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { ObjectMeta } from '../../../api/meta.ts';
 
 export type Goal =
   /** The object is being deleted and lacks the finalizer, or `clusterctl move` is moving it away. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import { type IndexFunc, Store } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { type IndexFunc, Store } from '../../../pkg/kube/cache/store.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import {
   BY_CONTROL_PLANE,
   BY_EKS_CLUSTER,

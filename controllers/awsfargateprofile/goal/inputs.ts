@@ -1,4 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Decoded, TypedListing, TypedLookup, TypedStoreReader } from 'controller-runtime/cache';
+import {
+  keyOf,
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from 'controller-runtime/client';
+import type { ReconcileContext } from 'controller-runtime/controller';
 import {
   type AWSManagedControlPlane,
   type Cluster,
@@ -6,12 +16,9 @@ import {
   decodeCluster,
 } from '../../../api/external/index.ts';
 import { type AWSFargateProfile, describeProblems } from '../../../api/v1beta2/index.ts';
-import type { TypedListing, TypedLookup, TypedStoreReader, Decoded } from '../../../pkg/kube/cache/typed-store.ts';
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import { type LimitExcess, type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { ObjectKey, KubeClient, KubeObject, Resource } from '../../../pkg/kube/types.ts';
 import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
 import {
   type JoinFacts,
@@ -21,7 +28,6 @@ import {
 } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/note.ts';
-import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import { NAMESPACES } from '../../shared/live-profiles.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { json } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { type ReconcileInputs, newLiveInputs } from './inputs.ts';
 import { CLUSTER, CONTROL_PLANE, newApi } from '../testing/api.ts';
 import { ABSENT, anObject, inputs } from '../testing/builders.ts';

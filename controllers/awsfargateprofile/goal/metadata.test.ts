@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { OwnerReference } from '../../../api/meta.ts';
+import type { OwnerReference } from 'controller-runtime/schema';
 import { FINALIZER, RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
 import type { ReconcileInputs } from './inputs.ts';

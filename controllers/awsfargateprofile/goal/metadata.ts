@@ -1,13 +1,12 @@
+import { diffMergePatch, type UnknownRecord } from 'controller-runtime/json';
+import type { ObjectMeta, OwnerReference } from 'controller-runtime/schema';
 import { type Cluster, CLUSTER_GROUP, CLUSTER_KIND } from '../../../api/external/index.ts';
-import type { ObjectMeta, OwnerReference } from '../../../api/meta.ts';
-import type { UnknownRecord } from '../../../api/record.ts';
 import {
   type AWSFargateProfile,
   CLUSTER_NAME_LABEL,
   FINALIZER,
   RECORD_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
-import { diffMergePatch } from '../../../pkg/kube/patches.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { type Goal, withRetain } from './goal.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';

@@ -1,9 +1,9 @@
 import type { AccountId, ClusterName, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import * as E from 'fp-ts/lib/Either.js';
+import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import {
   type AWSManagedControlPlane,
   type Cluster,
@@ -14,7 +14,6 @@ import {
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
 import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { type KnownLocation, formatLocation, locationOf, noteOf, readNote } from '../../shared/note.ts';

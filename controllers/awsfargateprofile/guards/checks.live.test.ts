@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
+import { keyOf, type ObjectKey, type Resource } from 'controller-runtime/client';
 import {
   type AWSFargateProfile,
   DELETE_FOR_MOVE_ANNOTATION,
   PAUSED_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
-import { keyOf } from '../../../pkg/kube/object-key.ts';
-import type { ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { type LiveChecks, newLiveChecks } from './checks.ts';
 import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../testing/api.ts';
 

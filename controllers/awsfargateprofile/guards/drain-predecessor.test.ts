@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import { type Eviction, KubeError } from 'controller-runtime/client';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
-import type { ObjectMeta } from '../../../api/meta.ts';
-import type { Eviction } from '../../../pkg/kube/evictions.ts';
-import { KubeError } from '../../../pkg/kube/errors.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';

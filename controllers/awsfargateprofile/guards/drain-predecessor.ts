@@ -1,9 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { isAborted, withDeadline } from '../../../pkg/async/deadline.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import { isPanic } from '../../../pkg/env/panic.ts';
+import { isAborted, withDeadline } from 'controller-runtime/async';
+import type { Eviction } from 'controller-runtime/client';
+import { type Clock, isPanic, type Ms } from 'controller-runtime/env';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
-import type { Eviction } from '../../../pkg/kube/evictions.ts';
 import { type Drain, drainBefore } from '../plan/drain.ts';
 import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from '../drain/next.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';

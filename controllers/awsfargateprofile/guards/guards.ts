@@ -1,8 +1,8 @@
+import type { ObjectKey } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Note } from '../../shared/note.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Drained } from '../model/drained.ts';
 import type { Target } from '../goal/target.ts';

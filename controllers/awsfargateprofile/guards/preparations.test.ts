@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { fieldAt, textAt, type UnknownRecord } from 'controller-runtime/json';
 import { ProfileName } from '../../../api/names.ts';
 import { type AWSFargateProfile, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { type UnknownRecord, fieldAt, textAt } from '../../../api/record.ts';
 import { type Note, readNote } from '../../shared/note.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { HERE, NOTED, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { keyText, type ObjectKey } from 'controller-runtime/client';
+import type { Clock } from 'controller-runtime/env';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Clock } from '../../../pkg/env/clock.ts';
 import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
 import { MAX_NOTE, type Note, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
@@ -19,8 +20,6 @@ import { type Obstacle, type Preparation, stop, type ReconcileState } from './gu
 import { type DrainServices, drainPredecessor } from './drain-predecessor.ts';
 import { roleShareable } from './role-users/role-users.ts';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { describeTransit } from '../model/profile-status.ts';
 

@@ -1,7 +1,7 @@
+import type { Ms } from 'controller-runtime/env';
 import type { ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile, NewRole, FargateSelector } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import type { AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { LimitExcess, OperatorLimits } from '../../../pkg/fargate/operator-limits.ts';
 import type { AdoptableNames } from '../../../pkg/fargate/ownership.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
+import type { Mutation, MutationOutcome, Step } from './change.ts';
 import { POD_EXECUTION_POLICY, ROLE, aFailure, aProfile, aRole, asWanted } from '../testing/builders.ts';
 import { ATTACH_POLICY, CREATE_PROFILE, CREATE_ROLE, DELETE_PROFILE, DELETE_ROLE } from '../testing/mutations.ts';
 import { type FoundRole, foundRoles, observedAfter } from './observed-state.ts';

@@ -1,6 +1,6 @@
+import type { Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Note } from '../../shared/note.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';

@@ -1,7 +1,7 @@
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { noteOf } from '../../shared/note.ts';
-import { fieldAt } from '../../../api/record.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { describeTransit } from './profile-status.ts';
 
 /** The changes that EKS may be making to the object's Fargate profiles, according to its status and its note. */

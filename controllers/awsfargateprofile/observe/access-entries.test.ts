@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
+import { VirtualClock } from 'controller-runtime/testing';
 import { noteOf } from '../../shared/note.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { isDeleting } from '../../shared/object-state.ts';

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { SingleFlight } from 'controller-runtime/async';
+import { Lru } from 'controller-runtime/collections';
+import type { Clock, Ms } from 'controller-runtime/env';
 import type { EksClusterName, RoleArn } from '../../../api/names.ts';
-import { SingleFlight } from '../../../pkg/async/single-flight.ts';
 import { describeFailure, isRefused, type AwsFailure, type Session } from '../../../pkg/cloud/index.ts';
-import { Lru } from '../../../pkg/collections/lru.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
 import { parseRoleArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';

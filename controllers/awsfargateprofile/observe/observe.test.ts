@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import { VirtualClock } from 'controller-runtime/testing';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Call } from '../../../pkg/cloud/index.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { noteOf } from '../../shared/note.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';

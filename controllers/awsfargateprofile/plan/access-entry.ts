@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { AccessEntry } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';

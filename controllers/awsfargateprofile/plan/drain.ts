@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { ProfileName } from '../../../api/names.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import type { Competitor } from '../../../pkg/fargate/overlap.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { DrainObstacle } from '../model/drained.ts';

@@ -1,3 +1,4 @@
+import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
@@ -10,7 +11,6 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsWanted } from './compare.ts';
 import { isSucceeded, keptUntil } from './replace.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import { entryOf } from '../note.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 

@@ -1,4 +1,4 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';

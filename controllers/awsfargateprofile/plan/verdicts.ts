@@ -1,6 +1,6 @@
+import { toPrintableLine } from 'controller-runtime/text';
 import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { servedIn } from '../../shared/note.ts';
 import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model/change.ts';
 import type { Desired } from '../model/desired-state.ts';

@@ -1,4 +1,4 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 
 /**
  * The condition that a reason makes False in addition to Ready. Without one, the reason appears elsewhere only if

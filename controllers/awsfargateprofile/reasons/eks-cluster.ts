@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { Denial } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import { defineReason, MINUTE, SECOND, pollDoubling, MISSING_PATIENCE } from './definition.ts';
 import { remedyForPolicy, RETRIES, quoted, type OfTarget } from './wording.ts';
 

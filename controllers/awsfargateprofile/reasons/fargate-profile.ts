@@ -1,6 +1,5 @@
-import { MAX_FACT, cut } from '../../../api/text.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { formatAge, formatTimestamp } from '../../../pkg/env/timestamp.ts';
+import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
+import { cut, MAX_FACT } from 'controller-runtime/text';
 import { defineReason, MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from './definition.ts';
 import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from './wording.ts';
 

@@ -1,4 +1,4 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import { defineReason, SECOND, pollEvery, pollRarely, MINUTE, pollDoubling } from './definition.ts';
 import {
   type Description,

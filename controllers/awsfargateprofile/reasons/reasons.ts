@@ -1,4 +1,5 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
+import { cut, MAX_MESSAGE, toPrintableLine } from 'controller-runtime/text';
 import {
   defineReason,
   pollEvery,
@@ -7,8 +8,6 @@ import {
   type AffectedConditionType,
   type SiblingChange,
 } from './definition.ts';
-import { MAX_MESSAGE, cut } from '../../../api/text.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
 import { AWS_CALL_REASONS, PROPAGATION_REASONS, QUOTA_REASONS } from './aws-calls.ts';
 import { EKS_CLUSTER_REASONS, SIBLING_REASONS } from './eks-cluster.ts';
 import { PROFILE_REASONS } from './fargate-profile.ts';

@@ -1,4 +1,4 @@
-import { MAX_MESSAGE, cut } from '../../../api/text.ts';
+import { cut, MAX_MESSAGE } from 'controller-runtime/text';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
 /** The time depends on the previous condition, so it is added later. */

@@ -1,3 +1,4 @@
+import type { Ms } from 'controller-runtime/env';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { type ConditionType, type ConditionUpdate, conditionOf } from './condition-list.ts';
@@ -14,7 +15,6 @@ import {
   patienceFor,
   isKubernetesReason,
 } from '../reasons/reasons.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
 import { type Advice, isAbout, type Change } from '../model/change.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
 import { ACTIVE } from '../model/profile-status.ts';

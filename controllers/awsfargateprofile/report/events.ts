@@ -1,8 +1,8 @@
+import { formatTimestamp } from 'controller-runtime/env';
+import { toPrintableLine } from 'controller-runtime/text';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
-import { toPrintableLine } from '../../../pkg/env/printable.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import type { Drained } from '../model/drained.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { type Advice, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';

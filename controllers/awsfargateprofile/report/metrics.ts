@@ -1,13 +1,11 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { type Registry, Counter, Gauge, Histogram } from 'prom-client';
+import type { Change, Store, TypedEntry, TypedStore } from 'controller-runtime/cache';
+import type { Eviction } from 'controller-runtime/client';
+import type { Leadership } from 'controller-runtime/election';
+import { type Ms, parseTimestamp } from 'controller-runtime/env';
+import { fieldAt, isRecord, textAt } from 'controller-runtime/json';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { fieldAt, isRecord, textAt } from '../../../api/record.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
-import type { Change, Store } from '../../../pkg/kube/cache/store.ts';
-import type { TypedEntry, TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
-import type { Eviction } from '../../../pkg/kube/evictions.ts';
-import type { Leadership } from '../../../pkg/runtime/leadership.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';

@@ -1,7 +1,6 @@
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import type { Random } from '../../../pkg/env/random.ts';
-import type { QueuePriority } from '../../../pkg/runtime/queue/ready-keys.ts';
-import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
+import type { Requeue } from 'controller-runtime/controller';
+import type { Clock, Ms, Random } from 'controller-runtime/env';
+import type { QueuePriority } from 'controller-runtime/queue';
 import type { ReconcileResult } from '../model/result.ts';
 import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
 import { CONFLICT, backOff } from '../../shared/requeue.ts';

@@ -1,7 +1,6 @@
+import { formatTimestamp, type Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
 import { boundaryAddition, isAdded, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { EMPTY_NOTE } from '../../shared/note.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';

@@ -1,4 +1,6 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { createKubeClient, keyOf, type KubeClient, type KubeObject } from 'controller-runtime/client';
+import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { Cluster } from '../../../api/external/index.ts';
 import {
   CLUSTER_GROUP,
@@ -10,12 +12,6 @@ import {
 } from '../../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { GROUP, KIND, PLURAL, VERSION, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { keyOf } from '../../../pkg/kube/object-key.ts';
-import { type FakeKind, FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeClient, KubeObject } from '../../../pkg/kube/types.ts';
 import { type ObjectParts, anObject } from './builders.ts';
 
 export const PROFILE_KIND: FakeKind = { group: GROUP, versions: [VERSION], kind: KIND, plural: PLURAL };

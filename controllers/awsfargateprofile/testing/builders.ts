@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { parseTimestamp } from 'controller-runtime/env';
+import type { NamespacedMeta } from 'controller-runtime/schema';
 import { AccountId, ClusterName, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   type AWSManagedControlPlane,
@@ -6,7 +8,6 @@ import {
   CONTROL_PLANE_GROUP,
   CONTROL_PLANE_KIND,
 } from '../../../api/external/index.ts';
-import type { NamespacedMeta } from '../../../api/meta.ts';
 import {
   type AWSFargateProfile,
   type AWSFargateProfileSpec,
@@ -19,7 +20,6 @@ import {
 import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
-import { parseTimestamp } from '../../../pkg/env/timestamp.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';

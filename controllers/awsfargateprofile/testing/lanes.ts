@@ -1,10 +1,8 @@
+import { Store, TypedStore } from 'controller-runtime/cache';
+import { keyOf, type ObjectKey } from 'controller-runtime/client';
+import type { Clock } from 'controller-runtime/env';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Clock } from '../../../pkg/env/clock.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { keyOf } from '../../../pkg/kube/object-key.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
-import { TypedStore } from '../../../pkg/kube/cache/typed-store.ts';
-import type { ObjectKey } from '../../../pkg/kube/types.ts';
 import { PROFILE_INDEXES } from '../../shared/caches.ts';
 import { Lanes } from '../lane.ts';
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { VirtualClock } from 'controller-runtime/testing';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
 import { noteOf } from '../../shared/note.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';

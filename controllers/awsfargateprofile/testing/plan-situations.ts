@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import fc from 'fast-check';
+import { propertyRuns } from 'controller-runtime/testing';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { propertyRuns } from '../../../pkg/env/testing/property-runs.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Note, NotedProfile } from '../../shared/note.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';

@@ -1,11 +1,9 @@
+import { keyOf, type KubeObject } from 'controller-runtime/client';
+import type { Requeue } from 'controller-runtime/controller';
+import { type FakeKind, MemoryLogger } from 'controller-runtime/testing';
 import { ClusterName } from '../../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { keyOf } from '../../../pkg/kube/object-key.ts';
-import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { newCaches, type Caches } from '../../shared/caches.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';

@@ -1,12 +1,10 @@
+import { Store } from 'controller-runtime/cache';
+import type { KubeObject, ObjectKey, TransportRequest, TransportResponse } from 'controller-runtime/client';
+import type { Requeue } from 'controller-runtime/controller';
+import { formatTimestamp } from 'controller-runtime/env';
+import { isRecord, textAt } from 'controller-runtime/json';
+import { type FakeKind, json, MemoryLogger } from 'controller-runtime/testing';
 import { crd } from '../../../api/v1beta2/crd.ts';
-import { isRecord, textAt } from '../../../api/record.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
-import { type FakeKind, json } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
-import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
-import type { Requeue } from '../../../pkg/runtime/reconcile.ts';
 import { PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { type KeeperState, OUR_CRD } from '../../shared/crd/served-schema.ts';
 import { type WebhookPhase, WEBHOOK_PHASES, configurationKey } from '../parts.ts';

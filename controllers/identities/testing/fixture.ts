@@ -1,17 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { expect } from 'chai';
+import { createKubeClient, type KubeObject } from 'controller-runtime/client';
+import { FakeApiServer, type FakeKind, MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { AwsCredentialSource, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import { CallerAccounts, CredentialPool, newLimiter, awsMetrics } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { type FakeKind, FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { type IdentityUsePredicate, type Identities, newIdentities } from '../identities.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 export const SECOND = 1_000;
 export const NAMESPACE = 'capaf-system';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { AccountId } from '../../../api/names.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
 import type { Session, SessionRequest, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import { aControlPlane } from '../../awsfargateprofile/testing/builders.ts';
 import { ControlPlaneAccounts } from './control-plane-accounts.ts';

@@ -1,9 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js';
+import { Lru } from 'controller-runtime/collections';
+import type { ReconcileContext } from 'controller-runtime/controller';
 import type { AccountId } from '../../../api/names.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
 import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
-import { Lru } from '../../../pkg/collections/lru.ts';
-import type { ReconcileContext } from '../../../pkg/runtime/reconcile.ts';
 
 /** One entry, of less than 200 bytes, for each namespace and identity. */
 const MAX_KNOWN = 1_000;

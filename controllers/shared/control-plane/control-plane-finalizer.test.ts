@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
-import { json, type FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import { Store } from 'controller-runtime/cache';
+import type { KubeObject } from 'controller-runtime/client';
+import { type FakeApiServer, json, MemoryLogger } from 'controller-runtime/testing';
 import { CONTROL_PLANE, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from './control-plane-finalizer.ts';
 

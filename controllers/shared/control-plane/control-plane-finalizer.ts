@@ -1,10 +1,17 @@
+import { KeyedMutex, SingleFlight } from 'controller-runtime/async';
+import type { Store } from 'controller-runtime/cache';
+import {
+  isConflict,
+  isNotFound,
+  keyOf,
+  keyText,
+  type KubeClient,
+  KubeError,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from 'controller-runtime/client';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { KeyedMutex } from '../../../pkg/async/keyed-mutex.ts';
-import { SingleFlight } from '../../../pkg/async/single-flight.ts';
-import { KubeError, isConflict, isNotFound } from '../../../pkg/kube/errors.ts';
-import { keyOf, keyText } from '../../../pkg/kube/object-key.ts';
-import type { Store } from '../../../pkg/kube/cache/store.ts';
-import type { KubeClient, KubeObject, ObjectKey, Resource } from '../../../pkg/kube/types.ts';
 import { apiRejectionFrom } from '../api-rejections.ts';
 import { isDeleting } from '../object-state.ts';
 

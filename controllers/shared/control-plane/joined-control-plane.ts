@@ -1,9 +1,9 @@
+import { keyText } from 'controller-runtime/client';
 import type { AWSManagedControlPlane, Cluster, ObjectReference } from '../../../api/external/index.ts';
 import { CONTROLLER_IDENTITY_KIND, isAWSManagedControlPlane } from '../../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
-import { keyText } from '../../../pkg/kube/object-key.ts';
 import { type KnownLocation, locationOf, noteOf } from '../note.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 

@@ -1,7 +1,7 @@
-import { fieldAt, isRecord } from '../../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, isRecord } from 'controller-runtime/json';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { PROVIDER_LABEL, VERSION, GROUP, KIND } from '../../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 const PRESERVES = 'x-kubernetes-preserve-unknown-fields';
 

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
+import { createKubeClient } from 'controller-runtime/client';
+import { json, MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { ServedSchema } from './served-schema.ts';
 

@@ -1,11 +1,10 @@
 import { GROUP, PLURAL } from '../../../api/v1beta2/index.ts';
-import { SingleFlight } from '../../../pkg/async/single-flight.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import type { Logger } from '../../../pkg/env/logger.ts';
-import { isForbidden, isNotServed } from '../../../pkg/kube/errors.ts';
-import type { KubeClient, Resource } from '../../../pkg/kube/types.ts';
 import { type SchemaComparison, compareSchema } from './crd-schema.ts';
 import { Gauge, type Registry } from 'prom-client';
+import { SingleFlight } from 'controller-runtime/async';
+import { isForbidden, isNotServed, type KubeClient, type Resource } from 'controller-runtime/client';
+import type { Clock, Ms } from 'controller-runtime/env';
+import type { Logger } from 'controller-runtime/log';
 
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
 import { crd } from '../../../api/v1beta2/crd.ts';
-import { fieldAt } from '../../../api/record.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { crdOver, missingStoredVersions } from './stored-versions.ts';
 
 const installed = (storedVersions: unknown): KubeObject => ({

@@ -1,6 +1,6 @@
-import { fieldAt } from '../../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
 import { crd as ourCrd, unservedVersion } from '../../../api/v1beta2/crd.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 
 const OUR_VERSIONS: readonly string[] = ourCrd.spec.versions.map(({ name }) => name);
 

@@ -1,10 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { decode, describeProblems } from '../../../api/schema/problem.ts';
-import type { Clock, Ms, Timer } from '../../env/clock.ts';
-import { DeadlineExceeded, untilAborted, withDeadline } from '../../async/deadline.ts';
-import type { Logger } from '../../env/logger.ts';
-import { isPanic } from '../../env/panic.ts';
+import { DeadlineExceeded, untilAborted, withDeadline } from 'controller-runtime/async';
+import { type Clock, isPanic, type Ms, type Timer } from 'controller-runtime/env';
+import type { Logger } from 'controller-runtime/log';
+import { decode, describeProblems } from 'controller-runtime/schema';
 import { isThrottled } from '../errors/error-codes.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import { rateLimitFor, type Limiter, type Permit, type CallKind, type ReadPriority } from './limiter.ts';

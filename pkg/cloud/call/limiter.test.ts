@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { VirtualClock } from 'controller-runtime/testing';
 import { newLimiter, type Limiter, type Permit, type CallPriority } from './limiter.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;

@@ -1,5 +1,5 @@
-import type { Clock, Ms, Timer } from '../../env/clock.ts';
-import { Lru } from '../../collections/lru.ts';
+import { Lru } from 'controller-runtime/collections';
+import type { Clock, Ms, Timer } from 'controller-runtime/env';
 import type { AwsService } from '../errors/failure.ts';
 
 /** A poll only checks whether a change in AWS has finished, a resync whether AWS still has what it had. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import type { Call } from './call.ts';
 import { isNotFound } from '../errors/error-codes.ts';
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
 
 export interface Page<A> {
   readonly items: readonly A[];

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import { formatTimestamp, parseTimestamp } from '../../env/timestamp.ts';
-import { MemoryLogger } from '../../env/testing/memory-logger.ts';
-import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { formatTimestamp, parseTimestamp } from 'controller-runtime/env';
+import { MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { newAssumedRoleSource } from './assumed-role-credentials.ts';
 import { CallerAccounts } from './caller-identity.ts';
 import { CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Ms } from '../../env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { AwsConfig } from '../session.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-identity.ts';

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { SingleFlight } from 'controller-runtime/async';
+import { Lru } from 'controller-runtime/collections';
+import type { Ms } from 'controller-runtime/env';
 import type { AccountId } from '../../../api/names.ts';
-import { SingleFlight } from '../../async/single-flight.ts';
-import { Lru } from '../../collections/lru.ts';
-import type { Ms } from '../../env/clock.ts';
 import type { AwsConfig } from '../session.ts';
 import { newClients, type Clients } from '../sdk-clients.ts';
 import { isCredentialsInvalid } from '../errors/error-codes.ts';

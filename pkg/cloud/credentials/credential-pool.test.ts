@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { VirtualClock } from 'controller-runtime/testing';
 import { CachedCredentials, CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
 
 const MINUTE = 60_000;

@@ -1,10 +1,8 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { Clock, Ms } from '../../env/clock.ts';
-import { errorMessage } from '../../env/error-text.ts';
-import { withDeadline } from '../../async/deadline.ts';
-import { SingleFlight } from '../../async/single-flight.ts';
-import { isPanic } from '../../env/panic.ts';
-import { Lru } from '../../collections/lru.ts';
+import { SingleFlight, withDeadline } from 'controller-runtime/async';
+import { Lru } from 'controller-runtime/collections';
+import { type Clock, isPanic, type Ms } from 'controller-runtime/env';
+import { errorMessage } from 'controller-runtime/text';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { IdentityField, IdentityRef } from './identity-ref.ts';
 import type { CredentialsProblem } from './credentials-problem.ts';

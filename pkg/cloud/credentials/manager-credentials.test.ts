@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { errorMessage, errorStack } from '../../env/error-text.ts';
-import { MemoryLogger } from '../../env/testing/memory-logger.ts';
+import { MemoryLogger } from 'controller-runtime/testing';
+import { errorMessage, errorStack } from 'controller-runtime/text';
 import { newManagerCredentialSource, describeProviderChain } from './manager-credentials.ts';
 import { FakeTransport, queryResponse } from '../testing/fake-transport.ts';
 

@@ -1,5 +1,5 @@
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers';
-import type { Logger } from '../../env/logger.ts';
+import type { Logger } from 'controller-runtime/log';
 import type { AwsCredentialSource } from './credential-pool.ts';
 import { newUncheckedHandler } from '../transport/sdk-handler.ts';
 import type { AwsTransport } from '../transport/transport.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { SeededRandom } from 'controller-runtime/testing';
 import { EksClusterName, RoleArn } from '../../../api/names.ts';
-import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import { CallHarness, outcomeOf } from '../testing/calls.ts';
 import { FakeTransport, eksError, jsonResponse, proxyPage } from '../testing/fake-transport.ts';
 import { accessEntries, eksClusters } from './clusters.ts';

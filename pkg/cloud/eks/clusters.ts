@@ -5,7 +5,7 @@ import {
   DescribeClusterCommand,
 } from '@aws-sdk/client-eks';
 import type { AccessEntry, EKSClient } from '@aws-sdk/client-eks';
-import type { Random } from '../../env/random.ts';
+import type { Random } from 'controller-runtime/env';
 import type { CallFactory } from '../call/call.ts';
 import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
 import type { AccessEntries, EksClusters } from './eks-api.ts';

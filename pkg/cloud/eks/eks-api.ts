@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
-import type { Ms } from '../../env/clock.ts';
 import type { Call } from '../call/call.ts';
 
 export interface FargateSelector {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { SeededRandom } from 'controller-runtime/testing';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
-import { SeededRandom } from '../../env/testing/seeded-random.ts';
 import type { Call } from '../call/call.ts';
 import { isUnavailable } from '../errors/error-codes.ts';
 import { CallHarness, expectFailure, expectResponse, outcomeOf } from '../testing/calls.ts';

@@ -9,7 +9,7 @@ import {
   type FargateProfile as SdkProfile,
 } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
-import type { Random } from '../../env/random.ts';
+import type { Random } from 'controller-runtime/env';
 import { EmptyResponse, listAllPages } from '../call/responses.ts';
 import type { Call, CallFactory } from '../call/call.ts';
 import { isNotFound } from '../errors/error-codes.ts';

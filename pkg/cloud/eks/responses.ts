@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
 import type { Call } from '../call/call.ts';
 import type { Page } from '../call/responses.ts';
 import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';

@@ -1,8 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
-import { MAX_FACT, MAX_MESSAGE, cut } from '../../../api/text.ts';
-import { errorMessage } from '../../env/error-text.ts';
-import { redactCredentials } from '../../env/redact.ts';
+import { cut, errorMessage, MAX_FACT, MAX_MESSAGE, redactCredentials } from 'controller-runtime/text';
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
 

@@ -1,5 +1,5 @@
+import type { Ms } from 'controller-runtime/env';
 import type { RoleArn, RoleName } from '../../../api/names.ts';
-import type { Ms } from '../../env/clock.ts';
 import type { Call } from '../call/call.ts';
 
 /** `trust` is URL-decoded text, because it is not always valid JSON. */

@@ -1,5 +1,5 @@
 import { RoleArn, RoleName } from '../../../api/names.ts';
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
 import type { Page } from '../call/responses.ts';
 import type { Role } from './iam-api.ts';
 

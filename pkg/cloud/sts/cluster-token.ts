@@ -1,8 +1,7 @@
 import type { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
+import { formatTimestamp, type Ms } from 'controller-runtime/env';
 import type { EksClusterName } from '../../../api/names.ts';
-import type { Ms } from '../../env/clock.ts';
-import { formatTimestamp } from '../../env/timestamp.ts';
 import { partitionOf } from '../partition.ts';
 import { toOriginAndPath } from '../transport/undici-transport.ts';
 

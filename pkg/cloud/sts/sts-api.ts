@@ -1,7 +1,7 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
-import * as s from '../../../api/schema/field.ts';
-import type { LogKeys } from '../../env/logger.ts';
+import * as s from 'controller-runtime/schema';
+import type { LogKeys } from 'controller-runtime/log';
 import { newCallFactory, type CallFactory, type Call } from '../call/call.ts';
 import type { AwsCredentials, AwsCredentialSource } from '../credentials/credential-pool.ts';
 import type { AwsConfig } from '../session.ts';

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
-import { MemoryLogger } from '../../env/testing/memory-logger.ts';
-import { VirtualClock } from '../../env/testing/virtual-clock.ts';
+import { MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { newCallFactory, type CallContext, type CallFactory, type Call } from '../call/call.ts';
 import { newClients, type Clients } from '../sdk-clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';

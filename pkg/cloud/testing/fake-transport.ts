@@ -1,4 +1,4 @@
-import { isRecord } from '../../../api/record.ts';
+import { isRecord } from 'controller-runtime/json';
 import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../transport/transport.ts';
 
 export type FakeResponse = AwsResponse | Promise<AwsResponse>;

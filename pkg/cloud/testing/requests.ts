@@ -1,4 +1,4 @@
-import * as s from '../../../api/schema/field.ts';
+import * as s from 'controller-runtime/schema';
 import type { CallRequest } from '../call/call.ts';
 import type { CallKind } from '../call/limiter.ts';
 import { currentDispatchOptions, type DispatchOptions } from '../transport/sdk-handler.ts';

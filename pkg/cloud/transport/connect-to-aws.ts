@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { awsCertificateAuthorities } from '../../network/ca-bundle.ts';
-import { environmentProxies } from '../../network/environment-proxy.ts';
+import { environmentProxies } from 'controller-runtime/network';
+import { awsCertificateAuthorities } from './ca-bundle.ts';
 import { undiciTransport } from './undici-transport.ts';
 
 /** With the proxies and the certificate authorities of the environment. A Left is a message for the user. */

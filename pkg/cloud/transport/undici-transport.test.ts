@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { startConnectProxy, type ConnectProxy } from '../../../test/support/proxies/connect-proxy.ts';
+import { type ConnectProxy, startConnectProxy } from 'controller-runtime/testing';
 import type { AwsRequest } from './transport.ts';
 import { toOriginAndPath, undiciTransport } from './undici-transport.ts';
 

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
-import type { Ms } from '../../env/clock.ts';
-import { codeOf } from '../../env/error-text.ts';
-import { joinHeaderValues, newDispatcher, withCheck } from '../../network/dispatcher.ts';
-import type { ProxyChoice } from '../../network/environment-proxy.ts';
+import type { Ms } from 'controller-runtime/env';
+import { joinHeaderValues, newDispatcher, type ProxyChoice, withCheck } from 'controller-runtime/network';
+import { codeOf } from 'controller-runtime/text';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**

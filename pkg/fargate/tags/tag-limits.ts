@@ -1,4 +1,4 @@
-import { cut } from '../../../api/text.ts';
+import { cut } from 'controller-runtime/text';
 
 /** The limits for tags. EKS and IAM have the same limits. */
 export const MAX_TAGS = 50;

@@ -1,4 +1,4 @@
-import { textAt } from '../../../api/record.ts';
+import { textAt } from 'controller-runtime/json';
 import { GROUP_FINALIZER } from '../../../controllers/instancegroups/decide.ts';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';

@@ -1,17 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { systemClock } from '../../../pkg/env/system.ts';
-import { createKubeClient } from '../../../pkg/kube/client.ts';
-import { loadKubeconfig } from '../../../pkg/kube/kubeconfig/kubeconfig.ts';
-import type { TransportRequest } from '../../../pkg/kube/transport/transport.ts';
-import type { KubeClient } from '../../../pkg/kube/types.ts';
-import { connect } from '../../../pkg/kube/transport/undici-transport.ts';
+import { createKubeClient, type KubeClient, type TransportRequest } from 'controller-runtime/client';
+import { systemClock } from 'controller-runtime/env';
+import { connect, loadKubeconfig } from 'controller-runtime/kubeconfig';
 import type { CrdManifest } from '../../envtest/clients/crds.ts';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/proxies/tcp-proxy.ts';
 
-/** A client of `pkg/kube` that is connected to an API server through a TCP proxy. */
+/** A client of `controller-runtime` that is connected to an API server through a TCP proxy. */
 export interface Connected {
   readonly client: KubeClient;
   readonly proxy: TcpProxy;

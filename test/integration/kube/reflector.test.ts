@@ -1,12 +1,8 @@
 import { expect } from 'chai';
-import type { Clock } from '../../../pkg/env/clock.ts';
-import { systemClock, systemRandom } from '../../../pkg/env/system.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { findServed } from '../../../pkg/kube/discovery.ts';
-import { keyText, keyOf } from '../../../pkg/kube/object-key.ts';
-import { Reflector } from '../../../pkg/kube/cache/reflector.ts';
-import { Store } from '../../../pkg/kube/cache/store.ts';
+import { Reflector, Store } from 'controller-runtime/cache';
+import { findServed, keyOf, keyText } from 'controller-runtime/client';
+import { type Clock, systemClock, systemRandom } from 'controller-runtime/env';
+import { MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { applyCrds } from '../../envtest/clients/crds.ts';
@@ -20,7 +16,7 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 const onlyV1 = { v1: { served: true, storage: true } };
 
-// pkg/kube/cache has the tests with a fake API server.
+// pkg/controller-runtime/cache has the tests with a fake API server.
 describe('a Reflector with a real API server', () => {
   let controlPlane: ControlPlane;
   let connected: Connected;

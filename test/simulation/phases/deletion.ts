@@ -1,5 +1,5 @@
+import { json } from 'controller-runtime/testing';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
 import { serveCrd, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 
 /** An Event of core/v1, as far as the golden texts have it. */
 export interface DescribedEvent extends KubeObject {

@@ -1,6 +1,6 @@
+import type { Ms } from 'controller-runtime/env';
+import { json } from 'controller-runtime/testing';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
 import { changeRole } from '../../aws/model/iam/role-changes.ts';
 import type { SimulatedWorld, SimulationOptions } from '../world/simulated-world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sleep } from '../../../pkg/async/deadline.ts';
+import { sleep } from 'controller-runtime/async';
 import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { WEB, deleteHeld, removeAtOnce, removeHeldFinalizers, startAndApply } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { fieldAt } from '../../../api/record.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import type { TransportRequest } from '../../../pkg/kube/transport/transport.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
+import type { TransportRequest } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import { fieldAt } from 'controller-runtime/json';
+import { json } from 'controller-runtime/testing';
 import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 import { CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';

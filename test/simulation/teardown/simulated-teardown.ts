@@ -1,5 +1,5 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
-import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
+import type { Ms } from 'controller-runtime/env';
+import type { StoredEvent } from 'controller-runtime/testing';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';

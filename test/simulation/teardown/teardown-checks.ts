@@ -1,6 +1,6 @@
+import type { KubeObject } from 'controller-runtime/client';
+import type { StoredEvent } from 'controller-runtime/testing';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
 import { type AwsSnapshot, StatusChecker, conditionOf } from '../world/status-checker.ts';
 

@@ -1,4 +1,4 @@
-import type { Ms } from '../../../pkg/env/clock.ts';
+import type { Ms } from 'controller-runtime/env';
 import type { ClusterView } from '../../aws/admin/views.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 

@@ -1,3 +1,5 @@
+import type { OpenApi } from 'controller-runtime/schema';
+import type { FakeKind } from 'controller-runtime/testing';
 import {
   INSTANCE_GROUP_GROUP,
   INSTANCE_GROUP_KIND,
@@ -7,8 +9,6 @@ import {
 import { IDENTITY_GROUP, IDENTITY_PLURALS, IDENTITY_VERSION } from '../../../api/external/identity.ts';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { KIND, PLURAL, GROUP, VERSION } from '../../../api/v1beta2/index.ts';
-import type { OpenApi } from '../../../api/schema/openapi.ts';
-import type { FakeKind } from '../../../pkg/kube/testing/fake-api-server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-import { isRecord, type UnknownRecord } from '../../../api/record.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { isRecord, type UnknownRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { ACCOUNT, EKS_CLUSTER, NAMESPACE } from './cluster.ts';
 
 /** The annotation of an object with the manager's note, as a test or a client other than the manager writes it. */

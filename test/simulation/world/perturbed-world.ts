@@ -1,8 +1,7 @@
-import { fieldAt } from '../../../api/record.ts';
+import type { Ms } from 'controller-runtime/env';
+import { fieldAt } from 'controller-runtime/json';
+import { json, type StoredEvent } from 'controller-runtime/testing';
 import { PLURAL, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { json } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import type { FaultKind } from '../../aws/faults.ts';
 import type { ConfigPatch } from '../../aws/model/config.ts';

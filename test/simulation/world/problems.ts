@@ -1,9 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt, isRecord } from 'controller-runtime/json';
+import { errorMessage, errorStack } from 'controller-runtime/text';
 import type { AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import { FINALIZER, KIND, PLURAL, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { fieldAt, isRecord } from '../../../api/record.ts';
-import { errorMessage, errorStack } from '../../../pkg/env/error-text.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { formatTrace } from './trace.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 

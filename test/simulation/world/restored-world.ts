@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { MINUTE, NAMESPACE } from './cluster.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 

@@ -1,14 +1,13 @@
 import { Registry } from 'prom-client';
 import { isRight } from 'fp-ts/lib/Either.js';
+import type { Transport, TransportRequest, TransportResponse } from 'controller-runtime/client';
+import type { Clock, Ms, Timer } from 'controller-runtime/env';
+import type { ConnectToServer } from 'controller-runtime/kubeconfig';
+import { MemoryLogger, SeededRandom } from 'controller-runtime/testing';
 import type { Env } from '../../../cmd/manager/env.ts';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { runManager } from '../../../cmd/manager/run.ts';
 import type { AwsCredentialSource, AwsTransport, Endpoints } from '../../../pkg/cloud/index.ts';
-import type { Clock, Ms, Timer } from '../../../pkg/env/clock.ts';
-import { MemoryLogger } from '../../../pkg/env/testing/memory-logger.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import type { ConnectToServer } from '../../../pkg/kube/transport/token-transport.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
 import { Connection } from './connection.ts';
 
 /** The secret access key of each simulated manager. */

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { isRecord, textAt } from '../../../api/record.ts';
-import { sleep } from '../../../pkg/async/deadline.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import { formatTimestamp } from '../../../pkg/env/timestamp.ts';
-import type { ServerAccess, ServerConnections } from '../../../pkg/kube/transport/token-transport.ts';
-import type { TransportRequest, TransportResponse } from '../../../pkg/kube/transport/transport.ts';
+import { sleep } from 'controller-runtime/async';
+import type { TransportRequest, TransportResponse } from 'controller-runtime/client';
+import { type Clock, formatTimestamp, type Ms } from 'controller-runtime/env';
+import { isRecord, textAt } from 'controller-runtime/json';
+import type { ServerAccess, ServerConnections } from 'controller-runtime/kubeconfig';
 
 const LABEL = 'eks.amazonaws.com/fargate-profile';
 

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
+import { sleep } from 'controller-runtime/async';
+import type { KubeObject, ObjectKey } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
+import { FakeApiServer, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { type Condition, PLURAL } from '../../../api/v1beta2/index.ts';
-import type { Ms } from '../../../pkg/env/clock.ts';
-import { sleep } from '../../../pkg/async/deadline.ts';
 import type { AwsCredentialSource, Endpoints } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { SeededRandom } from '../../../pkg/env/testing/seeded-random.ts';
-import { VirtualClock } from '../../../pkg/env/testing/virtual-clock.ts';
-import { FakeApiServer } from '../../../pkg/kube/testing/fake-api-server.ts';
-import type { KubeObject, ObjectKey } from '../../../pkg/kube/types.ts';
 import { Emulator } from '../../aws/emulator.ts';
 import { expectNothingLeft } from '../../aws/admin/expect-nothing-left.ts';
 import type { ProfileView, RoleView } from '../../aws/admin/views.ts';

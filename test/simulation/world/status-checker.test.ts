@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
+import type { KubeObject } from 'controller-runtime/client';
 import { EKS_POLICY } from '../../world/aws/capa-resources.ts';
 import { type AwsSnapshot, StatusChecker } from './status-checker.ts';
 

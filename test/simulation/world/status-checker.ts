@@ -1,6 +1,6 @@
-import { fieldAt } from '../../../api/record.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
-import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
+import type { StoredEvent } from 'controller-runtime/testing';
 import { EKS_POLICY } from '../../world/aws/capa-resources.ts';
 import { conditionsOf } from './problems.ts';
 

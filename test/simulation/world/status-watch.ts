@@ -1,6 +1,6 @@
+import type { StoredEvent } from 'controller-runtime/testing';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { StoredEvent } from '../../../pkg/kube/testing/fake-storage.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { NAMESPACE } from './cluster.ts';
 import { statusOf } from './problems.ts';

@@ -1,6 +1,6 @@
+import type { KubeObject } from 'controller-runtime/client';
+import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import { fieldAt } from '../../../api/record.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import { CONTROL_PLANE_REF } from './cluster.ts';
 import { conditionsOf } from './problems.ts';
 import type { SimulatedWorld } from './simulated-world.ts';

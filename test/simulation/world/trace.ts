@@ -1,6 +1,6 @@
+import type { Transport } from 'controller-runtime/client';
+import type { Clock, Ms } from 'controller-runtime/env';
 import type { CallRecord } from '../../aws/call-log.ts';
-import type { Clock, Ms } from '../../../pkg/env/clock.ts';
-import type { Transport } from '../../../pkg/kube/transport/transport.ts';
 
 /** A request with which a manager writes to the API server. */
 export interface KubeWrite {

@@ -1,5 +1,5 @@
+import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
-import type { KubeObject } from '../../../pkg/kube/types.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { ACCOUNT } from './cluster.ts';
 import { noteIn, notedIn } from './notes.ts';

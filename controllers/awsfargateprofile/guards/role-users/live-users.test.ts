@@ -1,8 +1,7 @@
 import { expect } from 'chai';
+import { keyOf, type KubeObject } from 'controller-runtime/client';
 import { AccountId, ClusterName, EksClusterName, RoleArn, RoleName } from '../../../../api/names.ts';
 import { WATCH_FILTER_LABEL } from '../../../../api/v1beta2/index.ts';
-import { keyOf } from '../../../../pkg/kube/object-key.ts';
-import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { PROFILE_KIND, newApi } from '../../testing/api.ts';
 import {
   type ObjectParts,

@@ -1,13 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { Decoded } from 'controller-runtime/cache';
+import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
+import { jsonEqual } from 'controller-runtime/json';
 import type { RoleName } from '../../../../api/names.ts';
 import { type AWSFargateProfile, WATCH_FILTER_LABEL, decodeAWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import { parseRoleArn } from '../../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import type { Decoded } from '../../../../pkg/kube/cache/typed-store.ts';
-import { keyOf, keyText } from '../../../../pkg/kube/object-key.ts';
-import { jsonEqual } from '../../../../pkg/kube/patches.ts';
-import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
 import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
+import { MemoryLogger } from 'controller-runtime/testing';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
-import { MemoryLogger } from '../../../../pkg/env/testing/memory-logger.ts';
-import type { KubeObject } from '../../../../pkg/kube/types.ts';
 import { newCaches } from '../../../shared/caches.ts';
 import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';

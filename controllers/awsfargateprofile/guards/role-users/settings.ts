@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { TypedStoreReader } from 'controller-runtime/cache';
+import { jsonEqual } from 'controller-runtime/json';
 import type { RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { type Tags, foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import type { TypedStoreReader } from '../../../../pkg/kube/cache/typed-store.ts';
-import { jsonEqual } from '../../../../pkg/kube/patches.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
 import type { KnownLocation } from '../../../shared/note.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';

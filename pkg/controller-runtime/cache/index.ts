@@ -1,0 +1,20 @@
+/** The objects of a kind as the API server has them, kept up to date by a watch. */
+export { type ReflectorOptions, Reflector } from './reflector.ts';
+export {
+  type Lookup,
+  type Listing,
+  type Change,
+  type IndexFunc,
+  type StoreOptions,
+  type ChangeHandler,
+  Store,
+} from './store.ts';
+export {
+  type Decoded,
+  type TypedEntry,
+  type TypedLookup,
+  type TypedListing,
+  TypedStore,
+  type TypedStoreReader,
+} from './typed-store.ts';
+export { isOlder, isAtLeast } from './resource-version.ts';

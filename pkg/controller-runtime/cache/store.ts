@@ -1,0 +1,359 @@
+import type { Logger } from '../log/logger.ts';
+import { keyOf, keyText } from '../client/object-key.ts';
+import { deepFreeze, jsonEqual } from '../json/patches.ts';
+import { isAtLeast, isOlder } from './resource-version.ts';
+import type { KubeObject, ObjectKey } from '../client/types.ts';
+
+/**
+ * The answer of the store for one object. `unknown`: the API server does not serve the kind, or the store has no complete
+ * list yet, so the object may exist.
+ */
+export type Lookup =
+  | { readonly kind: 'found'; readonly object: KubeObject }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export type Listing =
+  | { readonly kind: 'listed'; readonly objects: readonly KubeObject[] }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export type Change =
+  | { readonly type: 'added'; readonly object: KubeObject; readonly isInInitialList: boolean }
+  | { readonly type: 'updated'; readonly object: KubeObject; readonly previous: KubeObject }
+  /**
+   * `object` is the last state of the object that the store saw. An object that was deleted while no watch was open may
+   * have had later states.
+   */
+  | { readonly type: 'deleted'; readonly object: KubeObject };
+
+export type IndexFunc = (object: KubeObject) => readonly string[];
+
+export interface StoreOptions {
+  /** For messages and logs, e.g. `clusters.cluster.x-k8s.io`. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly indexes?: Readonly<Record<string, IndexFunc>>;
+}
+
+/**
+ * Called synchronously, in the order of the changes. When a handler throws, the store logs the error and calls the next
+ * one.
+ */
+export type ChangeHandler = (change: Change) => void;
+
+interface PutOptions {
+  readonly isInInitialList?: boolean;
+  /** The object replaces a stored one of the same resourceVersion whose content differs. */
+  readonly evenIfSameVersion?: boolean;
+  readonly evenIfOlder?: boolean;
+}
+
+/**
+ * The objects of one kind as the API server last showed them, deeply frozen and without `metadata.managedFields`.
+ *
+ * The reflector writes the store, controllers read it. Before the first complete list, and while the API server does
+ * not serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no
+ * deletion.
+ *
+ * After a write, a controller can pass the API server's answer to {@link replaceWith}. The controller's next reconcile
+ * then sees the result of the write, even when the watch has not sent it yet.
+ */
+export class Store {
+  readonly name: string;
+  private readonly logger: Logger;
+  private readonly indexFuncs: Readonly<Record<string, IndexFunc>>;
+  private readonly objects = new Map<string, KubeObject>();
+  private readonly all = new Group();
+  /** By the name of the index, then by value. */
+  private readonly indexes = new Map<string, Map<string, Group>>();
+  /** The values of each object by index: an index function may be expensive. */
+  private readonly indexed = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  private readonly changeHandlers = new Set<ChangeHandler>();
+  private readonly syncHandlers = new Set<(synced: boolean) => void>();
+  private readonly versionHandlers = new Set<() => void>();
+  private newestVersion: string | undefined;
+  private unknownReason: string | undefined;
+  private isKindServed = true;
+
+  constructor({ name, logger, indexes = {} }: StoreOptions) {
+    this.name = name;
+    this.logger = logger;
+    this.indexFuncs = indexes;
+    this.unknownReason = `${name} are not listed yet`;
+    for (const index of Object.keys(indexes)) this.indexes.set(index, new Map());
+  }
+
+  get synced(): boolean {
+    return this.unknownReason === undefined;
+  }
+
+  /** The newest resourceVersion that a list or the watch has shown; undefined before the first complete list. */
+  get version(): string | undefined {
+    return this.newestVersion;
+  }
+
+  /** False only after discovery has shown that the API server does not serve the kind: a load balancer answers 404 too. */
+  get served(): boolean {
+    return this.isKindServed;
+  }
+
+  lookup(key: ObjectKey): Lookup {
+    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    const object = this.objects.get(keyText(key));
+    return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
+  }
+
+  /**
+   * Sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of the objects changes, so
+   * a reader can remember what it has computed for the list.
+   */
+  list(): Listing {
+    return this.listing(this.all);
+  }
+
+  /** @throws RangeError for an index that the options of the store do not declare */
+  byIndex(index: string, value: string): Listing {
+    const values = this.indexes.get(index);
+    if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);
+    return this.listing(values.get(value) ?? new Group());
+  }
+
+  onChange(handler: ChangeHandler): void {
+    this.changeHandlers.add(handler);
+  }
+
+  onSync(handler: (synced: boolean) => void): void {
+    this.syncHandlers.add(handler);
+  }
+
+  whenSynced(signal: AbortSignal): Promise<void> {
+    return until(() => this.synced, this.syncHandlers, signal);
+  }
+
+  /**
+   * Stores the object that the API server returned for a write. The store then ignores watch events with an older
+   * version of this object. The answer also replaces a stored object of the same resourceVersion: a watch that began
+   * under another CRD goes on for up to two minutes, and lacks the fields that the other CRD does not have.
+   *
+   * The answer to the write that removes the last finalizer shows the object with its resourceVersion from before the
+   * deletion. If the watch has sent the deletion before that answer arrives, the object stays deleted.
+   */
+  replaceWith(object: KubeObject): void {
+    const isKnown = this.objects.has(keyText(keyOf(object)));
+    const isDeleted =
+      !isKnown && this.newestVersion !== undefined && !isOlder(this.newestVersion, object.metadata.resourceVersion);
+    if (!isDeleted) this.put(object, { evenIfSameVersion: true });
+  }
+
+  /**
+   * Replaces the content of the store with a complete list from the API server. Stored objects that are newer than the
+   * list stay, unless the list itself is older than an earlier list or watch event: then the newer objects are replaced
+   * or removed too. A listed object also replaces a stored object of the same resourceVersion: after etcd was restored
+   * from a backup, their contents can differ.
+   */
+  replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
+    for (const _ of this.replacing(items, resourceVersion));
+  }
+
+  /** Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process. */
+  *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
+    // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
+    // API server answers.
+    const isHistoryRewound = this.newestVersion !== undefined && isOlder(resourceVersion, this.newestVersion);
+    const isInInitialList = this.newestVersion === undefined;
+    const listed = new Set(items.map((item) => keyText(keyOf(item))));
+    for (const [text, stored] of this.objects) {
+      const isYoungerThanList = isOlder(resourceVersion, stored.metadata.resourceVersion);
+      if (!listed.has(text) && (isHistoryRewound || !isYoungerThanList)) this.deleteObject(stored);
+    }
+    for (const item of items) {
+      // The list can be newer than the stored version of an object, and yet contain an older version of this object.
+      // Then etcd was restored from a backup with a higher revision (etcdutl snapshot restore --bump-revision). The
+      // stored version is lost in etcd, so the older version replaces it.
+      const stored = this.objects.get(keyText(keyOf(item)));
+      const isListAsNewAsStored = stored !== undefined && !isOlder(resourceVersion, stored.metadata.resourceVersion);
+      this.put(item, {
+        isInInitialList,
+        evenIfSameVersion: true,
+        evenIfOlder: isHistoryRewound || isListAsNewAsStored,
+      });
+      yield;
+    }
+    if (isHistoryRewound) this.newestVersion = undefined;
+    this.advance(resourceVersion);
+    this.isKindServed = true;
+    this.setUnknown(undefined);
+  }
+
+  /** Stores an object that the watch reports as added or modified, unless a write has already stored a newer version. */
+  upsert(object: KubeObject): void {
+    this.put(object);
+    this.advance(object.metadata.resourceVersion);
+  }
+
+  /** Removes an object that the watch reports as deleted, unless a write has already stored a newer version. */
+  remove(object: KubeObject): void {
+    const version = object.metadata.resourceVersion;
+    const stored = this.objects.get(keyText(keyOf(object)));
+    const isRecreated = stored !== undefined && isOlder(version, stored.metadata.resourceVersion);
+    if (stored !== undefined && !isRecreated) this.deleteObject(stored, deepFreeze(withoutManagedFields(object)));
+    this.advance(version);
+  }
+
+  /** Records that a list or the watch has shown every change up to this resourceVersion. */
+  advance(resourceVersion: string): void {
+    if (this.newestVersion !== undefined && !isOlder(this.newestVersion, resourceVersion)) return;
+    this.newestVersion = resourceVersion;
+    for (const handler of this.versionHandlers) handler();
+  }
+
+  /** Whether the store has every change of the kind up to this resourceVersion. */
+  includes(resourceVersion: string): boolean {
+    return this.synced && this.newestVersion !== undefined && isAtLeast(this.newestVersion, resourceVersion);
+  }
+
+  whenIncludes(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    return until(() => this.includes(resourceVersion), this.versionHandlers, signal);
+  }
+
+  /** Until the next complete list every answer of the store is `unknown`. */
+  markUnknown(reason: string): void {
+    this.setUnknown(reason);
+  }
+
+  /** As {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
+  markUnserved(reason: string): void {
+    this.isKindServed = false;
+    this.setUnknown(reason);
+  }
+
+  private listing(group: Group): Listing {
+    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    group.sorted ??= [...group.keys].toSorted();
+    if (group.listed === undefined) {
+      const objects: KubeObject[] = [];
+      for (const key of group.sorted) {
+        const object = group.keys.has(key) ? this.objects.get(key) : undefined;
+        if (object !== undefined) objects.push(object);
+      }
+      group.listed = objects;
+    }
+    return { kind: 'listed', objects: group.listed };
+  }
+
+  private setUnknown(reason: string | undefined): void {
+    const changed = (this.unknownReason === undefined) !== (reason === undefined);
+    this.unknownReason = reason;
+    if (changed) for (const handler of this.syncHandlers) this.callSafely(() => handler(reason === undefined));
+  }
+
+  private deleteObject(stored: KubeObject, last = stored): void {
+    const text = keyText(keyOf(stored));
+    this.objects.delete(text);
+    this.reindex(text, undefined);
+    this.notify({ type: 'deleted', object: last });
+  }
+
+  private put(
+    object: KubeObject,
+    { isInInitialList = false, evenIfSameVersion = false, evenIfOlder = false }: PutOptions = {},
+  ): void {
+    const text = keyText(keyOf(object));
+    const previous = this.objects.get(text);
+    const version = object.metadata.resourceVersion;
+    if (previous !== undefined) {
+      const storedVersion = previous.metadata.resourceVersion;
+      if (isOlder(version, storedVersion) && !evenIfOlder) return;
+      if (storedVersion === version && (!evenIfSameVersion || jsonEqual(previous, withoutManagedFields(object))))
+        return;
+    }
+    const frozen = deepFreeze(withoutManagedFields(object));
+    this.objects.set(text, frozen);
+    this.reindex(text, frozen);
+    this.notify(
+      previous === undefined
+        ? { type: 'added', object: frozen, isInInitialList }
+        : { type: 'updated', object: frozen, previous },
+    );
+  }
+
+  private reindex(text: string, after: KubeObject | undefined): void {
+    if (after === undefined) this.all.remove(text);
+    else this.all.add(text);
+    const before = this.indexed.get(text);
+    const now = new Map<string, readonly string[]>();
+    for (const [index, groups] of this.indexes) {
+      const values = (after && this.callSafely(() => this.indexFuncs[index]?.(after))) ?? [];
+      now.set(index, values);
+      for (const value of values) {
+        const group = groups.get(value) ?? new Group();
+        group.add(text);
+        groups.set(value, group);
+      }
+      for (const value of before?.get(index) ?? []) {
+        if (values.includes(value)) continue;
+        const group = groups.get(value);
+        group?.remove(text);
+        if (group?.keys.size === 0) groups.delete(value);
+      }
+    }
+    if (after === undefined) this.indexed.delete(text);
+    else this.indexed.set(text, now);
+  }
+
+  private notify(change: Change): void {
+    for (const handler of this.changeHandlers) this.callSafely(() => handler(change));
+  }
+
+  private callSafely<A>(work: () => A): A | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.logger.error('A handler of the store failed', error, { store: this.name });
+      return undefined;
+    }
+  }
+}
+
+class Group {
+  readonly keys = new Set<string>();
+  /** The keys in order, and removed keys, until a key is added. */
+  sorted: readonly string[] | undefined;
+  listed: readonly KubeObject[] | undefined;
+
+  add(key: string): void {
+    this.listed = undefined;
+    if (!this.keys.has(key)) this.sorted = undefined;
+    this.keys.add(key);
+  }
+
+  remove(key: string): void {
+    if (this.keys.delete(key)) this.listed = undefined;
+  }
+}
+
+/** Resolves when a call of the handlers finds the condition true. Rejects with the reason of `signal` when it aborts. */
+function until(
+  isTrue: () => boolean,
+  handlers: { add(handler: () => void): unknown; delete(handler: () => void): unknown },
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = (): void => {
+      if (!signal.aborted && !isTrue()) return;
+      handlers.delete(check);
+      signal.removeEventListener('abort', check);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    handlers.add(check);
+    signal.addEventListener('abort', check, { once: true });
+    check();
+  });
+}
+
+function withoutManagedFields(object: KubeObject): KubeObject {
+  if (!('managedFields' in object.metadata)) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

@@ -1,0 +1,85 @@
+import { fieldAt, isRecord, textAt } from '../../json/record.ts';
+import { MAX_FACT } from '../../text/cut.ts';
+import type { Ms } from '../../env/clock.ts';
+import { redactCredentials } from '../../text/redact.ts';
+import { KubeError } from '../errors.ts';
+
+interface Status {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  /** The values of `details.causes[].reason`. */
+  readonly causes: readonly string[];
+}
+
+/**
+ * `undefined` when the value is no Status. A long message, for example of an admission webhook, is cut. Credentials in it
+ * are masked.
+ */
+export function decodeStatus(value: unknown): Status | undefined {
+  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
+  const code = typeof value['code'] === 'number' ? value['code'] : 0;
+  const listed = fieldAt(value['details'], 'causes');
+  const causes: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  // The message about an eviction does not name the PodDisruptionBudget, its cause does.
+  const budgets = causes.flatMap((cause) =>
+    textAt(cause, 'reason') === 'DisruptionBudget' ? (textAt(cause, 'message') ?? []) : [],
+  );
+  return {
+    code,
+    reason: textAt(value, 'reason') ?? reasonOf(code),
+    message: redactCredentials([textAt(value, 'message') ?? '', ...budgets].join(' ').trim(), MAX_FACT),
+    causes: causes.flatMap((cause) => textAt(cause, 'reason') ?? []),
+  };
+}
+
+/** The API server answers a DELETE that has removed the object with a Status. */
+export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
+
+/** The reasons, as in apimachinery's NewGenericServerResponse, of responses that have none in their body. */
+const REASONS: Readonly<Record<number, string>> = {
+  403: 'Forbidden',
+  404: 'NotFound',
+  409: 'Conflict',
+  410: 'Gone',
+  422: 'Invalid',
+};
+
+const reasonOf = (code: number, method?: string): string =>
+  code === 409 && method === 'POST' ? 'AlreadyExists' : (REASONS[code] ?? 'Unknown');
+
+/** In ms. The API server sends seconds; a Retry-After with a date is ignored. */
+function retryAfterOf(header: string | undefined): Ms | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export function errorFromResponse(doing: string, method: string, answer: ApiResponse): KubeError {
+  const status = decodeStatus(tryJson(answer.text));
+  const retryAfter = retryAfterOf(answer.headers['retry-after']);
+  const notServed = status === undefined && answer.status === 404;
+  // A proxy or gateway in front of the API server may quote the request with its headers.
+  const text = status?.message ?? redactCredentials(answer.text.trim(), 200);
+  const said = text === '' ? `status ${answer.status}` : text;
+  return new KubeError(`${doing}: ${said}`, {
+    status: answer.status,
+    said,
+    reason: notServed ? 'NotServed' : status === undefined ? reasonOf(answer.status, method) : status.reason,
+    causes: status?.causes ?? [],
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  });
+}
+
+/** `undefined` if the text is no JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

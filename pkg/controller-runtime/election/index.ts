@@ -1,0 +1,5 @@
+/** Lets one of several processes lead, by a Lease. */
+export { type LeaderElectionOptions, LeadershipLost, LeaderElection } from './leader-election.ts';
+export type { Leadership } from './leadership.ts';
+export { LEASES, type LeaseSpec, leaseSpecOf } from './lease.ts';
+export { type ElectionTimings, DEFAULT_TIMINGS, validateTimings } from './timings.ts';

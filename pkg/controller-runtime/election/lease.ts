@@ -1,0 +1,123 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import * as t from 'io-ts';
+import type { Clock, Ms } from '../env/clock.ts';
+import { formatMicroTime } from '../env/timestamp.ts';
+import type { KubeClient, KubeObject, ObjectKey, Resource } from '../client/types.ts';
+
+export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+
+const LeaseSpec = t.readonly(
+  t.partial({
+    /** Empty or absent when no process holds the lease. */
+    holderIdentity: t.string,
+    leaseDurationSeconds: t.number,
+    /** A MicroTime for people: candidates do not judge expiry by it. */
+    acquireTime: t.string,
+    renewTime: t.string,
+    leaseTransitions: t.number,
+  }),
+);
+export type LeaseSpec = t.TypeOf<typeof LeaseSpec>;
+
+/** Throws an error that names the fields whose type is wrong. */
+export function leaseSpecOf(object: KubeObject): LeaseSpec {
+  const decoded = LeaseSpec.decode(object['spec'] ?? {});
+  if (isLeft(decoded)) {
+    const fields = decoded.left.map(({ context }) => context.map(({ key }) => key).join('.')).join(', ');
+    throw new Error(`the lease ${object.metadata.name} cannot be read: spec${fields} has the wrong type`);
+  }
+  return decoded.right;
+}
+
+export interface LeaseLockOptions {
+  readonly kube: KubeClient;
+  readonly clock: Clock;
+  readonly lease: ObjectKey;
+  readonly identity: string;
+  readonly leaseDuration: Ms;
+}
+
+export interface LeaseVersion {
+  readonly object: KubeObject;
+  readonly spec: LeaseSpec;
+}
+
+export interface Instant {
+  readonly monotonic: Ms;
+  readonly wall: Ms;
+}
+
+export interface WrittenLease {
+  readonly object: KubeObject;
+  /** For the lease duration after this instant, no other candidate takes the lease. */
+  readonly sentAt: Instant;
+}
+
+/** Reads and writes the Lease of one election, as client-go's LeaseLock does. */
+export class LeaseLock {
+  private readonly options: LeaseLockOptions;
+
+  constructor(options: LeaseLockOptions) {
+    this.options = options;
+  }
+
+  get(signal: AbortSignal): Promise<KubeObject | undefined> {
+    return this.options.kube.get(LEASES, this.options.lease, { signal });
+  }
+
+  async create(signal: AbortSignal): Promise<WrittenLease> {
+    const { kube, lease } = this.options;
+    const sentAt = this.now();
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: lease.name, namespace: lease.namespace },
+      spec: { ...this.newSpec(), leaseTransitions: 0 },
+    };
+    const object = await kube.create(LEASES, lease.namespace, body, { signal });
+    return { object, sentAt };
+  }
+
+  /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed since then. */
+  async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
+    const { holderIdentity, acquireTime, leaseTransitions = 0 } = spec;
+    const isRenewal = holderIdentity === this.options.identity;
+    const sentAt = this.now();
+    const changes = {
+      ...(isRenewal && acquireTime !== undefined && { acquireTime }),
+      leaseTransitions: isRenewal ? leaseTransitions : leaseTransitions + 1,
+    };
+    return { object: await this.patch(read, changes, signal), sentAt };
+  }
+
+  /** Empties the holder if this process is the holder. Otherwise returns false and writes nothing. */
+  async clearHolder(signal: AbortSignal): Promise<boolean> {
+    // A write whose response was lost may have made this process the holder.
+    const object = await this.get(signal);
+    if (object === undefined || leaseSpecOf(object).holderIdentity !== this.options.identity) return false;
+    await this.patch(object, { holderIdentity: '', leaseDurationSeconds: 1 }, signal);
+    return true;
+  }
+
+  private patch({ metadata }: KubeObject, changes: LeaseSpec, signal: AbortSignal): Promise<KubeObject> {
+    const { resourceVersion } = metadata;
+    const patch = { metadata: { resourceVersion }, spec: { ...this.newSpec(), ...changes } };
+    return this.options.kube.mergePatch(LEASES, this.options.lease, patch, { signal });
+  }
+
+  private newSpec(): LeaseSpec {
+    const now = formatMicroTime(this.options.clock.now());
+    return {
+      holderIdentity: this.options.identity,
+      // Rounded up, so that no other candidate takes the lease before it expires for this process.
+      leaseDurationSeconds: Math.ceil(this.options.leaseDuration / 1000),
+      acquireTime: now,
+      renewTime: now,
+    };
+  }
+
+  private now(): Instant {
+    const { clock } = this.options;
+    return { monotonic: clock.monotonic(), wall: clock.now() };
+  }
+}

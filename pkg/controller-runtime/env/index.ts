@@ -1,0 +1,7 @@
+/** Time and randomness, which are injected everywhere, and the formats of times. */
+export type { Ms, Timer, Clock } from './clock.ts';
+export type { Random } from './random.ts';
+export { systemClock, systemRandom } from './system.ts';
+export { parseDuration } from './duration.ts';
+export { formatTimestamp, parseTimestamp, formatMicroTime, formatMilliTime, formatAge } from './timestamp.ts';
+export { isPanic } from './panic.ts';

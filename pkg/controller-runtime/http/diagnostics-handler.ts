@@ -1,0 +1,79 @@
+import { sleep } from '../async/deadline.ts';
+import type { Clock } from '../env/clock.ts';
+import type { Profiler } from './profiler.ts';
+import { methodNotAllowed, notFound, type HttpHandler } from './http-server.ts';
+
+export interface DiagnosticsOptions {
+  readonly metrics: HttpHandler;
+  readonly setVerbosity: (verbosity: number) => void;
+  readonly profiler: Profiler;
+  readonly clock: Clock;
+}
+
+/** Of {@link diagnosticsHandler}. */
+export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
+
+const READ = ['GET', 'HEAD'];
+
+/** In bytes, of a request that sets the verbosity of the log. */
+const MAX_BODY = 16;
+/** How long a profile takes by default, as in Go's net/http/pprof. */
+const DEFAULT_SECONDS = 30;
+/** A CPU profile has up to a thousand samples per second, so a longer one would be too large. */
+const MAX_SECONDS = 60;
+
+/**
+ * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in
+ * V8's formats, which Chrome DevTools, Visual Studio Code and speedscope read, not in the format of Go.
+ */
+export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: DiagnosticsOptions): HttpHandler {
+  const profileHandler = newProfileHandlers(profiler, clock);
+  const routes = new Map<string, { readonly methods: readonly string[]; readonly handle: HttpHandler }>([
+    ['/metrics', { methods: READ, handle: metrics }],
+    ['/debug/flags/v', { methods: ['PUT'], handle: logLevelHandler(setVerbosity) }],
+    ['/debug/pprof/profile', { methods: READ, handle: profileHandler('cpu', 'manager.cpuprofile') }],
+    ['/debug/pprof/heap', { methods: READ, handle: profileHandler('heap', 'manager.heapprofile') }],
+  ]);
+  return (request) => {
+    const route = routes.get(request.path);
+    if (route === undefined) return notFound;
+    return route.methods.includes(request.method) ? route.handle(request) : methodNotAllowed(route.methods);
+  };
+}
+
+/** `curl -X PUT -d 4 …` */
+function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler {
+  return async ({ readBody }) => {
+    const text = (await readBody(MAX_BODY))?.trim() ?? '';
+    if (!/^\d{1,4}$/.test(text))
+      return { status: 400, body: 'failed set klog.logging.verbosity: the body must be a whole number, such as 4\n' };
+    setVerbosity(Number(text));
+    return { status: 200, body: `successfully set klog.logging.verbosity to ${text}\n` };
+  };
+}
+
+/** Makes handlers of CPU and heap profiles of this process. Only one profile is taken at a time. */
+function newProfileHandlers(profiler: Profiler, clock: Clock): (kind: keyof Profiler, fileName: string) => HttpHandler {
+  let isBusy = false;
+  // The query parameter `seconds` is the duration of the profile.
+  return (kind, fileName) =>
+    async ({ query, signal }) => {
+      const text = query.get('seconds') ?? String(DEFAULT_SECONDS);
+      const seconds = Number(text);
+      if (!/^\d{1,2}$/.test(text) || seconds < 1 || seconds > MAX_SECONDS)
+        return { status: 400, body: `seconds must be a whole number from 1 to ${MAX_SECONDS}\n` };
+      if (isBusy) return { status: 409, body: 'another profile is being taken\n' };
+      isBusy = true;
+      try {
+        const body = await profiler[kind](() => sleep(clock, seconds * 1_000, signal));
+        const headers = { 'content-disposition': `attachment; filename="${fileName}"` };
+        return { status: 200, contentType: 'application/json', headers, body };
+      } catch (error) {
+        // The client has closed the connection.
+        if (signal.aborted) return { status: 503, body: 'cancelled\n' };
+        throw error;
+      } finally {
+        isBusy = false;
+      }
+    };
+}

@@ -1,0 +1,100 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { aborted, isAborted, pause } from '../async/deadline.ts';
+import type { Clock, Ms } from '../env/clock.ts';
+import { errorMessage } from '../text/error-text.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Random } from '../env/random.ts';
+import type { TlsSource } from './http-server.ts';
+import { CLOCK_SKEW, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
+
+/** As in controller-runtime's certwatcher. */
+const CHECK_INTERVAL: Ms = 10_000;
+
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServingCertificateOptions {
+  /** The PEM files of the certificate and its key; undefined: the certificate is self-signed. */
+  readonly files?: CertificateFiles | undefined;
+  /** The name of this host in a self-signed certificate. */
+  readonly hostname: string;
+  /** Beside key and certificate. */
+  readonly settings: SecureContextOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Called with the time at which the certificate in use expires, in ms since 1970. */
+  readonly onExpiryKnown: (at: Ms) => void;
+}
+
+/**
+ * The certificate of a TLS server. It is self-signed, or it comes from files, which are read again when they change. Files
+ * with a wrong content are logged, and the former certificate stays in use.
+ */
+export class ServingCertificate implements TlsSource {
+  private readonly options: ServingCertificateOptions;
+  private current: KeyPair | undefined;
+  private problem: string | undefined;
+
+  constructor(options: ServingCertificateOptions) {
+    this.options = options;
+  }
+
+  async load(signal: AbortSignal): Promise<SecureContextOptions> {
+    const { files } = this.options;
+    if (files === undefined) return this.use(this.newPair());
+    try {
+      return this.use(await readPair(files, signal));
+    } catch (cause) {
+      throw new Error(`loading the certificate ${files.cert}: ${errorMessage(cause)}`, { cause });
+    }
+  }
+
+  async watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void> {
+    const { clock, logger, files } = this.options;
+    if (files === undefined) return aborted(signal);
+    while (!isAborted(signal)) {
+      await pause(clock, CHECK_INTERVAL, signal);
+      if (isAborted(signal)) return;
+      try {
+        const pair = await readPair(files, signal);
+        const isKnown = pair.cert === this.current?.cert && pair.key === this.current.key;
+        if (!isKnown) {
+          apply(this.use(pair));
+          logger.info('Serving with a new certificate', { file: files.cert });
+        }
+        this.problem = undefined;
+      } catch (error) {
+        const problem = errorMessage(error);
+        // The same problem is logged once, not every ten seconds.
+        if (problem !== this.problem && !isAborted(signal))
+          logger.error('Failed to read the new certificate, the former one stays in use', error, { file: files.cert });
+        this.problem = problem;
+      }
+    }
+  }
+
+  /** Throws if the key does not belong to the certificate, while the two files are replaced one after the other. */
+  private use(pair: KeyPair): SecureContextOptions {
+    const settings = { ...this.options.settings, ...pair };
+    createSecureContext(settings);
+    this.options.onExpiryKnown(new X509Certificate(pair.cert).validToDate.getTime());
+    this.current = pair;
+    return settings;
+  }
+
+  private newPair(): KeyPair {
+    const { hostname, clock, random } = this.options;
+    const now = clock.now();
+    return selfSignedCertificate({ hostname, notBefore: now - CLOCK_SKEW, notAfter: now + VALID_FOR }, random);
+  }
+}
+
+async function readPair({ cert, key }: CertificateFiles, signal: AbortSignal): Promise<KeyPair> {
+  const read = (file: string): Promise<string> => readFile(file, { encoding: 'utf8', signal });
+  return { cert: await read(cert), key: await read(key) };
+}

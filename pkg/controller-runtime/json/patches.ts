@@ -1,0 +1,72 @@
+import { isRecord, type UnknownRecord } from './record.ts';
+
+// The functions of this file are for JSON values. A field with the value `undefined` counts as absent. Loops replace
+// recursions: the API server accepts fields that are nested more deeply than the stack allows a recursion.
+
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  const unvisited: (readonly [unknown, unknown])[] = [[a, b]];
+  for (let pair = unvisited.pop(); pair !== undefined; pair = unvisited.pop()) {
+    const [one, other] = pair;
+    if (one === other) continue;
+    if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+      for (const [index, item] of one.entries()) unvisited.push([item, other[index]]);
+    } else if (isRecord(one) && isRecord(other)) {
+      for (const field of fieldsOf(one, other)) unvisited.push([one[field], other[field]]);
+    } else return false;
+  }
+  return true;
+}
+
+/** Freezes a value with all values in it, and returns it. */
+export function deepFreeze<A>(value: A): A {
+  const unvisited: unknown[] = [value];
+  while (unvisited.length > 0) {
+    const next = unvisited.pop();
+    if (typeof next !== 'object' || next === null || Object.isFrozen(next)) continue;
+    Object.freeze(next);
+    for (const inner of Object.values(next)) if (typeof inner === 'object') unvisited.push(inner);
+  }
+  return value;
+}
+
+/**
+ * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. `null` in `after`
+ * counts as absent, because a merge patch cannot write a null. The recursion is never deep: it skips objects that are the
+ * same JavaScript objects in both, and a controller changes only fields that its types declare.
+ */
+export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
+  const patch: Record<string, unknown> = {};
+  for (const field of fieldsOf(before, after)) {
+    const from = before[field] ?? undefined;
+    const to = after[field] ?? undefined;
+    if (from === to) continue;
+    if (to === undefined) {
+      patch[field] = null;
+    } else if (isRecord(from) && isRecord(to)) {
+      const inner = diffMergePatch(from, to);
+      if (inner !== undefined) patch[field] = inner;
+    } else if (isRecord(to)) {
+      // A new object comes without its nulls, even if no field is left.
+      patch[field] = diffMergePatch({}, to) ?? {};
+    } else if (!jsonEqual(from, to)) {
+      patch[field] = to;
+    }
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** RFC 7386 §2. The recursion is as deep as the patch. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) return patch;
+  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  for (const [field, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[field];
+    else result[field] = applyMergePatch(result[field], value);
+  }
+  return result;
+}
+
+const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [
+  ...new Set([...Object.keys(a), ...Object.keys(b)]),
+];

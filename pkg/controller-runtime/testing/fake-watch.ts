@@ -1,0 +1,186 @@
+import { textAt } from '../json/record.ts';
+import type { Clock, Ms, Timer } from '../env/clock.ts';
+import type { KubeObject, ObjectKey } from '../client/types.ts';
+import { ByteStream } from './byte-stream.ts';
+import type { FakeJson, FakeKind, FakeStorage, StoredEvent } from './fake-storage.ts';
+
+/** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
+const BOOKMARK_PERIOD: Ms = 60_000;
+/** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
+const DEFAULT_WATCH_SECONDS = 1800;
+
+/** What a request path names. */
+export interface Target {
+  readonly kind: FakeKind;
+  readonly version: string;
+  readonly key: ObjectKey;
+  readonly subresource: string | undefined;
+}
+
+interface FakeWatchOptions {
+  readonly server: {
+    readonly storage: FakeStorage;
+    /** The delay between a write and its watch event, which may change while the watch is open. */
+    readonly watchLag: Ms;
+  };
+  readonly clock: Clock;
+  readonly target: Target;
+  readonly parameters: URLSearchParams;
+  readonly signal: AbortSignal;
+  readonly onClosed: () => void;
+}
+
+/** A watch of FakeApiServer, with the semantics of kube-apiserver's watch cache. */
+export class FakeWatch {
+  readonly body: ByteStream;
+  private readonly options: FakeWatchOptions;
+  private readonly timers = new Set<Timer>();
+  /** The resourceVersion of the request, or 0. */
+  private readonly from: number;
+  /** The number of events that `watchLag` still delays. */
+  private delayed = 0;
+  /** When the latest event was or will be sent. */
+  private lastSentAt: Ms = 0;
+
+  constructor(options: FakeWatchOptions) {
+    this.options = options;
+    this.from = Number(options.parameters.get('resourceVersion') ?? 0);
+    this.body = new ByteStream(options.signal, () => {
+      options.onClosed();
+      for (const timer of this.timers) timer.cancel();
+    });
+  }
+
+  get kind(): FakeKind {
+    return this.options.target.kind;
+  }
+
+  /** Sends the newer events. If the resourceVersion of the request has expired, closes the watch and returns `false`. */
+  start(): boolean {
+    const { storage } = this.options.server;
+    const { parameters, target } = this.options;
+    // As in kube-apiserver's watch cache, this is an ERROR event, and not an HTTP error.
+    if (this.from > 0 && storage.isCompacted(this.from)) {
+      this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
+      this.body.end();
+      return false;
+    }
+    if (this.from === 0) {
+      for (const object of storage.list(this.kind, target.key.namespace))
+        if (matchesSelector(parameters, object)) this.writeEvent('ADDED', this.inTargetVersion(object));
+    } else for (const event of storage.since(this.kind, this.from)) this.deliver(event);
+    const seconds = Number(parameters.get('timeoutSeconds') ?? DEFAULT_WATCH_SECONDS);
+    this.after(seconds * 1000, () => this.body.end());
+    if (parameters.get('allowWatchBookmarks') === 'true') this.after(BOOKMARK_PERIOD, () => this.sendBookmark());
+    return true;
+  }
+
+  deliver(event: StoredEvent): void {
+    // The resourceVersion of the request can be in the future, as in kube-apiserver's watch cache.
+    if (Number(event.object.metadata.resourceVersion) <= this.from) return;
+    const now = this.options.clock.monotonic();
+    // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.
+    this.lastSentAt = Math.max(this.lastSentAt, now + this.options.server.watchLag);
+    if (this.lastSentAt <= now) return this.send(event);
+    this.delayed += 1;
+    this.after(this.lastSentAt - now, () => {
+      this.delayed -= 1;
+      this.send(event);
+    });
+  }
+
+  /** Closes the watch, or breaks its connection with `error`. */
+  end(error?: unknown): void {
+    if (error === undefined) this.body.end();
+    else this.body.break(error);
+  }
+
+  private send(event: StoredEvent): void {
+    const type = typeFor(event, this.options.target.key.namespace, this.options.parameters);
+    if (type !== undefined) this.writeEvent(type, this.inTargetVersion(event.object));
+  }
+
+  private sendBookmark(): void {
+    const { kind, version } = this.options.target;
+    const { newest } = this.options.server.storage;
+    // A bookmark must not be sent before an event that `watchLag` delays.
+    if (this.delayed === 0 && newest >= this.from)
+      this.writeEvent('BOOKMARK', {
+        kind: kind.kind,
+        apiVersion: apiVersionOf(kind, version),
+        metadata: { resourceVersion: String(newest) },
+      });
+    this.after(BOOKMARK_PERIOD, () => this.sendBookmark());
+  }
+
+  private writeEvent(type: string, object: unknown): void {
+    this.body.write(`${JSON.stringify({ type, object })}\n`);
+  }
+
+  private inTargetVersion(object: KubeObject): KubeObject {
+    return inVersion(object, this.kind, this.options.target.version);
+  }
+
+  private after(delay: Ms, fire: () => void): void {
+    const timer = this.options.clock.after(delay, () => {
+      this.timers.delete(timer);
+      fire();
+    });
+    this.timers.add(timer);
+  }
+}
+
+/** The event type of a change for a watch; `undefined` when the watch does not get the change. */
+function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
+  const isSeen = (object: KubeObject | undefined): boolean =>
+    object !== undefined &&
+    (namespace === '' || object.metadata.namespace === namespace) &&
+    matchesSelector(parameters, object);
+  const was = isSeen(event.previous);
+  const is = event.type !== 'DELETED' && isSeen(event.object);
+  if (was && is) return 'MODIFIED';
+  if (is) return 'ADDED';
+  return was ? 'DELETED' : undefined;
+}
+
+export const inVersion = (object: KubeObject, kind: FakeKind, version: string): KubeObject => ({
+  ...object,
+  apiVersion: apiVersionOf(kind, version),
+});
+
+const apiVersionOf = (kind: FakeKind, version: string): string =>
+  kind.group === '' ? version : `${kind.group}/${version}`;
+
+export const newStatus = (code: number, reason: string, message: string): FakeJson => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message,
+  reason,
+  code,
+});
+
+/**
+ * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector`
+ * (only metadata.name, metadata.namespace and involvedObject.uid) of a request.
+ */
+export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
+  const { metadata } = object;
+  const fields: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'involvedObject.uid': textAt(object['involvedObject'], 'uid'),
+  };
+  return fits(parameters.get('labelSelector'), metadata.labels ?? {}) && fits(parameters.get('fieldSelector'), fields);
+}
+
+function fits(selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean {
+  const requirements = (selector ?? '').split(',').filter((requirement) => requirement !== '');
+  return requirements.every((requirement) => {
+    const [, absent, name = '', operator, value] = /^(!?)([^!=]+)(?:(==?|!=)(.*))?$/.exec(requirement) ?? [];
+    if (absent === '!') return values[name] === undefined;
+    if (operator === undefined) return values[name] !== undefined;
+    return (values[name] === value) === (operator !== '!=');
+  });
+}

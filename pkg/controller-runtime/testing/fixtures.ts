@@ -1,0 +1,56 @@
+import { VirtualClock } from './virtual-clock.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { createKubeClient } from '../client/client.ts';
+import type { KubeClient, KubeObject, Resource } from '../client/types.ts';
+import { FakeApiServer, type FakeKind } from './fake-api-server.ts';
+
+export const widgetKind: FakeKind = {
+  group: 'example.org',
+  plural: 'widgets',
+  kind: 'Widget',
+  versions: ['v1'],
+};
+
+export const widgets: Resource = { group: 'example.org', version: 'v1', plural: 'widgets' };
+
+export const keyFor = (name: string): { readonly namespace: string; readonly name: string } => ({
+  namespace: 'default',
+  name,
+});
+
+export interface FakeApiEnvironment {
+  readonly clock: VirtualClock;
+  readonly random: SeededRandom;
+  readonly server: FakeApiServer;
+  readonly client: KubeClient;
+  /** Never aborted. */
+  readonly signal: AbortSignal;
+  /** Creates a Widget as another client would. */
+  readonly make: (name: string, fields?: Readonly<Record<string, unknown>>) => KubeObject;
+}
+
+export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(seed);
+  const server = new FakeApiServer({ clock, random, kinds: [widgetKind] });
+  const make: FakeApiEnvironment['make'] = (name, fields = {}) => {
+    const { metadata, ...rest } = { metadata: {}, ...fields };
+    return server.storage.create(server.kind('widgets'), 'default', { ...rest, metadata: { ...metadata, name } });
+  };
+  const client = createKubeClient({ transport: server, clock });
+  return { clock, random, server, client, signal: new AbortController().signal, make };
+}
+
+/** A Widget as an API server would return it. */
+export function widget(
+  name: string,
+  resourceVersion: string,
+  more: Readonly<Record<string, unknown>> = {},
+): KubeObject {
+  return {
+    apiVersion: 'example.org/v1',
+    kind: 'Widget',
+    metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion },
+    ...more,
+  };
+}

@@ -1,0 +1,5 @@
+/** Texts from outside of this program: cut, printable, without credentials. */
+export { MAX_FACT, MAX_MESSAGE, cut } from './cut.ts';
+export { errorMessage, codeOf, errorStack, toJson } from './error-text.ts';
+export { hasHidden, escapeHidden, toPrintableLine } from './printable.ts';
+export { redactCredentials, yamlProblem } from './redact.ts';
