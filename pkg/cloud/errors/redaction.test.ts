@@ -13,6 +13,7 @@ describe('redactCredentials', () => {
       'GET /?X-Amz-Credential=AKIA%2F1&X-Amz-Security-Token=hush%3D&X-Amz-Signature=ab&x=1',
       'GET /?X-Amz-Credential=***&X-Amz-Security-Token=***&X-Amz-Signature=***&x=1',
     ],
+    ['{"token":"k8s-aws-v1.aHR0cHM6Ly9zdHM"}', '{"token":"***"}'],
     ['AWS_SECRET_ACCESS_KEY=hush HOME=/', 'AWS_SECRET_ACCESS_KEY=*** HOME=/'],
   ];
   for (const [text, redacted] of rows)

@@ -20,8 +20,8 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/(?<![\w-])eyJ[\w-]{8,400}\.[\w.-]+/g, MASK],
   // An Authorization header. In "Bearer authentication", the second word has no such character.
   [/\b(Bearer|Basic|Negotiate) +(?=[A-Za-z]{0,80}[\d._~+/=-])[\w.~+/=-]{8,}/gi, `$1 ${MASK}`],
-  // The token for the API server of an EKS cluster, which is a presigned URL.
-  [/k8s-aws-v1\.[\w-]+/g, MASK],
+  // The token of a cloud provider for its API servers, which is a presigned URL.
+  [/\bk8s-[a-z]{1,20}-v\d\.[\w-]+/g, MASK],
   // The signature of a request, in a header or in a presigned URL.
   [/\b(Credential|Signature)=[^\s,&"']+/gi, `$1=${MASK}`],
   // Parameters of a URL, a command line or an environment.
