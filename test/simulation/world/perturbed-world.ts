@@ -82,8 +82,8 @@ export class PerturbedWorld extends SimulatedWorld {
     this.api.notify = (event) => this.onEvent(event, notify);
   }
 
-  get sawOldLists(): boolean {
-    return this.perturbations.some(({ kind }) => kind === 'lag');
+  has(kind: Perturbation['kind']): boolean {
+    return this.perturbations.some((one) => one.kind === kind);
   }
 
   private due(kind: Perturbation['kind'], count: number): Perturbation | undefined {
