@@ -13,7 +13,7 @@ export interface Io {
   readonly readStdin: () => Promise<string>;
   /** Whether standard output is a terminal; undefined: it is not. */
   readonly isTerminal?: boolean;
-  /** The requests that the command waits for. `undefined` if nobody shows them. */
+  /** The requests that the command waits for. `undefined` if the command does not show them. */
   readonly progress?: Progress;
 }
 

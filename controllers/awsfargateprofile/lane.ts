@@ -113,7 +113,7 @@ export class Lanes {
 
   /**
    * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. Those that wait
-   * report `doing`, and look again only after seconds: so `doing` has to be true while EKS makes the change.
+   * report `doing`, and look again only after seconds: so `doing` has to be true before the request and while EKS makes the change.
    */
   take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
     const [first] = this.orderOf(object) ?? [];

@@ -38,7 +38,7 @@ export type DrainStep =
 
 /** A longer name of a pod or namespace is none of Kubernetes. */
 const MAX_NAME = 253;
-/** A pod that is still there so long after its grace period does not end by itself. */
+/** A pod that still exists this long after the end of its grace period does not stop by itself. */
 const PATIENCE: Ms = 60_000;
 /** So many pods are named when the drain ends. */
 const NAMED = 3;

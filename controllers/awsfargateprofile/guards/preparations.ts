@@ -8,7 +8,7 @@ import { MAX_NOTE, type Note, isTooLong } from '../../shared/note.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { notePatch } from '../goal/metadata.ts';
-import { describeQueued, isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
+import { describeTurn, isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { noteAhead } from '../record.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
@@ -114,7 +114,7 @@ export function takeTurn({
   return async (mutation, pass) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { lane, object, target } = pass;
-    const take = () => lanes.take(lane, object, subjectOf(mutation), describeQueued(mutation));
+    const take = () => lanes.take(lane, object, subjectOf(mutation), describeTurn(mutation));
     let wait = take();
     if (wait?.kind === 'wait' && wait.isForeign) {
       await askAgain(lanes, pass, wait.ahead);

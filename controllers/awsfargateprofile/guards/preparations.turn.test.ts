@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Mutation } from '../model/change.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import { EKS_CLUSTER, anObject } from '../testing/builders.ts';
-import { CONSTRUCTIVE, CREATE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
+import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
 import {
   type TestServices,
   LANE,
@@ -36,6 +36,17 @@ describe('takeTurn', () => {
       'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with the profile of this object on its own.',
     );
   });
+
+  for (const [mutation, doing] of [
+    [CREATE_PROFILE, 'created first'],
+    [DELETE_PROFILE, 'deleted first'],
+  ] as const)
+    it(`says that another profile is ${doing} from before its request, because a message stays for seconds`, async () => {
+      expect(await obstacleTo(mutation, { ...passStateFor(awsAsWanted()), object: SIBLING })).to.equal(undefined);
+      expect(messageIn(await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted())))).to.include(
+        `is ${doing}. The controller waits`,
+      );
+    });
 
   it('tells for how long the EKS cluster accepts no change, and what EKS has said', async () => {
     services.lanes.close(LANE, 15_000, 'an update in progress');

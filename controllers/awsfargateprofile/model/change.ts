@@ -149,7 +149,14 @@ export function isQueuedMutation(
   return mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
 }
 
-/** Completes the sentence "Fargate profile x is …". */
+/**
+ * Completes the sentence "Fargate profile x is …", which is true from before the request until EKS has made the change: a
+ * waiting object reports it for seconds.
+ */
+export const describeTurn = ({ kind }: Mutation): string =>
+  kind === 'createProfile' ? 'created first' : 'deleted first';
+
+/** Completes the sentence "Fargate profile x is …" after EKS has accepted the request. */
 export const describeQueued = ({ kind }: Mutation): string =>
   kind === 'createProfile' ? 'being created' : 'being deleted';
 

@@ -64,7 +64,7 @@ export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * IAM shows another id for the role than the note, so somebody has deleted the role and created it again. No pass has
+ * IAM shows another id for the role than the note, so the role was deleted and recreated. No reconcile has
  * checked the access entry of the new role yet. Another owner may have created it.
  */
 export function isRecreated({ note }: Pick<Desired, 'note'>, found: FoundRole): boolean {

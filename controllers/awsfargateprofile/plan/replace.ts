@@ -45,7 +45,7 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** Until the wanted profile is ACTIVE, pods use this one: of the ACTIVE predecessors the one that served last. */
+/** Returns the ACTIVE predecessor that served last. Pods use it until the wanted profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
   return servedIn(desired.note, active) ?? active[0];

@@ -65,7 +65,7 @@ describe('an object whose profile has a derived name since a replacement', () =>
       await severalComparisons();
     });
 
-    it('finds the profile again if somebody has removed the finalizer and applied the object anew', async () => {
+    it('finds the profile again if a user has removed the finalizer and applied the object again', async () => {
       const { status } = await world.ready('stripped');
       expect(status?.['profileName']).to.equal('9999-default_stripped');
       expect(changesOf('stripped')).to.deep.equal([[]]);

@@ -82,8 +82,8 @@ export class PerturbedWorld extends SimulatedWorld {
     this.api.notify = (event) => this.onEvent(event, notify);
   }
 
-  has(kind: Perturbation['kind']): boolean {
-    return this.perturbations.some((one) => one.kind === kind);
+  get sawOldLists(): boolean {
+    return this.perturbations.some(({ kind }) => kind === 'lag');
   }
 
   private due(kind: Perturbation['kind'], count: number): Perturbation | undefined {

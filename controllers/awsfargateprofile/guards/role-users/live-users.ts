@@ -121,7 +121,7 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
  * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
  * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
  * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an
- * object counts in its own namespace only, because whoever may write the object writes the note.
+ * object counts in its own namespace only, because every user who may write the object can write its note.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;

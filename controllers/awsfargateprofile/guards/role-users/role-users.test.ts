@@ -188,7 +188,7 @@ describe('roleUnused', () => {
     expect(asked).to.deep.equal([]);
   });
 
-  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be made anew', async () => {
+  it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be recreated', async () => {
     for (const roles of [[aSimulatedRole()], []]) {
       const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
       const mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;

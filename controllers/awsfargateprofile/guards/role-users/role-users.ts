@@ -112,7 +112,7 @@ async function findProfileUsing(
   if (listing.right.kind === 'clusterGone') return undefined;
   let obstacle: Obstacle | undefined;
   for (const profile of listing.right.names) {
-    // EKS cannot change the role of a profile, so one that this pass has read with another role does not count.
+    // EKS cannot change the role of a profile, so a profile that this reconcile has read with another role does not count.
     const seen = findProfile(observed.profiles, profile);
     if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile);
