@@ -215,6 +215,13 @@ describe('what capaf status reads', () => {
     expect((await scene.find('FargateProfile')).map(({ state }) => state)).to.deep.equal(['ACTIVE']);
   });
 
+  it('asks AWS nothing about an EKS cluster that neither a Cluster nor an object names', async () => {
+    scene.object('web', {}, { clusterName: 'gone' });
+    const [eks] = await scene.find('EKSCluster');
+    expect(eks).to.deep.include({ state: 'not seen', message: 'neither a Cluster nor an object names it' });
+    expect(scene.mostInFlight).to.equal(0);
+  });
+
   it('tells nothing of AWS with credentials of another account', async () => {
     scene.object('web', { account: '999999999999', profileName: 'default_web', profileStatus: 'ACTIVE' });
     const [eks] = await scene.find('EKSCluster');

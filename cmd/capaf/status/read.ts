@@ -100,6 +100,8 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
 export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
   readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
 
+const UNNAMED: Answer<EksFacts> = E.left('neither a Cluster nor an object names it');
+
 async function readGroup(group: Group, seen: Seen, { aws, management, openPods, signal }: StatusAccess) {
   const { cluster, objects } = group;
   const found = await tolerate(signal, async () =>
@@ -108,13 +110,13 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   // If the Cluster cannot be read, the objects have on record where their profiles are.
   const recorded = objects.find(({ status }) => status?.eksClusterName !== undefined)?.status;
   const place = (E.isRight(found) ? found.right : undefined) ?? group.eksCluster;
-  const name = place?.name ?? recorded?.eksClusterName ?? EksClusterName.of('');
+  const name = place?.name ?? recorded?.eksClusterName;
   const region = place?.region ?? recorded?.region ?? aws.region;
   const [eks, pods] = await Promise.all([
-    tolerate(signal, () => readEksFacts(aws, name, region, objects)),
+    name === undefined ? UNNAMED : tolerate(signal, () => readEksFacts(aws, name, region, objects)),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);
-  const eksNode = eksClusterNode(name, region ?? '', eks);
+  const eksNode = eksClusterNode(name ?? '', region ?? '', eks);
   const children = childrenOf(objects, eks, pods, seen);
   return cluster === undefined ? { ...eksNode, children } : clusterNode(cluster, found, [eksNode, ...children]);
 }
