@@ -28,10 +28,8 @@ export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOpti
   const answer = await tolerate(signal, async () => {
     await using workload = await openPodCluster({ cluster }, { workloadKubeconfig }, management, io);
     const { client } = workload;
-    const [object, { items: nodes }] = await Promise.all([
-      client.get(DEPLOYMENTS, COREDNS, { signal }),
-      client.list(NODES, { labelSelector: OTHER_NODES, limit: 1, signal }),
-    ]);
+    const object = await client.get(DEPLOYMENTS, COREDNS, { signal });
+    const { items: nodes } = await client.list(NODES, { labelSelector: OTHER_NODES, limit: 1, signal });
     return { object: object && { ...object, kind: 'Deployment' }, hasOtherNodes: nodes.length > 0 };
   });
   return { cluster: name, eksCluster, answer };

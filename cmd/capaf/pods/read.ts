@@ -3,7 +3,7 @@ import { type KubeClient, type KubeObject, listAll, type Resource, type Selectio
 import { textAt } from 'controller-runtime/json';
 import { isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { provisionedSize, requestedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
-import { type Answer, attempt, unseenIn } from '../aws.ts';
+import { type Answer, tolerate, unseenIn } from '../aws.ts';
 import { valueAt } from '../documents.ts';
 import { listFargatePods, profileOf } from '../workload.ts';
 import { evictionOf, toBudgets } from './budgets.ts';
@@ -16,15 +16,15 @@ const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
 const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
 
-/** What belongs to the pods may be hidden. @throws KubeError */
+/** Only the list of pods is required. So its error is the one that is thrown, whichever request fails first. @throws KubeError */
 export async function readPods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   const list = (resource: Resource, selection: Selection): Promise<Answer<readonly KubeObject[]>> =>
-    attempt(() => listAll(client, resource, selection, signal));
+    tolerate(signal, () => listAll(client, resource, selection, signal));
   const [pods, nodes, budgets, server] = await Promise.all([
     listFargatePods(client, namespace, signal),
     list(NODES, { labelSelector: FARGATE_NODES }),
     list(BUDGETS, { namespace }).then(E.map(toBudgets)),
-    attempt(() => client.discover('/version', { signal })),
+    tolerate(signal, () => client.discover('/version', { signal })),
   ]);
   const controlPlane = E.isRight(server) ? textAt(server.right, 'gitVersion') : undefined;
   const nodesByName = Map.groupBy(E.isRight(nodes) ? nodes.right : [], ({ metadata }) => metadata.name);
