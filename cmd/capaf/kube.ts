@@ -13,14 +13,7 @@ import {
   type Transport,
 } from 'controller-runtime/client';
 import { fieldAt, textAt } from 'controller-runtime/json';
-import {
-  connect,
-  KubeconfigError,
-  type KubeconfigFile,
-  loadKubeconfig,
-  type ServerConnections,
-} from 'controller-runtime/kubeconfig';
-import { errorMessage, yamlProblem } from 'controller-runtime/text';
+import { connect, type KubeconfigFile, loadKubeconfig, type ServerConnections } from 'controller-runtime/kubeconfig';
 import * as external from '../../api/external/index.ts';
 import { type DecodeProblem, describeProblems } from '../../api/v1beta2/index.ts';
 import { controlPlaneReference } from '../../controllers/shared/control-plane/joined-control-plane.ts';
@@ -40,15 +33,7 @@ export type KubeAccess = ReturnType<typeof kubeAccess>;
 /** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
 export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
-  const load = () => {
-    try {
-      return loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
-    } catch (cause) {
-      if (cause instanceof KubeconfigError) throw cause;
-      // The parser of YAML finds an alias without an anchor, or too many aliases, only when it resolves the values.
-      throw new KubeconfigError(`kubeconfig ${received?.path ?? path ?? ''}: ${yamlProblem(errorMessage(cause))}`);
-    }
-  };
+  const load = () => loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
   const { server, contextNamespace } = load();
   const place = {
     namespace: namespace ?? contextNamespace ?? 'default',

@@ -207,6 +207,11 @@ describe('loadKubeconfig', () => {
       'users:\n  - user:\n      token: |hunter2',
       'not YAML: Block scalar header includes extra characters at line 3, column 15',
     ],
+    'an alias without an anchor': ['a: *b', 'not YAML: Unresolved alias (the anchor must be set before the alias)'],
+    'aliases that multiply its size': [
+      `a: &a [x]\nb: [${Array.from({ length: 101 }, () => '*a').join()}]`,
+      'not YAML: Excessive alias count indicates a resource exhaustion attack',
+    ],
     'no map': ['- a', 'not a kubeconfig: expected a map at the top'],
     'an empty file': ['', 'not a kubeconfig: expected a map at the top'],
     'lists that are none': [{ ...twoContexts, contexts: {} }, 'contexts is not a list'],

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, delimiter, join, resolve } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
-import { parseDocument } from 'yaml';
+import { parseDocument, YAMLParseError } from 'yaml';
 import { isRecord, textAt, type UnknownRecord } from '../json/record.ts';
-import { codeOf } from '../text/error-text.ts';
+import { codeOf, errorMessage } from '../text/error-text.ts';
 import { yamlProblem } from '../text/redact.ts';
 import { Checker, environmentProxyOf, KubeconfigError } from './checker.ts';
 import { execPlugin, forClientNode } from './user.ts';
@@ -125,16 +125,23 @@ function merge(files: readonly KubeconfigFile[]) {
 }
 
 function parse({ path, text }: KubeconfigFile): UnknownRecord {
-  const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = error.linePos?.[0] ?? { line: 1, col: 1 };
-    const problem = `${yamlProblem(error.message)} at line ${line}, column ${col}`;
-    throw new KubeconfigError(`kubeconfig ${path}: not YAML: ${problem}`);
-  }
-  const value: unknown = document.toJS();
+  const value = parseYaml(path, text);
   if (!isRecord(value)) throw new KubeconfigError(`kubeconfig ${path}: not a kubeconfig: expected a map at the top`);
   return value;
+}
+
+function parseYaml(path: string, text: string): unknown {
+  try {
+    const document = parseDocument(text);
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    return document.toJS();
+  } catch (error) {
+    // Only a mistake in the syntax has a place. An alias without an anchor, or too many aliases, is found by `toJS`.
+    const [position] = error instanceof YAMLParseError ? (error.linePos ?? []) : [];
+    const place = position === undefined ? '' : ` at line ${position.line}, column ${position.col}`;
+    throw new KubeconfigError(`kubeconfig ${path}: not YAML: ${yamlProblem(errorMessage(error))}${place}`);
+  }
 }
 
 function entriesOf(
