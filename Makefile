@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 # sources.
 export NODE_COMPILE_CACHE := $(CURDIR)/.tmp/compile-cache
 
-UNIT_TESTS := '{api,cmd,controllers,hack,pkg}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/{integration,e2e}/**' --ignore 'test/*/whole*.test.ts'
+UNIT_TESTS := '{api,cmd,controllers,hack,pkg,tools}/**/*.test.ts' 'test/**/*.test.ts' --ignore 'test/{integration,e2e}/**' --ignore 'test/*/whole*.test.ts'
 # mocha starts the files in this order. The longest files come first, so that none of them runs alone at the end.
 LONGEST := $(wildcard $(patsubst %,test/%.test.ts,integration/kube/reflector integration/manager/bad-start integration/crd/keeper \
   integration/leadership/failover integration/manager/kinds integration/crd/foreign-schema integration/kube/envtest \
@@ -43,7 +43,7 @@ help: ## List the targets
 
 .PHONY: demo
 demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; REPLACE=1: change it without a gap; KEIKO=1: an InstanceGroup)
-	@node test/demo/main.ts
+	@node tools/demo/main.ts
 
 # lint and test-unit use the processor time that the integration tests leave, which often wait. More than two jobs would start
 # more API servers.
@@ -112,7 +112,7 @@ test-alerts: $(INSTALLED) ## Run the tests of the alert rules with promtool; get
 
 .PHONY: bench
 bench: build envtest ## Measure the manager with 1 to 5,000 profiles (BENCH=burst: one part)
-	node test/bench/main.ts
+	node tools/bench/main.ts
 
 .PHONY: lint
 lint: $(INSTALLED) ## Check lint rules, types, formatting and generated files

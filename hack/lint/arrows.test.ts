@@ -25,6 +25,7 @@ describe('wrongArrow', () => {
     ['pkg/cloud/session.test.ts', '../../test/support/eventually.ts'],
     ['pkg/cloud/testing/server.ts', '../../../test/envtest/clients/api.ts'],
     ['test/integration/create.test.ts', '../aws/wire/server.ts'],
+    ['tools/demo/demo.ts', '../../test/world/world.ts'],
   ];
   for (const [importer, specifier] of allowed) {
     it(`allows ${importer} to import ${specifier}`, () => {
@@ -98,6 +99,8 @@ describe('wrongArrow', () => {
     ],
     ['test/aws/model/state.ts', '../../../pkg/fargate/names.ts', 'test/aws may not import pkg/fargate'],
     ['test/aws/model/state.test.ts', '../../../api/names.ts', 'test/aws may not import api'],
+    ['test/world/world.ts', '../../tools/demo/demo.ts', 'test may not import tools'],
+    ['tools/demo/demo.ts', 'controller-runtime/testing', 'tools may not import controller-runtime/testing'],
     ['pkg/brandnew/x.ts', '../../api/names.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
     ['controllers/a/b.ts', '../../pkg/brandnew/x.ts', 'pkg/brandnew has no row in hack/lint/arrows.ts yet'],
     ['controllers/a/b.ts', '../../pkg/cloud/session.ts', 'is inside pkg/cloud: import pkg/cloud/index.ts'],

@@ -64,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'test/aws': ['test/support'],
   'test/support': [],
   test: ['api', 'pkg', 'controllers', 'cmd', 'hack', 'test'],
+  tools: ['pkg', 'controllers', 'test'],
 };
 
 /** Packages whose files other packages reach through `index.ts` only, and in tests also through the folder `testing`. */

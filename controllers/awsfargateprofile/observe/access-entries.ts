@@ -39,12 +39,11 @@ type Mode = E.Either<AwsFailure, string>;
 
 export class AccessEntryReader {
   private readonly clock: Clock;
-  private readonly modes: Lru<{ readonly mode: string; readonly until: Ms }>;
+  private readonly modes = new Lru<{ readonly mode: string; readonly until: Ms }>({ maxEntries: MOST_MODES });
   private readonly lookups = new SingleFlight<Mode>();
 
   constructor(clock: Clock) {
     this.clock = clock;
-    this.modes = new Lru({ maxEntries: MOST_MODES, expireAfterAccess: { clock, span: MODE_KNOWN_FOR } });
   }
 
   /** Adds the access entries and the authentication mode that matter to what was read so far. Left: why the pass ends. */

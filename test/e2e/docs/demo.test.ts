@@ -24,7 +24,7 @@ interface RunningDemo {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
-const MAIN = [process.execPath, 'test/demo/main.ts'] as const;
+const MAIN = [process.execPath, 'tools/demo/main.ts'] as const;
 
 async function startDemo(
   env: Readonly<Record<string, string>> = {},

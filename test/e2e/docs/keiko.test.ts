@@ -137,9 +137,9 @@ describe('docs/keiko.md', () => {
     manifest = guide.next('kind: InstanceGroup');
     expect(await apply(manifest)).to.equal('instancegroup.instancemgr.keikoproj.io/hello-world created\n');
     await run('kubectl wait instancegroup/hello-world');
-    expect(parse(readFileSync(new URL('../../demo/instance-group.yaml', import.meta.url), 'utf8'))).to.deep.equal(
-      parse(manifest),
-    );
+    expect(
+      parse(readFileSync(new URL('../../../tools/demo/instance-group.yaml', import.meta.url), 'utf8')),
+    ).to.deep.equal(parse(manifest));
     const labels = { key1: 'value1', key2: 'value2' };
     const [profile] = world.aws.admin.profiles();
     expect(profile).to.deep.include({

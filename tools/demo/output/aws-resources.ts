@@ -1,5 +1,5 @@
-import type { AwsView } from '../../aws/admin/admin.ts';
-import type { ProfileView, RoleView } from '../../aws/admin/views.ts';
+import type { AwsView } from '../../../test/aws/admin/admin.ts';
+import type { ProfileView, RoleView } from '../../../test/aws/admin/views.ts';
 
 /** The label and the values of one field of an AWS resource. The demo prints each value on a line of its own. */
 export type ResourceField = readonly [label: string, values: readonly string[]];

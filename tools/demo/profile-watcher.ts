@@ -1,5 +1,5 @@
-import type { ApiClient, RawCondition, RawObject } from '../envtest/clients/api.ts';
-import { eventually } from '../support/eventually.ts';
+import type { ApiClient, RawCondition, RawObject } from '../../test/envtest/clients/api.ts';
+import { eventually } from '../../test/support/eventually.ts';
 import { followObjects } from './follow-objects.ts';
 import { findConditionChanges } from './output/condition-changes.ts';
 

@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { remoteAdmin, type RemoteAdmin } from '../aws/admin/remote.ts';
-import type { CallRecord } from '../aws/call-log.ts';
-import type { ConfigPatch } from '../aws/model/config.ts';
-import { STAND_IN_CRDS, applyCrds } from '../envtest/clients/crds.ts';
-import { startControlPlane, type ControlPlane } from '../envtest/control-plane/controlplane.ts';
-import { waitUntilUp } from '../envtest/control-plane/process.ts';
-import { startManager, type RunningManager } from '../world/manager/manager.ts';
-import { OUR_CRD } from '../world/world.ts';
+import { remoteAdmin, type RemoteAdmin } from '../../test/aws/admin/remote.ts';
+import type { CallRecord } from '../../test/aws/call-log.ts';
+import type { ConfigPatch } from '../../test/aws/model/config.ts';
+import { STAND_IN_CRDS, applyCrds } from '../../test/envtest/clients/crds.ts';
+import { startControlPlane, type ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
+import { waitUntilUp } from '../../test/envtest/control-plane/process.ts';
+import { startManager, type RunningManager } from '../../test/world/manager/manager.ts';
+import { OUR_CRD } from '../../test/world/world.ts';
 import { usageOf, usageSince, type ManagerUsage } from './manager-usage.ts';
 import type { BenchOptions } from './options.ts';
 import { cpuSecondsOf, machineCpuSeconds } from './processes.ts';
 import { BenchProfiles, type ProfileCounts } from './profiles.ts';
 
-const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
+const EMULATOR = fileURLToPath(new URL('../../test/aws/main.ts', import.meta.url));
 const DEPLOYMENT = fileURLToPath(new URL('../../config/manager/deployment.yaml', import.meta.url));
 const MANAGER = 'manager';
 /**

@@ -1,5 +1,5 @@
-import { eventually } from '../../support/eventually.ts';
-import type { RunningManager } from '../../world/manager/manager.ts';
+import { eventually } from '../../../test/support/eventually.ts';
+import type { RunningManager } from '../../../test/world/manager/manager.ts';
 import type { BenchWorld } from '../bench-world.ts';
 import type { Figure } from '../figures.ts';
 

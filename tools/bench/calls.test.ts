@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { CallRecord } from '../aws/call-log.ts';
+import type { CallRecord } from '../../test/aws/call-log.ts';
 import { countComparisons, countCalls, latenessOf, spanOfFirstChanges } from './calls.ts';
 
 let seq = 0;

@@ -1,5 +1,5 @@
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import { KUBERNETES_VERSION } from '../envtest/binaries/versions.ts';
+import { KUBERNETES_VERSION } from '../../test/envtest/binaries/versions.ts';
 import { CALL_MS } from './bench-world.ts';
 import type { BenchOptions } from './options.ts';
 

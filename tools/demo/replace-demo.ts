@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
-import type { RemoteAdmin } from '../aws/admin/remote.ts';
+import type { RemoteAdmin } from '../../test/aws/admin/remote.ts';
 import { listAwsResources } from './output/aws-resources.ts';
 import { type DemoContext, printAwsResources, runKubectl, withManagerLog } from './profile-demo.ts';
 

@@ -1,5 +1,5 @@
-import type { ApiClient, RawObject } from '../../envtest/clients/api.ts';
-import { eventually } from '../../support/eventually.ts';
+import type { ApiClient, RawObject } from '../../../test/envtest/clients/api.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { followObjects } from '../follow-objects.ts';
 import { describeObjectChanges } from './object-changes.ts';
 import type { Printer } from './printer.ts';

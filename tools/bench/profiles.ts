@@ -1,6 +1,6 @@
-import type { RemoteAdmin } from '../aws/admin/remote.ts';
-import type { AuthenticationMode } from '../aws/model/resources.ts';
-import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
+import type { RemoteAdmin } from '../../test/aws/admin/remote.ts';
+import type { AuthenticationMode } from '../../test/aws/model/resources.ts';
+import type { ApiClient, RawObject } from '../../test/envtest/clients/api.ts';
 import {
   clusterObject,
   controlPlaneObject,
@@ -8,8 +8,8 @@ import {
   fargateProfile,
   networkOf,
   pathOf,
-} from '../world/manifests.ts';
-import { REGION } from '../world/world.ts';
+} from '../../test/world/manifests.ts';
+import { REGION } from '../../test/world/world.ts';
 
 const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 /** How many requests the benchmark sends to the API server in parallel while it prepares a measurement. */

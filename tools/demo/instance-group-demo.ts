@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { eventually } from '../support/eventually.ts';
-import { leftovers } from '../aws/admin/expect-nothing-left.ts';
-import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
-import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
-import { ACCOUNT, REGION } from '../world/world.ts';
+import { eventually } from '../../test/support/eventually.ts';
+import { leftovers } from '../../test/aws/admin/expect-nothing-left.ts';
+import type { ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../../test/world/aws/capa-resources.ts';
+import { ACCOUNT, REGION } from '../../test/world/world.ts';
 import { type DemoEnvironment, startEnvironment } from './environment.ts';
 import { listAwsResources } from './output/aws-resources.ts';
 import { ClusterProgress } from './output/cluster-progress.ts';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { leftovers } from '../aws/admin/expect-nothing-left.ts';
-import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
-import { managedCluster, simulateCoreManager } from '../world/cluster-api/managed-cluster.ts';
+import { leftovers } from '../../test/aws/admin/expect-nothing-left.ts';
+import type { ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
+import { managedCluster, simulateCoreManager } from '../../test/world/cluster-api/managed-cluster.ts';
 import { ClusterProgress } from './output/cluster-progress.ts';
 import { startOtherControllers } from './other-controllers.ts';
 import type { Printer } from './output/printer.ts';

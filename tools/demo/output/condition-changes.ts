@@ -1,4 +1,4 @@
-import type { RawCondition } from '../../envtest/clients/api.ts';
+import type { RawCondition } from '../../../test/envtest/clients/api.ts';
 
 /**
  * Returns the conditions in `after` that are new or that differ from the condition of the same type in `before`. A new

@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { leftovers } from '../aws/admin/expect-nothing-left.ts';
-import { kubectl } from '../envtest/clients/kubectl.ts';
-import { AWS_KEY } from '../world/world.ts';
+import { leftovers } from '../../test/aws/admin/expect-nothing-left.ts';
+import { kubectl } from '../../test/envtest/clients/kubectl.ts';
+import { AWS_KEY } from '../../test/world/world.ts';
 import { listAwsResources } from './output/aws-resources.ts';
 import type { ProfileProgress } from './output/profile-progress.ts';
 import type { Printer } from './output/printer.ts';
@@ -102,7 +102,7 @@ export async function showNextSteps({ printer, environment }: DemoContext): Prom
       'What the controller would do for a change, before it is applied',
       "kubectl get awsfp web -o yaml | sed 's/4711/4712/' | capaf plan -f -",
     ],
-    ['Which profile takes a pod, and why', 'capaf explain pod -f test/demo/pod.yaml --cluster my-cluster'],
+    ['Which profile takes a pod, and why', 'capaf explain pod -f tools/demo/pod.yaml --cluster my-cluster'],
     ['Whether the installation is sound', 'capaf doctor'],
     ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],
     ['Change a tag, then a subnet (which EKS cannot change)', 'kubectl edit awsfp web'],

@@ -1,4 +1,4 @@
-import type { RawCondition } from '../../envtest/clients/api.ts';
+import type { RawCondition } from '../../../test/envtest/clients/api.ts';
 import { describeConditionChanges } from './condition-changes.ts';
 import type { Printer } from './printer.ts';
 import type { ProfileUpdate } from '../profile-watcher.ts';

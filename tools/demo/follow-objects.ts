@@ -1,4 +1,4 @@
-import type { ApiClient, RawObject } from '../envtest/clients/api.ts';
+import type { ApiClient, RawObject } from '../../test/envtest/clients/api.ts';
 
 /**
  * Lists and watches the objects at a path until `signal` is aborted. Calls `learn` with each version of an object, and

@@ -1,4 +1,4 @@
-import { leftovers } from '../../aws/admin/expect-nothing-left.ts';
+import { leftovers } from '../../../test/aws/admin/expect-nothing-left.ts';
 import { inBenchWorld, stopManager, type BenchWorld, type EmulatedEks, type MeasuredPhase } from '../bench-world.ts';
 import { countCalls, spanOfFirstChanges } from '../calls.ts';
 import type { Column, Figure } from '../figures.ts';

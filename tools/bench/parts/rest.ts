@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunningManager } from '../../world/manager/manager.ts';
+import type { RunningManager } from '../../../test/world/manager/manager.ts';
 import { inBenchWorld, stopManager, type BenchWorld, type MeasuredPhase } from '../bench-world.ts';
 import { countComparisons, countCalls } from '../calls.ts';
 import type { Column, Figure } from '../figures.ts';

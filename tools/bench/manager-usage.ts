@@ -1,4 +1,4 @@
-import { sumOfSamples, type RunningManager } from '../world/manager/manager.ts';
+import { sumOfSamples, type RunningManager } from '../../test/world/manager/manager.ts';
 import { memoryOf, type ProcessMemory } from './processes.ts';
 
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;

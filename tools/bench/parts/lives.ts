@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RunningManager } from '../../world/manager/manager.ts';
+import type { RunningManager } from '../../../test/world/manager/manager.ts';
 import { inBenchWorld, stopManager } from '../bench-world.ts';
 import type { Column, Figure } from '../figures.ts';
 import { usageOf } from '../manager-usage.ts';

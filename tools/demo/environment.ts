@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import { remoteAdmin, type RemoteAdmin } from '../aws/admin/remote.ts';
-import type { ControlPlane } from '../envtest/control-plane/controlplane.ts';
-import { applyCrds, STAND_IN_CRDS } from '../envtest/clients/crds.ts';
-import { waitUntilUp, type ServerProcess } from '../envtest/control-plane/process.ts';
-import { startManager } from '../world/manager/manager.ts';
-import { OUR_CRD } from '../world/world.ts';
+import { remoteAdmin, type RemoteAdmin } from '../../test/aws/admin/remote.ts';
+import type { ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
+import { applyCrds, STAND_IN_CRDS } from '../../test/envtest/clients/crds.ts';
+import { waitUntilUp, type ServerProcess } from '../../test/envtest/control-plane/process.ts';
+import { startManager } from '../../test/world/manager/manager.ts';
+import { OUR_CRD } from '../../test/world/world.ts';
 import type { OtherControllers } from './other-controllers.ts';
 import type { Printer } from './output/printer.ts';
 
-const EMULATOR = fileURLToPath(new URL('../aws/main.ts', import.meta.url));
+const EMULATOR = fileURLToPath(new URL('../../test/aws/main.ts', import.meta.url));
 
 /** How long the emulated EKS takes to create or delete a Fargate profile in the demo. The real EKS takes minutes. */
 const CREATE_MS = 4_000;

@@ -1,9 +1,9 @@
 import { EKSClient } from '@aws-sdk/client-eks';
-import { BinariesMissing, resolveBinaries } from '../envtest/binaries/binaries.ts';
-import { startCoreManager } from '../envtest/control-plane/coremanager.ts';
-import type { ServerProcess } from '../envtest/control-plane/process.ts';
-import { CLUSTER_API_VERSION } from '../envtest/binaries/versions.ts';
-import { type CapaSimulator, CAPA_AGENT, startCapaSimulator } from '../world/cluster-api/capa-simulator.ts';
+import { BinariesMissing, resolveBinaries } from '../../test/envtest/binaries/binaries.ts';
+import { startCoreManager } from '../../test/envtest/control-plane/coremanager.ts';
+import type { ServerProcess } from '../../test/envtest/control-plane/process.ts';
+import { CLUSTER_API_VERSION } from '../../test/envtest/binaries/versions.ts';
+import { type CapaSimulator, CAPA_AGENT, startCapaSimulator } from '../../test/world/cluster-api/capa-simulator.ts';
 import type { Printer } from './output/printer.ts';
 import { type DemoEnvironment, printComponent } from './environment.ts';
 

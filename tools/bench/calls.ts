@@ -1,4 +1,4 @@
-import type { CallRecord } from '../aws/call-log.ts';
+import type { CallRecord } from '../../test/aws/call-log.ts';
 
 /** Counts of the AWS calls in one phase of a measurement, e.g. in the creation of all profiles. */
 export interface CallCounts {

@@ -1,9 +1,9 @@
 import { textAt } from 'controller-runtime/json';
 import { GROUP_FINALIZER } from '../../../controllers/instancegroups/decide.ts';
-import type { RawObject } from '../../envtest/clients/api.ts';
-import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
-import { CONTROL_PLANE_FINALIZER } from '../../world/cluster-api/cluster-teardown.ts';
-import { FINALIZER } from '../../world/aws/capa-resources.ts';
+import type { RawObject } from '../../../test/envtest/clients/api.ts';
+import { CAPA_FINALIZER } from '../../../test/world/cluster-api/capa-simulator.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../../test/world/cluster-api/cluster-teardown.ts';
+import { FINALIZER } from '../../../test/world/aws/capa-resources.ts';
 
 /** The owner of each finalizer, in the words that the demo prints. */
 const OWNERS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { type ControlPlane, startControlPlane } from '../envtest/control-plane/controlplane.ts';
+import { type ControlPlane, startControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
 import { ProfileProgress } from './output/profile-progress.ts';
 import type { Printer } from './output/printer.ts';
 import { ProfileWatcher } from './profile-watcher.ts';
