@@ -53,6 +53,17 @@ function problemOf(page: string, link: string): string | undefined {
 const linksOf = (text: string): readonly string[] =>
   [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link));
 
+describe('the paths in the documents', () => {
+  it('are those of files that exist, whole or in part', () => {
+    const files = globSync('{api,cmd,config,controllers,docs,hack,pkg,templates,test,tools}/**', { cwd: ROOT });
+    const inCode = /`((?:[\w-]+\/)*[\w.-]*\w\.ts|(?:api|cmd|config|controllers|hack|pkg|test|tools)\/[\w./-]+\w)`/g;
+    const named = PAGES.flatMap((page) => [...read(page).matchAll(inCode)].map(([, path = '']) => ({ page, path })));
+    expect(named.length).to.be.greaterThan(100);
+    const exists = (path: string): boolean => files.some((file) => `/${file}`.endsWith(`/${path}`));
+    expect(named.filter(({ path }) => !exists(path))).to.deep.equal([]);
+  });
+});
+
 describe('the links of the documents', () => {
   it('lead to a file and a heading that exist', () => {
     const links = PAGES.flatMap((page) => linksOf(withoutCode(read(page))).map((link) => ({ page, link })));

@@ -23,7 +23,10 @@ const { values: flags } = parseArgs({
 const [sample, seed, seconds] = [Number(flags.sample), Number(flags.seed), Number(flags.seconds)];
 
 const FOLDER = 'controllers/awsfargateprofile/';
-const PRODUCT = [`${FOLDER}{goal,decide,guards,status}/**/*.ts`, `${FOLDER}{execute,lane}.ts`];
+const PRODUCT = [
+  `${FOLDER}{desired,goal,guards,model,plan,report,status}/**/*.ts`,
+  `${FOLDER}{execute,finish,lane,unreadable}.ts`,
+];
 /** A mutant goes through the stages until a test fails. test/simulation/determinism starts a process without mutants. */
 const STAGES: Readonly<Record<string, readonly string[]>> = {
   beside: globSync(`${FOLDER}**/*.test.ts`),

@@ -15,17 +15,40 @@ const OWN_KEYS = /^(\/registry\/(leases\/kube-system\/apiserver-|peerserverlease
 const API_SERVICES = '/registry/apiregistration.k8s.io/apiservices/';
 
 /**
- * Compares the etcd keys that were found with the expected keys. Returns a description of each key that is additional,
- * changed or missing. Ignores the keys that the API server writes for itself.
+ * A snapshot of the contents of etcd and of the names of all objects that the API server serves. A comparison with a
+ * later snapshot shows whether a test file has left something behind.
  */
-export function differencesOf(expected: EtcdContents, found: EtcdContents): readonly string[] {
-  const keys = [...new Set([...found.keys(), ...expected.keys()])];
-  return keys
-    .filter((key) => expected.get(key) !== found.get(key) && !OWN_KEYS.test(key))
-    .map((key) => {
-      if (!expected.has(key)) return `${key} is left over`;
-      return found.has(key) ? `${key} has changed` : `${key} is missing`;
-    });
+export interface Inventory {
+  readonly contents: EtcdContents;
+  readonly served: readonly string[];
+}
+
+/** Descriptions of what is additional, changed or missing. */
+interface InventoryDifferences {
+  /** Differences of the keys of etcd, except for those that the API server writes by itself. */
+  readonly inEtcd: readonly string[];
+  /** Differences of the APIServices, which only the API server deletes, and of what the API server serves. */
+  readonly inApiServer: readonly string[];
+}
+
+export function compareInventories(expected: Inventory, found: Inventory): InventoryDifferences {
+  const keys = new Set([...found.contents.keys(), ...expected.contents.keys()]);
+  const different = [...keys].filter(
+    (key) => expected.contents.get(key) !== found.contents.get(key) && !OWN_KEYS.test(key),
+  );
+  const describe = (key: string): string => {
+    if (!expected.contents.has(key)) return `${key} is left over`;
+    return found.contents.has(key) ? `${key} has changed` : `${key} is missing`;
+  };
+  const [before, now] = [new Set(expected.served), new Set(found.served)];
+  return {
+    inEtcd: different.filter((key) => !key.startsWith(API_SERVICES)).map(describe),
+    inApiServer: [
+      ...different.filter((key) => key.startsWith(API_SERVICES)).map(describe),
+      ...[...now].filter((each) => !before.has(each)).map((each) => `${each} is still served`),
+      ...[...before].filter((each) => !now.has(each)).map((each) => `${each} is no longer served`),
+    ],
+  };
 }
 
 /**

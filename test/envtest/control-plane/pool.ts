@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
-import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import type { ApiClient } from '../clients/api.ts';
 import { waitForAccessCaches } from './access-caches.ts';
+import { awaitInventory } from './await-inventory.ts';
 import { startControlPlane, startControllerManager, type ControlPlane } from './controlplane.ts';
 import type { User } from './credentials.ts';
-import { readAllKeys, writeKeys, type EtcdContents } from './etcd.ts';
-import { changesTo, differencesOf, readServed } from './inventory.ts';
+import { readAllKeys, writeKeys } from './etcd.ts';
+import { changesTo, readServed, type Inventory } from './inventory.ts';
 import type { ServerProcess } from './process.ts';
 
 /**
@@ -56,17 +56,6 @@ export interface SetUp {
 
 export const EMPTY_SET_UP: SetUp = { name: 'empty', apply: () => Promise.resolve() };
 
-/**
- * A snapshot of the contents of etcd and of the names of all objects that the API server serves. A comparison with a
- * later snapshot shows whether a test file has left something behind.
- */
-export interface Inventory {
-  readonly contents: EtcdContents;
-  readonly served: readonly string[];
-}
-
-type Source = Pick<ControlPlane, 'etcdUrl' | 'api'>;
-
 /** A control plane of the pool, and the contents of etcd that `stop()` restores after a test file. */
 interface Pooled {
   readonly controlPlane: ControlPlane;
@@ -84,9 +73,9 @@ const idle: Pooled[] = [];
  * Takes a control plane from the pool of this test process, or starts a control plane if the pool is empty. Only one
  * test file uses a control plane at a time. `stop()` of the control plane stops the processes that the test file has
  * started, restores the keys of etcd from a snapshot, and returns the control plane to the pool. `stop()` throws an
- * error with a list of the differences if the keys of etcd or the served objects still differ from the snapshot. If the
- * API server does not run, the pool is full, or the test file has changed an admission policy, `stop()` does not return
- * the control plane to the pool but stops its processes.
+ * error with a list of the differences if the keys of etcd still differ from the snapshot. If the API server does not
+ * run, or serves other objects than in the snapshot, or the pool is full, or the test file has changed an admission
+ * policy, `stop()` does not return the control plane to the pool but stops its processes.
  */
 export async function acquireControlPlane(setUp: SetUp): Promise<ControlPlane> {
   const pooled = await prepare((await takeIdle(setUp)) ?? (await start()), setUp);
@@ -149,17 +138,22 @@ async function servesServiceCidrs(api: ApiClient): Promise<boolean> {
   return resources.some(({ name }) => name === 'servicecidrs');
 }
 
-/** Gives a control plane of the pool another set-up: removes the objects of its old set-up, and applies the new one. */
+/**
+ * Gives a control plane of the pool another set-up: removes the objects of its old set-up, and applies the new one. If
+ * the API server keeps anything of the old set-up, a new control plane takes its place.
+ */
 async function prepare(pooled: Pooled, setUp: SetUp): Promise<Pooled> {
   if (pooled.setUp.name === setUp.name) return pooled;
   const { controlPlane, fresh } = pooled;
   try {
-    if (pooled.setUp !== EMPTY_SET_UP) await reset(controlPlane, fresh);
-    await setUp.apply(controlPlane.api);
-    return { ...pooled, setUp, inventory: await inventoryOf(controlPlane) };
+    if (pooled.setUp === EMPTY_SET_UP || (await reset(controlPlane, fresh))) {
+      await setUp.apply(controlPlane.api);
+      return { ...pooled, setUp, inventory: await inventoryOf(controlPlane) };
+    }
   } catch (error) {
     throw await stopAfterFailure(controlPlane, `replacing the set-up "${pooled.setUp.name}" by "${setUp.name}"`, error);
   }
+  return prepare(await start(), setUp);
 }
 
 function use(pooled: Pooled, dir: string): ControlPlane {
@@ -220,7 +214,7 @@ async function giveBack(pooled: Pooled, wasRestarted: boolean): Promise<void> {
     }
     const isKept = changed.every((key) => fresh.contents.has(key) || !inventory.contents.has(key));
     const next = isKept ? pooled : { ...pooled, setUp: EMPTY_SET_UP, inventory: fresh };
-    await reset(controlPlane, next.inventory);
+    if (!(await reset(controlPlane, next.inventory))) return;
     if (wasRestarted) await waitForAccessCaches(controlPlane.api);
     controlPlane.api.close();
     controlPlane.keepAlive(false);
@@ -240,41 +234,19 @@ async function stopAfterFailure(controlPlane: ControlPlane, doing: string, cause
   return new Error(`${doing}: ${cause instanceof Error ? cause.message : String(cause)}\n${logs}`, { cause });
 }
 
-async function inventoryOf({ etcdUrl, api }: Source): Promise<Inventory> {
+async function inventoryOf({ etcdUrl, api }: ControlPlane): Promise<Inventory> {
   return { contents: await readAllKeys(etcdUrl), served: await readServed(api) };
 }
 
 /**
  * Restores the keys and values of etcd from an inventory, an earlier snapshot. Then waits until the API server serves
- * exactly the objects that the inventory lists.
+ * exactly the objects that the inventory lists. Returns false if the API server does not, after it has stopped the
+ * control plane.
  */
-async function reset({ etcdUrl, api }: Source, inventory: Inventory): Promise<void> {
+async function reset(controlPlane: ControlPlane, inventory: Inventory): Promise<boolean> {
+  const { etcdUrl, api } = controlPlane;
   const changes = changesTo(inventory.contents, await readAllKeys(etcdUrl));
   await writeKeys(etcdUrl, changes);
   if ([...changes.keys()].some((key) => READ_FROM_CACHES.test(key))) await waitForAccessCaches(api);
-  await expectInventory({ etcdUrl, api }, inventory);
-}
-
-/**
- * Waits until the keys and values of etcd and the served objects are equal to those of an inventory, an earlier
- * snapshot.
- * @throws {Error} after `timeoutMs`, with a list of the differences
- */
-async function expectInventory(
-  { etcdUrl, api }: Source,
-  inventory: Inventory,
-  timeoutMs = HANG_LIMIT_MS,
-): Promise<void> {
-  await eventually(
-    async () => {
-      const served = new Set(await readServed(api));
-      const differences = [
-        ...differencesOf(inventory.contents, await readAllKeys(etcdUrl)),
-        ...[...served].filter((each) => !inventory.served.includes(each)).map((each) => `${each} is still served`),
-        ...inventory.served.filter((each) => !served.has(each)).map((each) => `${each} is no longer served`),
-      ];
-      if (differences.length > 0) throw new Error(`\n${differences.join('\n')}`);
-    },
-    { what: 'the reset of the control plane', timeoutMs },
-  );
+  return awaitInventory(controlPlane, () => inventoryOf(controlPlane), inventory);
 }
