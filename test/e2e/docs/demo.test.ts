@@ -149,12 +149,12 @@ describe('the demo', () => {
     expect(await demo.exited, demo.text()).to.equal(0);
     expectInOrder(demo.text(), [
       /^\$ kubectl apply --server-side -k config\/keiko$/,
-      /^\$ kubectl apply -f test\/demo\/instance-group\.yaml$/,
+      /^\$ kubectl apply -f tools\/demo\/instance-group\.yaml$/,
       /^ +\d+\.\d s {2}InstanceGroup hello-world +has the state ReconcileModifying$/,
       /^ +\d+\.\d s {2}InstanceGroup hello-world +has the state Ready$/,
       /^ {2}Fargate profile +fargate-the-cluster-for-my-pods-6341909053218016865$/,
       /^ +role +arn:aws:iam::123456789012:role\/MyPodRole$/,
-      /^\$ kubectl delete -f test\/demo\/instance-group\.yaml --wait=false$/,
+      /^\$ kubectl delete -f tools\/demo\/instance-group\.yaml --wait=false$/,
       /^ +\d+\.\d s {2}AWSFargateProfile hello-world +is gone$/,
       /^ +\d+\.\d s {2}InstanceGroup hello-world +is gone$/,
       /^ {2}Fargate profiles +none$/,
@@ -190,7 +190,7 @@ describe('the demo', () => {
     expect(await demo.exited, demo.text()).to.equal(0);
     expectInOrder(demo.text(), [
       /^ {2}Cluster API's core manager v1\.\d+\.\d+ +real process$/,
-      /^\$ kubectl apply -f test\/demo\/three-profiles\.yaml$/,
+      /^\$ kubectl apply -f tools\/demo\/three-profiles\.yaml$/,
       /^\$ kubectl delete cluster my-cluster --wait=false$/,
       /^ +\d+\.\d s {2}Cluster my-cluster +is being deleted; has finalizers of Cluster API$/,
       /^ +\d+\.\d s {2}AWSManagedControlPlane my-cluster-control-plane +has lost the finalizer of this provider$/,
