@@ -24,6 +24,8 @@ export interface PlannedObject {
   /** Of the Cluster, or else of the EKS cluster, that the spec names. */
   readonly clusterName: string | undefined;
   readonly eksCluster: string | undefined;
+  /** Of this EKS cluster; the region of the manager unless the spec names another. */
+  readonly region: string | undefined;
   /** What pauses the object now. The plan begins when the pause is over. */
   readonly pausedBy: readonly string[];
   readonly changes: readonly TimedChange[];
@@ -202,6 +204,7 @@ export async function startPlanner(options: PlannerOptions) {
           ...key,
           clusterName: object?.spec.clusterName,
           eksCluster: object?.spec.eksCluster?.name,
+          region: object?.spec.eksCluster && (object.spec.eksCluster.region ?? options.managerRegion),
           pausedBy: pausedBy.get(text) ?? [],
           changes: changes.flatMap(([of, change]) => (of === text ? [change] : [])),
           then: then.get(text) ?? end,

@@ -53,8 +53,8 @@ export async function addPods(
 export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
   pods === undefined || !isLabelValue(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
 
-const clusterText = ({ namespace, clusterName, eksCluster }: PlannedObject): string =>
-  clusterName === undefined ? `EKS cluster ${eksCluster}` : `Cluster ${namespace}/${clusterName}`;
+const clusterText = ({ namespace, clusterName, eksCluster, region }: PlannedObject): string =>
+  clusterName === undefined ? `EKS cluster ${eksCluster} in ${region}` : `Cluster ${namespace}/${clusterName}`;
 
 /** Of the cluster of the object, which is one of so many `clusters`. */
 async function readPods(
@@ -65,8 +65,8 @@ async function readPods(
 ): Promise<PodsByProfile> {
   if (options.workloadKubeconfig !== undefined && clusters > 1)
     throw new Failure('the plan has several clusters. Plan the objects of each cluster on their own');
-  const { namespace = '', clusterName: name, eksCluster } = object ?? {};
-  const target = { eksCluster, cluster: name === undefined ? undefined : { namespace, name } };
+  const { namespace = '', clusterName: name, eksCluster, region } = object ?? {};
+  const target = { eksCluster, region, cluster: name === undefined ? undefined : { namespace, name } };
   await using workload = await openPodCluster(target, options, kube, io);
   const byProfile = Map.groupBy(await listFargatePods(workload.client, undefined, io.signal), profileOf);
   return new Map([...byProfile].map(([profile, pods]) => [profile, toRunningPods(pods)]));

@@ -16,7 +16,14 @@ describe('describePlan', () => {
         pods: { running: 2, withoutOwner: [hostile] },
       },
     ];
-    const of = { namespace: 'a', name: hostile, clusterName: hostile, eksCluster: undefined, pausedBy: [hostile] };
+    const of = {
+      namespace: 'a',
+      name: hostile,
+      clusterName: hostile,
+      eksCluster: undefined,
+      region: undefined,
+      pausedBy: [hostile],
+    };
     const object = { ...of, changes, then: outcome, end: outcome, overlaps: hostile };
     const text = stripVTControlCharacters(describePlan([object], hostile, [hostile]));
     expect(text).not.to.match(/[^\P{Cc}\n]|\p{Bidi_Control}/u);

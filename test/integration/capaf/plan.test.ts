@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
@@ -23,11 +24,16 @@ const withoutIds = (text: string): string => text.replaceAll(/subnet-[0-9a-f]{17
 const PAUSED = 'cluster.x-k8s.io/paused';
 const WEB = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'a' } });
 
+/** Each has an EKS cluster `twin`. */
+const TWIN_REGIONS = [REGION, 'eu-west-1'];
+
 describe('capaf plan', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
-    await world.startManager();
+    await world.startManager({
+      flags: TWIN_REGIONS.map((region) => `--allow-eks-cluster=default=${ACCOUNT}/${region}/twin`),
+    });
     await world.createEksCluster('prod');
     await world.apply(WEB);
     await world.ready('web');
@@ -233,6 +239,36 @@ describe('capaf plan', () => {
     await world.ready('web', { generation: Number(generation) });
     const made = world.aws.admin.calls({ mutates: true }).slice(from);
     expect(made.map(({ operation }) => operation)).to.deep.equal(changes.map(({ operation }) => operation));
+  });
+
+  it('looks for the pods of an EKS cluster in the region that the object names', async () => {
+    const objects = TWIN_REGIONS.map((region) => {
+      const { subnets } = world.aws.admin.createCluster({ name: 'twin', region });
+      const spec = {
+        clusterName: undefined,
+        eksCluster: { name: 'twin', region },
+        subnetIDs: subnets.slice(0, 2).map(({ id }) => id),
+      };
+      return fargateProfile(`twin-${region}`, spec);
+    });
+    await world.apply(...objects);
+    for (const region of TWIN_REGIONS) await world.ready(`twin-${region}`);
+    // The first API server does not know the tokens of AWS, and the second has an endpoint without TLS.
+    const { url, caPath } = world.controlPlane;
+    const certificateAuthority = readFileSync(caPath).toString('base64');
+    const endpoints = { [REGION]: url, 'eu-west-1': 'http://10.0.0.1' };
+    for (const [region, endpoint] of Object.entries(endpoints))
+      world.aws.admin.setCluster({ name: 'twin', region, apiServer: { endpoint, certificateAuthority } });
+    const args = ['plan', '--delete', '-f', '-', '--region', 'eu-central-1', '-o', 'json'];
+    const { stdout, stderr } = await runCapaf(world, args, { stdin: manifest(...objects) });
+    const plan = JSON.parse(stdout) as { objects: readonly object[]; notes: readonly string[] };
+    const unknown = plan.notes.filter((note) => note.startsWith('How many pods')).map((note) => note.split('. ')[0]);
+    expect(unknown, stderr).to.deep.equal([
+      'How many pods EKS stops in EKS cluster twin in us-east-1 is not known: listing pods: Unauthorized',
+      'How many pods EKS stops in EKS cluster twin in eu-west-1 is not known: EKS shows no endpoint with a certificate authority for EKS cluster twin',
+    ]);
+    for (const [index, region] of TWIN_REGIONS.entries())
+      expect(plan.objects[index]).to.deep.include({ eksCluster: 'twin', region });
   });
 
   it('plans in the region and within the limits that the Deployment of the manager has', async () => {
