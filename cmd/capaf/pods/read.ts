@@ -16,7 +16,11 @@ const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
 const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
 
-/** Only the list of pods is required. So its error is the one that is thrown, whichever request fails first. @throws KubeError */
+/**
+ * Reads the Fargate pods, their nodes and budgets, and the version of the control plane. Only the pods are required: a
+ * failure of another request hides only its part of the answer, and stands in `unseen`.
+ * @throws KubeError if the pods cannot be listed
+ */
 export async function readPods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   const list = (resource: Resource, selection: Selection): Promise<Answer<readonly KubeObject[]>> =>
     tolerate(signal, () => listAll(client, resource, selection, signal));

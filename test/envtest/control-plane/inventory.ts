@@ -25,7 +25,7 @@ export interface Inventory {
 
 /** Descriptions of what is additional, changed or missing. */
 interface InventoryDifferences {
-  /** Differences of the keys of etcd, except for those that the API server writes by itself. */
+  /** Keys of etcd that a test or a process of a test has written. The API server writes the other keys by itself. */
   readonly inEtcd: readonly string[];
   /** Differences of the APIServices, which only the API server deletes, and of what the API server serves. */
   readonly inApiServer: readonly string[];
