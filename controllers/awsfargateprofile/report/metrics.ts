@@ -94,13 +94,6 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     help: 'Number of AWSFargateProfiles of which a Fargate profile is being replaced, by the step. Only the leader reports.',
     labels: REPLACEMENT_STEPS,
   });
-  const timeToReplace = new Histogram({
-    name: 'capaf_awsfargateprofile_replacement_seconds',
-    help: 'From the last request to create a successor to its end, in seconds: succeeded if it became ACTIVE, otherwise abandoned. Only the leader reports.',
-    labelNames: ['result'],
-    buckets: READY_BUCKETS_SECONDS,
-    registers: [registry],
-  });
   const timeToReady = new Histogram({
     name: 'capaf_awsfargateprofile_time_to_ready_seconds',
     help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
@@ -122,8 +115,6 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
         const span = timeToFirstReady(change);
         if (source.leadership.remaining() <= 0) return;
         if (span !== undefined) timeToReady.observe(span / 1_000);
-        const { result, took } = endOfReplacement(change) ?? {};
-        if (result !== undefined && took !== undefined) timeToReplace.observe({ result }, took / 1_000);
       });
     },
   };
@@ -175,23 +166,6 @@ function timeToFirstReady(change: Change): number | undefined {
   const readySince = parseTimestamp(lastTransitionOf(change.object['status'], 'Ready') ?? '');
   const createdAt = parseTimestamp(change.object.metadata.creationTimestamp ?? '');
   return readySince === undefined || createdAt === undefined ? undefined : Math.max(0, readySince - createdAt);
-}
-
-/** `took` is in ms. */
-function endOfReplacement({
-  type,
-  object,
-  ...rest
-}: Change): { readonly result: string; readonly took: Ms } | undefined {
-  const before = 'previous' in rest ? rest.previous['status'] : undefined;
-  const successor = textAt(fieldAt(before, 'successor'), 'name');
-  const after = object['status'];
-  if (type !== 'updated' || successor === undefined || fieldAt(after, 'successor') !== undefined) return undefined;
-  const isActive = textAt(after, 'profileName') === successor;
-  const end = parseTimestamp(textAt(fieldAt(after, 'activeSince'), 'time') ?? '');
-  const begin = parseTimestamp(textAt(before, 'createRequestedAt') ?? '');
-  if (!isActive) return { result: 'abandoned', took: 0 };
-  return begin === undefined || end === undefined ? undefined : { result: 'succeeded', took: Math.max(0, end - begin) };
 }
 
 const isProvisioned = (status: unknown): boolean => fieldAt(fieldAt(status, 'initialization'), 'provisioned') === true;
