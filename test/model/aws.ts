@@ -1,3 +1,5 @@
+import { formatTimestamp } from 'controller-runtime/env';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { type EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { AwsFailure, FargateProfile, NewFargateProfile, NewRole, Role } from '../../pkg/cloud/index.ts';
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -28,7 +30,12 @@ export interface ModelProfile extends Provenance {
   readonly tags: Tags;
   /** EKS does not show the profile yet. */
   readonly isHidden?: true;
+  /** A pod of a ReplicaSet on the profile. */
+  readonly pod?: ModelPod;
 }
+
+/** `protected`: a PodDisruptionBudget forbids its eviction. */
+export type ModelPod = 'running' | 'protected' | 'leaving';
 
 export interface ModelRole extends Provenance {
   readonly serial: number;
@@ -47,6 +54,8 @@ export interface Aws {
   readonly entries: Readonly<Record<string, { readonly role: number; readonly serial: number }>>;
   /** The number of roles and entries that were created: the clock of their creation times. */
   readonly serial: number;
+  /** A pod starts on each profile that becomes ACTIVE. */
+  readonly hasPods?: true;
 }
 
 export type AwsRequest = { readonly to: 'aws' } & (
@@ -65,6 +74,8 @@ export type AwsRequest = { readonly to: 'aws' } & (
   | { readonly call: 'UpdateAssumeRolePolicy'; readonly name: string; readonly trust: string }
   | { readonly call: 'AttachRolePolicy' | 'DetachRolePolicy'; readonly name: string; readonly policy: string }
   | { readonly call: 'TagRole'; readonly name: string; readonly tags: Tags }
+  // Of the API server of the EKS cluster. The name is that of a profile.
+  | { readonly call: 'ListPods' | 'EvictPod'; readonly name: string }
   | { readonly call: 'UntagRole'; readonly name: string; readonly keys: readonly string[] }
 );
 
@@ -80,6 +91,7 @@ export const arnOfRole = (path: string, name: string): string => `arn:aws:iam::$
 
 /** Answers a call for the AWSFargateProfile `by`, and returns AWS after it. */
 export function answerOfAws(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
+  if (request.call === 'ListPods' || request.call === 'EvictPod') return answerOfPods(aws, request);
   const isOfRole = 'name' in request && request.call.includes('Role');
   if (isOfRole || request.call === 'CreateRole') return answerOfIam(aws, request, by);
   if (aws.cluster === 'there') return answerOfEks(aws, request, by);
@@ -137,7 +149,7 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
       if (profile === undefined) return refused('ResourceNotFound', `No Fargate Profile found with name: ${name}.`);
       const busy = BUSY.includes(profile.status) ? name : busyProfile(aws, name);
       if (busy !== undefined) return refused('ResourceInUse', busyMessage('delete', name, busy, aws));
-      return [withProfile(aws, name, { ...profile, status: 'DELETING' }), { right: null }];
+      return [withProfile(aws, name, withoutPod({ ...profile, status: 'DELETING' })), { right: null }];
     }
     case 'TagResource':
     case 'UntagResource': {
@@ -219,6 +231,34 @@ function answerOfIam(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
   }
 }
 
+const BUDGET = "Cannot evict pod as it would violate the pod's disruption budget.";
+
+function answerOfPods(aws: Aws, { call, name }: { readonly call: 'ListPods' | 'EvictPod'; readonly name: string }) {
+  const profile = aws.profiles[name];
+  const pod = profile?.pod;
+  const same = (right: unknown): readonly [Aws, AwsAnswer] => [aws, { right }];
+  if (call === 'ListPods') return same(pod === undefined ? [] : [podOf(name, pod)]);
+  if (profile === undefined || pod === undefined) return same({ kind: 'gone' });
+  if (pod === 'protected') return same({ kind: 'refused', said: BUDGET });
+  return [withProfile(aws, name, { ...profile, pod: 'leaving' }), { right: { kind: 'accepted' } }] as const;
+}
+
+/** The metadata of the pod, which is older than each drain. */
+const podOf = (profile: string, pod: ModelPod): ObjectMeta => ({
+  name: `of-${profile}`,
+  namespace: 'web',
+  uid: `of-${profile}`,
+  resourceVersion: '',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'web', controller: true }],
+  ...(pod === 'leaving' && { deletionTimestamp: formatTimestamp(NOW) }),
+});
+
+/** The pod has ended. */
+export function withoutPod({ pod: _ended, ...profile }: ModelProfile): ModelProfile {
+  return profile;
+}
+
 export const TRUST_REFUSED =
   'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
 
@@ -242,7 +282,9 @@ export const failed = (
 export function withEnd(aws: Aws, name: string, isFailure = false): Aws {
   const profile = aws.profiles[name];
   if (profile?.status === 'CREATING')
-    return withProfile(aws, name, { ...profile, status: isFailure ? 'CREATE_FAILED' : 'ACTIVE' });
+    return isFailure
+      ? withProfile(aws, name, { ...profile, status: 'CREATE_FAILED' })
+      : withProfile(aws, name, { ...profile, status: 'ACTIVE', ...(aws.hasPods && { pod: 'running' }) });
   if (profile?.status !== 'DELETING') return aws;
   if (isFailure) return withProfile(aws, name, { ...profile, status: 'DELETE_FAILED' });
   const { [name]: _gone, ...profiles } = aws.profiles;

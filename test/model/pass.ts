@@ -1,13 +1,22 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Store } from 'controller-runtime/cache';
-import { type KubeClient, KubeError, type KubeObject, type ObjectKey, type Resource } from 'controller-runtime/client';
+import {
+  type Eviction,
+  type KubeClient,
+  KubeError,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from 'controller-runtime/client';
 import type { Reconcile } from 'controller-runtime/controller';
 import type { UnknownRecord } from 'controller-runtime/json';
 import type { Logger } from 'controller-runtime/log';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import { AccountId } from '../../api/names.ts';
 import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL } from '../../api/external/index.ts';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../controllers/awsfargateprofile/controller.ts';
+import type { PodAccess } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
 import type { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
 import type { RetryState } from '../../controllers/awsfargateprofile/memory.ts';
 import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
@@ -178,7 +187,7 @@ function newManager(
       sessions,
       recordTurnWait: () => {},
       recordEviction: () => {},
-      openPods: async () => E.right(undefined),
+      openPods: async (_session, _target, { predecessor }) => E.right(podsOf(ask, predecessor)),
       recordEvent: (_object, { reason }) => void events.push(reason),
       resync: 600_000,
     });
@@ -233,14 +242,14 @@ function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory
 }
 
 function memoryOf({ retryStore, lanes }: Kept): Memory {
-  // What was told only prevents events, and would multiply the states.
+  // What was told only prevents events, and would multiply the states. A pass comes so late that it asks for the pods again.
   const retries = [...retryStore['entries']]
     .map(
       ([
         key,
         {
           uid,
-          state: { told: _told, ...state },
+          state: { told: _told, drain: _drain, ...state },
         },
       ]) => [key, { uid, state }] as const,
     )
@@ -291,6 +300,21 @@ function clientOf(ask: (request: Request) => Promise<Answer>): KubeClient {
     delete: (resource, key, { uid }) => one({ to: 'api', verb: 'delete', path: path(resource, key), uid }),
   };
   return client as KubeClient;
+}
+
+function podsOf(ask: (request: Request) => Promise<Answer>, name: string): PodAccess {
+  const send = async (call: 'ListPods' | 'EvictPod'): Promise<unknown> => {
+    const answer = await ask({ to: 'aws', call, name });
+    if (!('right' in answer)) throw new KubeError(`${call}: no answer`, { status: 0, reason: 'NoAnswer' });
+    return answer.right;
+  };
+  return {
+    async *list() {
+      yield (await send('ListPods')) as readonly ObjectMeta[];
+    },
+    evict: async () => (await send('EvictPod')) as Eviction,
+    close: async () => {},
+  };
 }
 
 export function sessionOf(ask: (request: Request) => Promise<Answer>): Session {

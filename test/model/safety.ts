@@ -1,8 +1,9 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt, isRecord } from 'controller-runtime/json';
-import { FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { ELSEWHERE, arnOfProfile, arnOfRole, type AwsRequest, userOf } from './aws.ts';
+import { FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { type Aws, type AwsRequest, ELSEWHERE, arnOfProfile, arnOfRole, userOf } from './aws.ts';
 import type { Answered } from './pass.ts';
+import { LONG_AGO } from './time.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
 // These properties are written from docs/concepts.md and the documents of AWS, and use nothing of the product.
@@ -31,11 +32,37 @@ export function findHarm(
     if (user !== undefined) return `role ${role} is deleted under profile ${user}`;
   }
   const isDeletion = request.call === 'DeleteFargateProfile' || request.call === 'DeleteRole';
-  const paused = isDeletion ? findPause(by, answered) : undefined;
-  return paused ?? (request.call === 'DeleteFargateProfile' ? findGap(before, request.name, by) : undefined);
+  const paused = isDeletion || request.call === 'EvictPod' ? findPause(by, answered) : undefined;
+  if (paused !== undefined) return paused;
+  if (request.call === 'EvictPod' && isTaker(before.aws, request.name, by))
+    return `the pod on ${request.name} is evicted, and would start there again`;
+  if (request.call !== 'DeleteFargateProfile') return undefined;
+  return findGap(before, request.name, by) ?? findStoppedPod(before, request.name, by);
 }
 
-/** Before something is deleted in AWS, the pass has read from the API server that neither object nor Cluster is paused. */
+/** EKS would start a pod on this profile, whose name comes first. */
+function isTaker({ profiles }: Aws, name: string, by: string): boolean {
+  const active = Object.entries(profiles).filter(([, each]) => each.status === 'ACTIVE' && each.by === by);
+  return active.every(([each]) => name <= each);
+}
+
+/** A pod that can move is stopped with a profile only after its drain has taken `drainTimeout`. */
+function findStoppedPod({ aws, objects }: World, name: string, by: string): string | undefined {
+  const object = objects[pathOf(by)];
+  const profile = aws.profiles[name];
+  const replace = fieldAt(fieldAt(object?.['spec'], 'updateStrategy'), 'replace');
+  if (object === undefined || isDeleting(object) || fieldAt(replace, 'drainTimeout') === undefined) return undefined;
+  if (profile?.pod === undefined || isTaker(aws, name, by)) return undefined;
+  const noted: unknown = fieldAt(JSON.parse(object.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}'), 'profiles');
+  const entry: unknown = Array.isArray(noted)
+    ? noted.find((each: unknown) => fieldAt(each, 'name') === name)
+    : undefined;
+  const since = fieldAt(entry, 'drainSince');
+  const isOver = typeof since === 'string' && Date.parse(since) <= LONG_AGO;
+  return isOver ? undefined : `the pod on ${name} is stopped although it could still move`;
+}
+
+/** Before something is deleted in AWS or a pod is evicted, the pass has read from the API server that neither object nor Cluster is paused. */
 function findPause(by: string, answered: readonly Answered[]): string | undefined {
   const last = (path: string): unknown => {
     const found = answered.findLast(
@@ -44,11 +71,12 @@ function findPause(by: string, answered: readonly Answered[]): string | undefine
     return found !== undefined && 'value' in found.answer ? found.answer.value : undefined;
   };
   const object = last(pathOf(by));
-  if (!isRecord(object)) return `something of ${by} is deleted although the pass has not read it from the API server`;
+  if (!isRecord(object))
+    return `something of ${by} is deleted or evicted although the pass has not read it from the API server`;
   const annotations = fieldAt(object['metadata'], 'annotations');
   const isPaused = fieldAt(annotations, PAUSED_ANNOTATION) !== undefined;
   const isClusterPaused = fieldAt(fieldAt(last(CLUSTER_PATH), 'spec'), 'paused') === true;
-  return isPaused || isClusterPaused ? `something of ${by} is deleted although it is paused` : undefined;
+  return isPaused || isClusterPaused ? `something of ${by} is deleted or evicted although it is paused` : undefined;
 }
 
 /** Whether the pass has read the profile or role without the tags. Nobody can see that they are taken off right before a call. */

@@ -325,6 +325,16 @@ const detachesPolicies = (name: string): Action =>
       : withRole(aws, name, { ...role, attached: [] });
   });
 
+/** A PodDisruptionBudget forbids the eviction of the pod on a profile, or allows it again. */
+const protectsPod = (name: string): readonly Action[] =>
+  [['protects', 'running', 'protected'] as const, ['no longer protects', 'protected', 'running'] as const].map(
+    ([does, before, after]) =>
+      inAws(`a PodDisruptionBudget ${does} the pod on ${name}`, (aws) => {
+        const profile = aws.profiles[name];
+        return profile?.pod === before ? withProfile(aws, name, { ...profile, pod: after }) : undefined;
+      }),
+  );
+
 const takesProfileName = (name: string): Action =>
   inAws(`a stranger creates profile ${name}`, (aws) => {
     if (aws.profiles[name] !== undefined || busyProfile(aws) !== undefined || aws.cluster === 'gone') return undefined;
@@ -364,7 +374,7 @@ const CHANGES_OF_CLUSTER: readonly Action[] = [
 
 const LOSSES: readonly Fault[] = ['crash', 'answerLost', 'requestLost'];
 
-type More = Partial<Scenario> & Pick<Scenario, 'actions'> & { readonly mode?: Aws['mode'] };
+type More = Partial<Scenario> & Pick<Scenario, 'actions'> & Pick<Aws, 'hasPods'> & { readonly mode?: Aws['mode'] };
 
 /** A scenario with so many actions of users and strangers, and so many faults. */
 function scenario(
@@ -373,10 +383,17 @@ function scenario(
   [mostActions, mostFaults]: readonly [number, number],
   more: More,
 ): Scenario {
-  const { before = [], mode = 'CONFIG_MAP', profiles = ['web'], managers = [{ profiles }], faults = ['crash'] } = more;
+  const {
+    before = [],
+    mode = 'CONFIG_MAP',
+    hasPods,
+    profiles = ['web'],
+    managers = [{ profiles }],
+    faults = ['crash'],
+  } = more;
   const start: World = {
     objects: CLUSTER_OBJECTS,
-    aws: { cluster: 'there', mode, profiles: {}, roles: {}, entries: {}, serial: 0 },
+    aws: { cluster: 'there', mode, profiles: {}, roles: {}, entries: {}, serial: 0, ...(hasPods && { hasPods }) },
     ledger: { actions: mostActions, faults: mostFaults, created: 0, retained: [] },
     managers: managers.map(() => ({ memory: NO_MEMORY, cache: CLUSTER_OBJECTS, asleep: [], pass: undefined })),
   };
@@ -384,6 +401,7 @@ function scenario(
 }
 
 const REPLACE: Spec = { ...SPEC, updateStrategy: { type: 'Replace' } };
+const DRAINED: Spec = { ...SPEC, updateStrategy: { type: 'Replace', replace: { drainTimeout: '10m' } } };
 const SELECTORS_OF_API = { selectors: [{ namespace: 'api' }] };
 const SHARED: Spec = { ...SPEC, roleName: 'shared' };
 const SHARED_BY_API: Spec = { ...SHARED, ...SELECTORS_OF_API };
@@ -391,11 +409,20 @@ const SHARED_BY_API: Spec = { ...SHARED, ...SELECTORS_OF_API };
 const LIFE = [creates('web'), deletes('web')];
 const OTHER = edits('web', 'the selectors', SELECTORS_OF_API);
 const BACK = edits('web', 'the selectors back', { selectors: [{ namespace: 'web' }] });
+const MORE = edits('web', 'the selectors to two namespaces', {
+  selectors: [{ namespace: 'web' }, { namespace: 'api' }],
+});
 const RETAIN = edits('web', 'deletionPolicy to Retain', { deletionPolicy: 'Retain' });
 const DELETE = edits('web', 'deletionPolicy to Delete', { deletionPolicy: 'Delete' });
 const TAGS = edits('web', 'the tags', { additionalTags: { team: 'web' } });
 const DRIFT = [deletesProfileInAws(PROFILE), deletesRoleInAws(ROLE), detachesPolicies(ROLE)];
 const STRIP = [stripsProfile(PROFILE), stripsRole(ROLE), takesProfileName(PROFILE)];
+
+const DRAIN: More = {
+  hasPods: true,
+  before: [creates('web', DRAINED)],
+  actions: [MORE, BACK, deletes('web'), ...pauses('web'), ...protectsPod(PROFILE), moves],
+};
 
 const ofShard = (value: string) => ({ 'cluster.x-k8s.io/watch-filter': value });
 const TWO = ['web', 'api'];
@@ -424,6 +451,8 @@ export const SCENARIOS: readonly Scenario[] = [
     actions: [creates('web', REPLACE), deletes('web'), OTHER, BACK],
     faults: ['crash', 'eksFails', 'quotaExceeded'],
   }),
+  scenario('drain', 'the pod on a replaced profile is moved', [2, 1], { ...DRAIN, faults: LOSSES }),
+  scenario('drain again', 'the pod is moved while the spec changes again', [3, 0], DRAIN),
   scenario('pause', 'object and Cluster are paused', [3, 1], {
     actions: [...LIFE, ...pauses('web'), ...pausesCluster],
   }),
@@ -506,7 +535,7 @@ export const SCENARIOS: readonly Scenario[] = [
 /** Reasons that some state of the scenarios must have. The simulation reaches all others. */
 export const REACHED = `
   AWSError AWSUnavailable AccessDenied ClusterDeleting ClusterUpdating ClusterVanished CreateFailed Creating
-  DeleteFailed DeletingProfile EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing PredecessorKept
+  DeleteFailed DeletingProfile Draining EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing PredecessorKept
   ProfileNotOwned Propagating QuotaExceeded RemovingPredecessor Replacing RestoringRole RetainBlocksClusterDeletion
   RoleNotOwned RoleTrustInvalid TargetChanged TargetUnknown WaitingForCluster WaitingForCreate
   WaitingForEKSControlPlane WaitingForSibling

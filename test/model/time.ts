@@ -11,7 +11,7 @@ export const NOW: Ms = 1_770_000_000_000;
 const SPAN: Ms = 20 * 60_000;
 export const LONG_AGO: Ms = NOW - SPAN;
 
-const TIMES = new Set(['since', 'seenAt', 'until', 'requestedAt', 'activeSince']);
+const TIMES = new Set(['since', 'seenAt', 'until', 'requestedAt', 'activeSince', 'drainSince']);
 /** Times of creation in AWS, each some milliseconds after the time of its pass, so that their order stays. */
 const CREATIONS = new Set(['createdAt', 'last']);
 const TIMESTAMPS = new Set(['createRequestedAt']);

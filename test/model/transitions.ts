@@ -1,7 +1,18 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt, type UnknownRecord } from 'controller-runtime/json';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
-import { type Aws, failed, isAwsRead, ownedBy, shown, TRUST_REFUSED, userOf, withEnd, withProfile } from './aws.ts';
+import {
+  type Aws,
+  failed,
+  isAwsRead,
+  ownedBy,
+  shown,
+  TRUST_REFUSED,
+  userOf,
+  withEnd,
+  withoutPod,
+  withProfile,
+} from './aws.ts';
 import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';
 import { aged, once } from './time.ts';
 import { findHarm, isDeleting } from './safety.ts';
@@ -246,7 +257,10 @@ function addProgress(all: Transition[], world: World, scenario: Scenario): void 
   const fair = (agent: string, label: string, after: World): void => {
     all.push({ kind: 'fair', agent, label, world: after });
   };
-  for (const [name, { status, isHidden }] of Object.entries(aws.profiles)) {
+  for (const [name, profile] of Object.entries(aws.profiles)) {
+    const { status, isHidden, pod } = profile;
+    if (pod === 'leaving')
+      fair(`pod on ${name}`, `the pod on ${name} ends`, { ...world, aws: withProfile(aws, name, withoutPod(profile)) });
     if (isHidden) fair(`EKS shows ${name}`, `EKS shows ${name}`, { ...world, aws: shown(aws, name) });
     if (status !== 'CREATING' && status !== 'DELETING') continue;
     const verb = status === 'CREATING' ? 'creating' : 'deleting';
