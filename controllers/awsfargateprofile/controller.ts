@@ -141,8 +141,8 @@ export function newReconcilerParts(
     profileWriter: new ProfileWriter({ client, store: caches.profiles, profiles, onForeignChange }),
     lanes: new Lanes({
       clock,
-      profiles,
-      isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+      caches,
+      retryStore,
       // The other objects of the cluster wait for the first.
       wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
       overtaken: (key) => queue.demote(key),

@@ -45,11 +45,11 @@ describe('Finisher', () => {
   const clock = new VirtualClock();
   let retryStore: RetryStore;
   let recordedEvents: string[];
-  let [refreshed, abandoned]: [string[], string[]] = [[], []];
+  let [reordered, abandoned]: [string[], string[]] = [[], []];
   beforeEach(() => {
     retryStore = new RetryStore(clock);
     recordedEvents = [];
-    [refreshed, abandoned] = [[], []];
+    [reordered, abandoned] = [[], []];
   });
 
   const newFinisher = (write: Write, blocker?: string): Finisher =>
@@ -59,7 +59,7 @@ describe('Finisher', () => {
       random: new SeededRandom(1),
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
       lanes: {
-        refresh: ({ metadata }) => void refreshed.push(metadata.name),
+        reorder: ({ metadata }) => void reordered.push(metadata.name),
         abandon: ({ name }) => void abandoned.push(name),
       },
       findLiveBlocker: async () => blocker,
@@ -197,17 +197,17 @@ describe('Finisher', () => {
         expect(await finish(result, () => expect.fail('written'))).to.include(expected);
         expect(retryStore.get(anObject()).waiting?.name).to.equal('Creating');
         expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
-        expect(refreshed).to.deep.equal([]);
+        expect(reordered).to.deep.equal([]);
       });
   });
 
-  it('places the object anew in its lane after the status is written, because both count', async () => {
+  it('gives the object another place in its lane after the status is written, because both count', async () => {
     const write: Write = async (object) => {
-      expect(refreshed).to.deep.equal([]);
+      expect(reordered).to.deep.equal([]);
       return object;
     };
     await finish(creating, write);
-    expect(refreshed).to.deep.equal(['web']);
+    expect(reordered).to.deep.equal(['web']);
   });
 
   it('leaves the changes of a paused object to strangers', async () => {

@@ -15,7 +15,6 @@ import {
   notBeforeFor,
   waitedFor,
   withNoted,
-  withPreviousWait,
   withSuccess,
   withWait,
   type RetryStore,
@@ -39,16 +38,18 @@ import { CONFLICT, DONE } from '../shared/requeue.ts';
 export interface FinishOptions extends RequeueOptions, OverlapSources {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
-  readonly lanes: Pick<Lanes, 'refresh' | 'abandon'>;
+  readonly lanes: Pick<Lanes, 'reorder' | 'abandon'>;
   /** Reads from the API server why nothing may now be deleted for the object in Kubernetes or AWS. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** What is needed if the write of the result fails. */
+/** What belongs to the write of a result. */
 interface Unwritten {
+  /** The changes in AWS, which are recorded as events if the write fails. */
   readonly steps: readonly Step[];
-  readonly before: RetryState;
+  /** What is remembered once the write has succeeded: if it fails, status still shows the wait before this pass. */
+  readonly remember?: (state: RetryState) => RetryState;
   readonly context: ReconcileContext;
 }
 
@@ -60,11 +61,11 @@ export class Finisher {
   }
 
   async finish(result: ReconcileResult, context: ReconcileContext): Promise<Requeue> {
-    const { clock, lanes, retryStore, profileWriter } = this.options;
+    const { clock, retryStore, profileWriter } = this.options;
     const { object, end, facts, execution } = result;
     if (end !== 'inSync' && isUnreported(end)) return this.finishUnreported(object, end, execution?.steps, context);
-    const before = retryStore.get(object);
-    const state = this.updateRetryState(result);
+    const remember = this.memoryAfter(result);
+    const state = remember(retryStore.get(object));
     const pass: CompletedReconcile = {
       ...result,
       now: clock.now(),
@@ -72,7 +73,7 @@ export class Finisher {
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
       told: state.told,
     };
-    const unwritten: Unwritten = { steps: execution?.steps ?? [], before, context };
+    const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
     if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(pass);
@@ -83,7 +84,6 @@ export class Finisher {
       return noted && profileWriter.patchStatus(noted, status, context.signal);
     });
     if (!isWritten) return CONFLICT;
-    lanes.refresh(object);
     this.recordEvents(object, eventsAfter(pass));
     retryStore.update(object, (known) => ({ ...known, told: toldBy(pass) }));
     return this.requeue(pass, state, hasChangeInProgress({ ...object, status }));
@@ -138,9 +138,8 @@ export class Finisher {
     // The API server has rejected the status too, or the object is paused and gets none. So only an event can tell
     // users.
     this.recordEvents(object, [warningFor(reason)]);
-    const state = this.updateRetryState({ object, end: reason });
-    this.options.lanes.refresh(object);
-    return this.requeue({ end: reason }, state);
+    this.remember(object, this.memoryAfter({ object, end: reason }));
+    return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
   /** `clusterctl move` has recreated the object without its deletionTimestamp. */
@@ -156,7 +155,7 @@ export class Finisher {
 
   async release(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const events = isRetained(object) ? [retainedEvent(object)] : [];
-    return this.removeFinalizer(object, events, { steps: [], before: this.options.retryStore.get(object), context });
+    return this.removeFinalizer(object, events, { steps: [], context });
   }
 
   /**
@@ -168,7 +167,7 @@ export class Finisher {
     reason: Reason,
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const unwritten = { steps: [], before: this.options.retryStore.get(object), context };
+    const unwritten = { steps: [], context };
     return isDeleting(object)
       ? this.removeFinalizer(object, [releasedEvent(object, reason)], unwritten)
       : this.deleteObject(object, unwritten);
@@ -206,32 +205,35 @@ export class Finisher {
     return requeueAfter(result, { waited, notBefore, isTransit }, this.options);
   }
 
-  private updateRetryState(result: ReconcileResult): RetryState {
-    const { object, end } = result;
+  private memoryAfter(result: ReconcileResult): (state: RetryState) => RetryState {
+    const { end } = result;
     const now = this.options.clock.monotonic();
-    return this.options.retryStore.update(object, (state) =>
-      end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now),
-    );
+    return (state) => (end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now));
+  }
+
+  /** The order in the lane depends on what has stopped the object. */
+  private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
+    const { lanes, retryStore } = this.options;
+    const wasStopped = retryStore.isStoppedOtherwise(object);
+    retryStore.update(object, change);
+    if (retryStore.isStoppedOtherwise(object) !== wasStopped) lanes.reorder(object);
   }
 
   /**
-   * Returns `false` if another client wrote first or the object is gone. Status then still shows the wait before this
-   * pass, so the retry state of that wait is restored, and the changes in AWS are recorded as events.
+   * Returns `false` if another client wrote first or the object is gone. The changes in AWS are then recorded as events.
    */
   private async write(
     object: AWSFargateProfile,
-    { steps, before, context }: Unwritten,
+    { steps, remember, context }: Unwritten,
     write: () => Promise<AWSFargateProfile | undefined>,
   ): Promise<boolean> {
     let written: AWSFargateProfile | undefined;
     try {
       written = await write();
     } finally {
-      if (written === undefined) {
-        this.recordStepEvents(object, steps, context);
-        this.options.retryStore.update(object, (state) => withPreviousWait(before, state));
-      }
+      if (written === undefined) this.recordStepEvents(object, steps, context);
     }
+    if (written !== undefined && remember !== undefined) this.remember(written, remember);
     return written !== undefined;
   }
 

@@ -75,7 +75,8 @@ function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargatePr
 async function run(plans: readonly Plan[]): Promise<Run> {
   const clock = new VirtualClock();
   const passes = new Map<string, () => void>();
-  const { lanes, put, remove, stopped, store } = newLanes(clock, ({ name }) => passes.get(name)?.());
+  const world = newLanes(clock, ({ name }) => passes.get(name)?.());
+  const { lanes, put, remove, stopped, store } = world;
   const later = (delay: Ms, what: () => void): void => void clock.after(delay, what);
   const done: string[] = [];
   const wrongFirsts: string[] = [];
@@ -93,14 +94,12 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       lanes.abandon(keyOf(object));
     };
     const stop = (delay: Ms): void => {
-      stopped.add(name);
-      lanes.refresh(object);
+      world.stop(object);
       later(delay, pass);
     };
     /** A pass that waits again; it looks for itself, and its retry state says that it waits for its turn. */
     const wait = (): void => {
-      stopped.delete(name);
-      lanes.refresh(object);
+      world.stop(object, false);
       later(LOOK, pass);
     };
     const pass = (): void => {
@@ -142,8 +141,7 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       inChange = name;
       lanes.saw(LANE, name, 'changing', object);
       lanes.release(LANE, object);
-      stopped.add(name);
-      lanes.refresh(object);
+      world.stop(object);
       later(plan.change, () => {
         inChange = undefined;
         done.push(name);

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { right } from 'fp-ts/lib/Either.js';
 import { keyOf } from 'controller-runtime/client';
 import { VirtualClock } from 'controller-runtime/testing';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { type LaneWait, Lanes } from './lane.ts';
+import type { LaneWait } from './lane.ts';
 import { type ObjectParts, HERE, NOW, RECORDED, anObject } from './testing/builders.ts';
 import { type TestLanes, newLanes } from './testing/lanes.ts';
 
-const LANE = '111122223333/eu-west-1/prod';
+const PROD = EksClusterName.of('prod');
+const LANE = `111122223333/eu-west-1/${PROD}`;
 
 const profile = (name: string, { metadata, ...rest }: ObjectParts = {}): AWSFargateProfile =>
   anObject({ ...rest, metadata: { name, uid: `uid-of-${name}`, ...metadata } });
@@ -27,7 +27,7 @@ const joined = (name: string, region: string, identity?: string, kind = 'Role'):
   ...profile(name),
   spec: {
     eksCluster: {
-      name: EksClusterName.of('prod'),
+      name: PROD,
       region,
       ...(identity !== undefined && { identityRef: { kind: `AWSCluster${kind}Identity`, name: identity } }),
     },
@@ -175,7 +175,6 @@ describe('Lanes', () => {
       world.store.upsert({ ...profile('odd'), spec: odd });
       const first = world.put(profile('a'));
       world.store.upsert({ ...first, metadata: { ...first.metadata, resourceVersion: '900' }, spec: odd });
-      lanes.refresh(first);
       expect(order([])).to.equal('');
     });
   });
@@ -218,7 +217,7 @@ describe('Lanes', () => {
       expect(turnOf(c)).to.equal('go');
       expect(turnOf(b), 'an older one that tries again').to.equal('go');
       world.store.upsert({ ...c, metadata: { ...c.metadata, uid: 'of another', resourceVersion: '900' } });
-      expect(turnOf(profile('d')), 'after one that was recreated under its name').to.equal('go');
+      expect(turnOf(profile('d')), 'behind one that was recreated under its name').to.equal('team-a_c is next in turn');
     });
 
     it('to an object that is at rest for the lane, as soon as the lane is free', () => {
@@ -260,11 +259,10 @@ describe('Lanes', () => {
     it('to a stranger again, once no pass watches it', () => {
       const [a, b] = putThree();
       lanes.saw(LANE, 'team-a_a', 'being created', a);
-      world.stopped.add('a');
-      lanes.refresh(a);
+      world.stop(a);
       expect(turnOf(b)).to.equal('team-a_a is being created');
       expect(wokenBy(() => lanes.abandon(keyOf(b)))).to.deep.equal([]);
-      expect(wokenBy(() => lanes.abandon(keyOf(a)))).to.deep.equal(['b first']);
+      expect(wokenBy(() => lanes.abandon(keyOf(a)))).to.deep.equal(['b first', 'c second']);
       expect(turnOf(b)).to.equal('team-a_a is being created, as a stranger');
     });
 
@@ -295,10 +293,11 @@ describe('Lanes', () => {
 
   it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {
     const [a] = putThree();
-    lanes.sawForeign(LANE, 'theirs', 'being created');
+    const survey = () => lanes.compare(LANE, a, [{ name: ProfileName.of('theirs'), status: 'CREATING' }], []);
+    survey();
     expect(turnOf(a)).to.equal('theirs is being created, as a stranger');
     lanes.saw(LANE, 'team-a_b', 'being deleted', profile('b'));
-    lanes.sawForeign(LANE, 'theirs', 'being created');
+    survey();
     expect(turnOf(a)).to.equal('team-a_b is being deleted');
   });
 
@@ -367,53 +366,28 @@ describe('Lanes', () => {
       expect(aheadOf(world.put(requested)), 'after a start, before status tells').to.equal('go');
     });
 
-    it('nor before the objects are listed; a list that is unknown for a while keeps the order', () => {
-      const [a, , c] = putThree();
-      const { lanes: others, store } = newLanes(clock);
-      store.markUnknown('the kind is not served');
-      expect(describeWait(others.findAhead(LANE, c))).to.equal('go');
+    it('nor while the objects are not listed', () => {
+      const [, , c] = putThree();
       world.store.markUnknown('the kind is not served');
-      lanes.refresh(a);
-      expect(aheadOf(c)).to.equal('team-a_a is next in turn');
+      expect(aheadOf(c)).to.equal('go');
     });
   });
 
   it('compare each of many objects with few others, however many ask and change', () => {
     const run = (count: number): number => {
-      let comparisons = 0;
-      const objects = Array.from({ length: count }, (_, index): AWSFargateProfile => {
-        const object = profile(`${count + index}`);
-        const metadata = {
-          ...object.metadata,
-          get creationTimestamp() {
-            comparisons += 1;
-            return `${2 * count - index}`;
-          },
-        };
-        return { ...object, metadata };
-      });
-      const entries = objects.map((object) => ({ object: { ...object }, decoded: right(object) }));
-      const byName = new Map(objects.map((object, index) => [object.metadata.name, entries[index]]));
-      const many = new Lanes({
-        clock,
-        profiles: {
-          byIndex: () => ({ kind: 'listed', entries }),
-          lookup: ({ name }) => {
-            const entry = byName.get(name);
-            return entry === undefined ? { kind: 'absent' } : { kind: 'found', ...entry };
-          },
-        },
-        isStoppedOtherwise: () => false,
-        wake: () => {},
-        overtaken: () => {},
-      });
+      const many = newLanes(clock);
+      const objects = Array.from({ length: count }, (_, index) => profile(`${2 * count - index}`)).map(many.put);
       for (const object of objects) {
-        many.findAhead(LANE, object);
-        many.refresh(object);
+        many.lanes.findAhead(LANE, object);
+        many.put({ ...object, status: RECORDED });
+        many.stop(object);
+        many.stop(object, false);
+        many.lanes.take(LANE, object, 'team-a_x', 'being created');
+        many.lanes.release(LANE, object);
       }
-      return comparisons;
+      return many.questions();
     };
-    expect(run(2_000)).to.be.at.most(3 * run(1_000));
+    expect(run(1_000)).to.be.at.most(3 * run(500));
   });
 
   describe('wake', () => {
@@ -424,14 +398,18 @@ describe('Lanes', () => {
       ['nobody for a new object that is last', [], () => world.put(profile('z'))],
       ['nobody when only the status of the first has changed', [], ([a]) => world.put({ ...a, status: RECORDED })],
       ['first and second when the first is gone', ['b first', 'c second'], ([a]) => world.remove(a)],
+      [
+        'first and second when the first cannot be decoded any more',
+        ['b first', 'c second'],
+        ([a]) => world.put({ ...a, spec: JSON.parse('{"selectors": 7}') as AWSFargateProfile['spec'] }),
+      ],
       ['the new second when the second is gone', ['c second'], ([, b]) => world.remove(b)],
       ['nobody when the third is gone', [], ([, , c]) => world.remove(c)],
       [
         'first and second when something stops the first',
         ['b first', 'c second'],
         ([a]) => {
-          world.stopped.add('a');
-          lanes.refresh(a);
+          world.stop(a);
         },
       ],
       [
@@ -439,8 +417,19 @@ describe('Lanes', () => {
         ['c second'],
         ([a]) => {
           lanes.saw(LANE, 'team-a_a', 'being created', a);
-          world.stopped.add('a');
-          world.put({ ...a, status: { profileStatus: 'CREATING' } });
+          world.stop(
+            world.put({ ...a, status: { profileName: ProfileName.of('team-a_a'), profileStatus: 'CREATING' } }),
+          );
+        },
+      ],
+      [
+        'first and second when a deleted object loses its finalizer, although its status still shows the deletion in EKS',
+        ['b first', 'c second'],
+        () => {
+          const status = { profileName: ProfileName.of('team-a_a'), profileStatus: 'DELETING' };
+          const leaving = world.put({ ...deleted('a'), status });
+          world.woken.length = 0;
+          world.put({ ...leaving, metadata: { ...leaving.metadata, finalizers: [] } });
         },
       ],
       [
@@ -448,18 +437,19 @@ describe('Lanes', () => {
         ['c first'],
         ([a]) => {
           lanes.saw(LANE, 'team-a_a', 'being created', a);
-          for (const name of ['a', 'b']) world.stopped.add(name);
           world.put({ ...a, status: { profileStatus: 'CREATING' } });
+          world.stopped.add('b');
+          world.stop(a);
         },
       ],
       [
         'first and second when EKS has ended the change of the first, which status still shows',
         ['b first', 'c second'],
         ([a]) => {
-          lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-          lanes.settle(LANE, 'team-a_a', a);
           world.stopped.add('a');
           world.put({ ...a, status: { profileStatus: 'DELETING' } });
+          lanes.saw(LANE, 'team-a_a', 'being deleted', a);
+          lanes.settle(LANE, 'team-a_a', a);
         },
       ],
       [
@@ -468,8 +458,8 @@ describe('Lanes', () => {
         ([a]) => world.put(profile(a.metadata.name, provisioned('ACTIVE'))),
       ],
       [
-        'the object that is recreated under its name',
-        ['a first'],
+        'first and second when the first is recreated under its name',
+        ['b second', 'a first', 'b overtaken'],
         ([a]) => world.put({ ...a, metadata: { ...a.metadata, uid: 'x' } }),
       ],
     ];
@@ -486,53 +476,32 @@ describe('Lanes', () => {
 
     it('nobody whose pass goes on, until it is told to wait or its pass ends', () => {
       const [a, b] = putThree();
-      expect(lanes.findAhead(LANE, b)).to.equal(undefined);
+      lanes.enter(b);
       expect(wokenBy(() => world.remove(a))).to.deep.equal(['c second']);
       const first = world.put(a);
-      lanes.findAhead(LANE, b);
       expect(turnOf(b)).to.equal('team-a_a is next in turn');
       expect(wokenBy(() => world.remove(first))).to.deep.equal(['b first', 'c second']);
       const again = world.put(a);
-      lanes.findAhead(LANE, b);
+      lanes.enter(b);
       lanes.leave(b);
       expect(wokenBy(() => world.remove(again))).to.deep.equal(['b first', 'c second']);
     });
 
-    it('of an order that was not known, the object that waits, and the first two when any other object has changed', () => {
-      const { store, put, woken } = newLanes(clock);
-      for (const name of ['c', 'b', 'a']) store.upsert(profile(name));
-      put(profile('a', provisioned('ACTIVE')));
-      expect(woken).to.deep.equal(['b first', 'c second']);
-      const other = newLanes(clock);
-      for (const name of ['a', 'b', 'c']) other.store.upsert(profile(name));
-      other.put(profile('a'));
-      expect(other.woken).to.deep.equal(['a first', 'b overtaken']);
-      const asked = newLanes(clock);
-      for (const name of ['a', 'b', 'c']) asked.store.upsert(profile(name));
-      asked.lanes.findAhead(LANE, profile('c'));
-      asked.put(profile('a'));
-      expect(asked.woken, 'after a question').to.deep.equal([]);
-      const listed = newLanes(clock);
-      for (const [name, hour] of [
-        ['a', 12],
-        ['b', 11],
-        ['c', 10],
-      ] as const)
-        listed.store.upsert(profile(name, { metadata: createdAt(hour) }));
-      expect(listed.lanes.findAhead(LANE, profile('a', { metadata: createdAt(12) }))).to.include({ ahead: 'team-a_c' });
-      const { store: another, lanes: unasked } = newLanes(clock);
-      for (const object of [profile('a', provisioned('ACTIVE')), profile('b')]) another.upsert(object);
-      expect(unasked.take(LANE, profile('b'), 'team-a_b', 'being created'), 'behind one at rest').to.equal(undefined);
+    it('nobody for objects that were put into the cache without a word, until one of the first two changes', () => {
+      for (const name of ['c', 'b', 'a']) world.store.upsert(profile(name));
+      expect(world.woken).to.deep.equal([]);
+      world.put(profile('a', provisioned('ACTIVE')));
+      expect(world.woken).to.deep.equal(['b first', 'c second']);
     });
 
-    it('the first when EKS has ended a change, but not the object whose pass sees it', () => {
+    it('first and second when EKS has ended a change, but not the object whose pass sees it', () => {
       const [a, b, c] = putThree();
       lanes.saw(LANE, 'team-a_c', 'being created', c);
       turnOf(b);
       expect(wokenBy(() => lanes.settle(LANE, 'team-a_other', c))).to.deep.equal([]);
-      expect(wokenBy(() => lanes.settle(LANE, 'team-a_c', c))).to.deep.equal(['a first']);
+      expect(wokenBy(() => lanes.settle(LANE, 'team-a_c', c))).to.deep.equal(['a first', 'b second']);
       lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-      expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal([]);
+      expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal(['b second']);
     });
 
     it('nobody when EKS has ended a change while a pass has the turn', () => {
@@ -543,31 +512,31 @@ describe('Lanes', () => {
       expect(wokenBy(() => lanes.settle(LANE, 'theirs', b))).to.deep.equal([]);
     });
 
-    it('the first when a turn ends without a change, and nobody while EKS makes the change', () => {
+    it('first and second when a turn ends without a change, and nobody while EKS makes the change', () => {
       const [a, b] = putThree();
       const sibling = world.put(deleted('d'));
       take(sibling);
       turnOf(b);
-      world.stopped.add('d');
-      lanes.refresh(sibling);
-      expect(wokenBy(() => lanes.release(LANE, sibling))).to.deep.equal(['a first']);
+      world.stop(sibling);
+      expect(wokenBy(() => lanes.release(LANE, sibling))).to.deep.equal(['a first', 'b second']);
       take(a);
       lanes.saw(LANE, 'team-a_a', 'being created', a);
       world.remove(a);
       expect(wokenBy(() => lanes.release(LANE, a))).to.deep.equal([]);
     });
 
-    it('the firsts of all clusters that wait for the same EKS cluster', () => {
-      const one = world.put(joined('joined', 'eu-west-1'));
+    it('the first two of all clusters that name the same EKS cluster, once AWS has confirmed it', () => {
       const [a] = putThree();
+      world.put(joined('unconfirmed', 'eu-west-1'));
+      const confirmed = world.put({
+        ...joined('confirmed', 'eu-west-1'),
+        status: { ...RECORDED, eksClusterName: PROD },
+      });
       lanes.saw(LANE, 'theirs', 'being deleted');
-      expect([turnOf(one), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
-      world.remove(one);
-      const another = world.put(joined('another', 'eu-west-1'));
-      expect(wokenBy(() => lanes.settle(LANE, 'theirs', a))).to.deep.equal(['another first']);
-      world.remove(another);
+      expect([turnOf(confirmed), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
+      expect(wokenBy(() => lanes.settle(LANE, 'theirs', a))).to.deep.equal(['b second', 'confirmed first']);
       lanes.saw(LANE, 'theirs', 'being deleted');
-      expect(wokenBy(() => lanes.settle(LANE, 'theirs', another))).to.deep.equal(['a first']);
+      expect(wokenBy(() => lanes.settle(LANE, 'theirs', confirmed))).to.deep.equal(['unconfirmed second']);
     });
   });
 

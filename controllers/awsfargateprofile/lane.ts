@@ -1,18 +1,22 @@
 import { isRight } from 'fp-ts/lib/Either.js';
-import type { TypedStoreReader } from 'controller-runtime/cache';
-import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
+import type { Change } from 'controller-runtime/cache';
+import { keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import { Lru } from 'controller-runtime/collections';
 import type { Clock, Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { type ClusterIndex, clusterIndexOf } from '../shared/caches.ts';
+import type { FargateProfile } from '../../pkg/cloud/index.ts';
+import { type Caches, BY_TURN, turnGroupOf, turnGroupOfLocation } from '../shared/caches.ts';
 import { noteOf } from '../shared/note.ts';
-import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving } from '../shared/object-state.ts';
+import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
+import { turnOrderOf, wantsTurn } from '../shared/turn-order.ts';
+import type { RetryStore } from './memory.ts';
+import { describeTransit } from './model/profile-status.ts';
 import { hasChangeInProgress } from './model/steady-state.ts';
-import { ACTIVE } from './model/profile-status.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids the calls that
-// EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority.
+// EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority. A lane remembers what EKS has
+// said. Who goes next follows from the caches and from memory, and is computed when a pass asks for it.
 
 /** A change that EKS is making. */
 interface InFlight {
@@ -24,19 +28,12 @@ interface InFlight {
   readonly seenAt: Ms;
 }
 
-/** Where the cache finds the objects of a cluster. Two regions or accounts may have EKS clusters of the same name. */
-interface Place extends ClusterIndex {
-  readonly regionAndIdentity: string;
-}
-
 interface Lane {
   /** The change that a running pass sends, and the key of its object. */
   readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
   /** EKS has said `because` to a change, so no change is sent before this time. */
   readonly closed: { readonly until: Ms; readonly because: string };
-  /** The clusters whose objects have waited here. Objects of several Clusters and namespaces may name one EKS cluster. */
-  readonly clusters: ReadonlyMap<string, Place>;
 }
 
 /** Why a change of a profile has to wait. */
@@ -48,15 +45,12 @@ export type LaneWait =
 const SEEN_FOR: Ms = 35_000;
 /** The number of lanes that are kept; the one that was used longest ago is forgotten, which costs one refused call. */
 const MOST_LANES = 10_000;
-const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' }, clusters: new Map() };
-
-type NamingCluster = Pick<AWSFargateProfile, 'metadata' | 'spec'>;
+const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
 
 export interface LanesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex' | 'lookup'>;
-  /** Whether the last pass of the object stopped for something other than its turn, so that it does not want one. */
-  readonly isStoppedOtherwise: (object: AWSFargateProfile) => boolean;
+  readonly caches: Pick<Caches, 'profiles' | 'typed'>;
+  readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
   /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiter looks for itself. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
   /** The object was the first, and another one goes before it now. */
@@ -66,12 +60,8 @@ export interface LanesOptions {
 export class Lanes {
   private readonly options: LanesOptions;
   private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
-  /** The objects of each cluster that want a turn, in their order, as {@link refresh} last saw them. */
-  private readonly orders = new Lru<readonly AWSFargateProfile[]>({ maxEntries: MOST_LANES });
   /** The objects whose pass goes on and was not told to wait. They need not be woken. */
   private readonly going = new Set<string>();
-  /** By object: the lane in which its passes last saw a change in flight. */
-  private readonly laneOfChange = new Lru<string>({ maxEntries: MOST_LANES });
 
   constructor(options: LanesOptions) {
     this.options = options;
@@ -88,23 +78,24 @@ export class Lanes {
   }
 
   /**
-   * Lets the first object of a cluster go, the second until it has prepared its role, and each object that wants no turn. An object that its last pass stopped for something else looks whether that is over.
-   * {@link leave} must end the pass of an object that goes on.
+   * Lets the first object of a cluster go, the second until it has prepared its role, and each object that wants no turn. An
+   * object that its last pass stopped for something else looks whether that is over.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
-    const [first, second] = this.orderOf(object) ?? [];
+    if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(lane, object)) return undefined;
+    const [first = object, second] = this.firstTwo(turnGroupOf(object));
+    const isFirst = isSame(first, object);
+    if ((isFirst || isSame(second, object)) && hasToPrepare(object)) return undefined;
     const busy = this.findBusy(lane, object);
-    const isFirst = first === undefined || isSame(first, object);
-    const mayPrepare = (isFirst || isSame(second, object)) && hasToPrepare(object);
     // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
-    const mayChange = isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign));
-    if (!mayPrepare && !mayChange && this.isEligible(object) && !this.isInFlight(lane, object)) {
-      const wait = busy ?? (first === undefined ? undefined : waitFor(first));
-      if (wait !== undefined)
-        return this.joined(lane, object, wait.kind === 'wait' ? { ...wait, isForeign: false } : wait);
-    }
+    if (isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign))) return undefined;
+    const wait = busy ?? waitFor(first);
+    return wait.kind === 'wait' ? { ...wait, isForeign: false } : wait;
+  }
+
+  /** A pass of the object goes on after {@link findAhead}. {@link leave} must end it. */
+  enter(object: AWSFargateProfile): void {
     this.going.add(idOf(object));
-    return undefined;
   }
 
   leave(object: AWSFargateProfile): void {
@@ -116,10 +107,13 @@ export class Lanes {
    * report `doing`, and look again only after seconds: so `doing` has to be true before the request and while EKS makes the change.
    */
   take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
-    const [first] = this.orderOf(object) ?? [];
-    const isBehind = first !== undefined && wantsTurn(object) && isBefore(first, object);
+    const [first] = wantsTurn(object) ? this.firstTwo(turnGroupOf(object)) : [];
+    const isBehind = first !== undefined && isBefore(first, object);
     const wait = this.findBusy(lane, object, profile) ?? (isBehind ? waitFor(first) : undefined);
-    if (wait !== undefined) return this.joined(lane, object, wait);
+    if (wait !== undefined) {
+      this.leave(object);
+      return wait;
+    }
     this.update(lane, { turn: { profile, doing, by: idOf(object) } });
     return undefined;
   }
@@ -144,9 +138,23 @@ export class Lanes {
     this.wakeIfFree(lane, object);
   }
 
-  /** A survey of the EKS cluster may be older than what the lane knows, so it only fills an empty lane. */
-  sawForeign(lane: string, profile: string, doing: string): void {
-    if (this.get(lane).inFlight === undefined) this.saw(lane, profile, doing);
+  /** After a pass of the object has read these profiles of the EKS cluster. `own` are the names of its profiles. */
+  compare(
+    lane: string,
+    object: AWSFargateProfile,
+    profiles: readonly Pick<FargateProfile, 'name' | 'status'>[],
+    own: readonly string[],
+  ): void {
+    for (const { name, status } of profiles) {
+      const doing = describeTransit(status);
+      if (doing === undefined) continue;
+      if (own.includes(name)) this.saw(lane, name, doing, object);
+      // What was read may be older than what the lane knows, so it only fills an empty lane.
+      else if (this.get(lane).inFlight === undefined) this.saw(lane, name, doing);
+    }
+    for (const name of own)
+      if (describeTransit(profiles.find((each) => each.name === name)?.status) === undefined)
+        this.settle(lane, name, object);
   }
 
   close(lane: string, span: Ms, because: string): void {
@@ -159,52 +167,69 @@ export class Lanes {
     for (const [lane, { inFlight }] of this.lanes.entries()) {
       if (inFlight?.by !== keyText(key)) continue;
       this.update(lane, { inFlight: { ...inFlight, by: undefined } });
-      this.wakeFirsts(lane);
+      const lookup = this.options.caches.profiles.lookup(key);
+      const object = lookup.kind === 'found' ? this.decode(lookup.object) : undefined;
+      this.wakeFirsts([object && turnGroupOf(object), turnGroupOfLocation(lane)]);
     }
   }
 
-  /** To be called after a change of the object or of its waiting. */
-  refresh(object: NamingCluster): void {
-    const place = placeOf(object);
-    const known = place && this.orders.peek(textOf(place));
-    const before = place && this.orderAt(place);
-    const lookup = this.options.profiles.lookup(keyOf(object));
-    if (place === undefined || before === undefined || lookup.kind === 'unknown') return;
-    const current = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
-    // The objects of a cluster are in one namespace.
-    const others = before.filter(({ metadata }) => metadata.name !== object.metadata.name);
-    const isWaiting = current !== undefined && this.isEligible(current);
-    const after = isWaiting ? insert(others, current) : others;
-    this.orders.set(textOf(place), after);
-    const [first, second] = after;
-    // If the order was not known, an object that waits counts as new, which lets no other object go. Any other object may
-    // have been the first until now.
-    const heads = (known ?? (isWaiting ? others : [])).slice(0, 2);
-    const wasHead = (one: AWSFargateProfile): boolean => heads.some((each) => isSame(one, each));
-    // The former second has done what it can while EKS makes the change of this object, and the end of the change wakes it.
-    const canGo = this.get(this.laneOfChange.peek(idOf(object)) ?? '').inFlight?.by !== idOf(object);
-    if (first !== undefined && !isSame(first, heads[0]) && (canGo || !wasHead(first))) this.wake(first, 'first');
-    if (second !== undefined && !wasHead(second)) this.wake(second, 'second');
-    if (second !== undefined && isSame(second, heads[0])) this.options.overtaken(keyOf(second));
+  /** After a change in the cache. */
+  refresh(change: Change): void {
+    const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
+    const after = change.type === 'deleted' ? undefined : change.object;
+    const [left, joined] = [before, after].map((each) => (each === undefined ? undefined : this.decode(each)));
+    if (left !== undefined && joined !== undefined && placeOf(left) === placeOf(joined)) return;
+    if (left !== undefined && !this.isStoppedOtherwise(left)) this.wakeBehind(left, joined);
+    if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
+  }
+
+  /** After a pass has changed whether something other than its turn stops the object. */
+  reorder(object: AWSFargateProfile): void {
+    if (this.isStoppedOtherwise(object)) this.wakeBehind(object, object);
+    else this.overtake(object);
+  }
+
+  /**
+   * An object has left its place, so those behind it have moved up. If EKS makes its change now, the first can only wait for
+   * the end of that change, which wakes it.
+   */
+  private wakeBehind(before: AWSFargateProfile, after: AWSFargateProfile | undefined): void {
+    if (!wantsTurn(before)) return;
+    const isBusy = after !== undefined && hasFinalizer(after) && hasChangeInProgress(after);
+    this.firstTwo(turnGroupOf(before)).forEach((each, index) => {
+      if (isBefore(before, each) && !(index === 0 && isBusy)) this.wake(each, index);
+    });
+  }
+
+  /** The object has a new place. If it is the first there, no other object waits for the former first any more. */
+  private overtake(object: AWSFargateProfile): void {
+    if (!wantsTurn(object)) return;
+    const firsts = this.firstTwo(turnGroupOf(object));
+    const index = firsts.findIndex((each) => isSame(each, object));
+    if (index !== -1) this.wake(object, index);
+    const [, second] = firsts;
+    if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
   /** After the end of a change, wakes the objects that may go now. The pass of `object` itself goes on anyway. */
   private wakeIfFree(lane: string, object: AWSFargateProfile): void {
     const { turn, inFlight } = this.get(lane);
-    if (turn === undefined && inFlight === undefined) this.wakeFirsts(lane, object);
+    if (turn === undefined && inFlight === undefined)
+      this.wakeFirsts([turnGroupOf(object), turnGroupOfLocation(lane)], object);
   }
 
-  private wakeFirsts(lane: string, except?: AWSFargateProfile): void {
-    const firsts = [...this.get(lane).clusters].map(
-      ([text, place]) => [text, place, this.orderAt(place)?.[0]] as const,
-    );
-    const waiting = firsts.filter(([, , first]) => first !== undefined);
-    this.update(lane, { clusters: new Map(waiting.map(([text, place]) => [text, place])) });
-    for (const [, , first] of waiting) if (first !== undefined && !isSame(first, except)) this.wake(first, 'first');
+  private wakeFirsts(groups: readonly (string | undefined)[], except?: AWSFargateProfile): void {
+    const woken = new Set<string>();
+    for (const group of groups)
+      this.firstTwo(group).forEach((each, index) => {
+        if (isSame(each, except) || woken.has(idOf(each))) return;
+        woken.add(idOf(each));
+        this.wake(each, index);
+      });
   }
 
-  private wake(object: AWSFargateProfile, place: 'first' | 'second'): void {
-    if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), place);
+  private wake(object: AWSFargateProfile, index: number): void {
+    if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
   }
 
   /** `profile` is the one that the object would change. */
@@ -219,62 +244,33 @@ export class Lanes {
     return { kind: 'wait', ahead, doing, isForeign: by === undefined };
   }
 
-  private joined(lane: string, object: AWSFargateProfile, wait: LaneWait): LaneWait {
-    this.going.delete(idOf(object));
-    const { clusters } = this.get(lane);
-    const place = placeOf(object);
-    if (place !== undefined && !clusters.has(textOf(place)))
-      this.update(lane, { clusters: new Map([...clusters, [textOf(place), place]]) });
-    return wait;
-  }
-
   private isInFlight(lane: string, object: AWSFargateProfile): boolean {
     return this.get(lane).inFlight?.by === idOf(object) || hasChangeInProgress(object);
   }
 
-  private isStillEligible(object: AWSFargateProfile): boolean {
-    const lookup = this.options.profiles.lookup(keyOf(object));
-    if (lookup.kind === 'unknown') return true;
-    if (lookup.kind === 'absent' || !isRight(lookup.decoded)) return false;
-    const current = lookup.decoded.right;
-    return isSame(current, object) && this.isEligible(current);
+  private isStoppedOtherwise(object: AWSFargateProfile): boolean {
+    return this.options.retryStore.isStoppedOtherwise(object);
   }
 
-  private isEligible(object: AWSFargateProfile): boolean {
-    return wantsTurn(object) && !this.options.isStoppedOtherwise(object);
-  }
-
-  private orderOf(object: NamingCluster): readonly AWSFargateProfile[] | undefined {
-    const place = placeOf(object);
-    return place && this.orderAt(place);
-  }
-
-  /** `undefined` before the objects are listed. */
-  private orderAt(place: Place): readonly AWSFargateProfile[] | undefined {
-    const known = this.orders.get(textOf(place));
-    if (known !== undefined) return this.withEligibleFirsts(place, known);
-    const listing = this.options.profiles.byIndex(place.index, place.value);
-    if (listing.kind !== 'listed') return undefined;
-    const order = listing.entries
-      .flatMap(({ decoded }) => (isRight(decoded) ? [decoded.right] : []))
-      .filter((each) => placeOf(each)?.regionAndIdentity === place.regionAndIdentity && this.isEligible(each))
-      .toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
-    this.orders.set(textOf(place), order);
-    return order;
-  }
-
-  /** An object that left without a word, or that was stopped since, must not hold up those behind it. */
-  private withEligibleFirsts(place: Place, known: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] {
+  /**
+   * The cache keeps those that want a turn in their order, so this looks at two of them, and at those before them that
+   * something else stops. None before the objects are listed.
+   */
+  private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
+    const { profiles } = this.options.caches;
+    const listing = group === undefined ? undefined : profiles.byIndex(BY_TURN, group);
     const firsts: AWSFargateProfile[] = [];
-    let looked = 0;
-    for (; firsts.length < 2 && looked < known.length; looked++) {
-      const each = known[looked];
-      if (each !== undefined && this.isStillEligible(each)) firsts.push(each);
+    for (const each of listing?.kind === 'listed' ? listing.objects : []) {
+      const object = this.decode(each);
+      if (object !== undefined && !this.isStoppedOtherwise(object)) firsts.push(object);
+      if (firsts.length === 2) break;
     }
-    if (looked === firsts.length) return known;
-    const order = [...firsts, ...known.slice(looked)];
-    this.orders.set(textOf(place), order);
-    return order;
+    return firsts;
+  }
+
+  private decode(stored: KubeObject): AWSFargateProfile | undefined {
+    const decoded = this.options.caches.typed.profiles.decode(stored);
+    return isRight(decoded) ? decoded.right : undefined;
   }
 
   private get(lane: string): Lane {
@@ -282,47 +278,13 @@ export class Lanes {
   }
 
   private update(lane: string, change: Partial<Lane>): void {
-    const after = { ...this.get(lane), ...change };
-    if (after.inFlight?.by !== undefined) this.laneOfChange.set(after.inFlight.by, lane);
-    this.lanes.set(lane, after);
+    this.lanes.set(lane, { ...this.get(lane), ...change });
   }
-}
-
-/**
- * A deleted object with a profile in the note, one that was never provisioned, or one whose profile does not work any more or
- * is to be replaced.
- */
-function wantsTurn(object: AWSFargateProfile): boolean {
-  const { profileStatus, profileARN, initialization } = object.status ?? {};
-  if (hasPausedAnnotation(object) || isMoving(object)) return false;
-  const { profiles } = noteOf(object);
-  const isUnfinished = profiles.some(({ served }) => served !== true);
-  if (!isDeleting(object)) return initialization?.provisioned !== true || profileStatus !== ACTIVE || isUnfinished;
-  return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
 
 /** The second in the lane may make its role while EKS changes the profile of the first. */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && noteOf(object).roles.every(({ id }) => id === undefined);
-
-/** Deletions go first, then older objects, then names in their order. */
-function isBefore(one: AWSFargateProfile, other: AWSFargateProfile): boolean {
-  if (isDeleting(one) !== isDeleting(other)) return isDeleting(one);
-  const [a, b] = [one.metadata.creationTimestamp ?? '', other.metadata.creationTimestamp ?? ''];
-  return a === b ? one.metadata.name < other.metadata.name : a < b;
-}
-
-/** Many objects may name one cluster, so each change of one of them costs few comparisons. */
-function insert(order: readonly AWSFargateProfile[], object: AWSFargateProfile): readonly AWSFargateProfile[] {
-  let [first, end] = [0, order.length];
-  while (first < end) {
-    const middle = Math.floor((first + end) / 2);
-    const other = order[middle];
-    if (other !== undefined && isBefore(other, object)) first = middle + 1;
-    else end = middle;
-  }
-  return order.toSpliced(first, 0, object);
-}
 
 const waitFor = (first: AWSFargateProfile): LaneWait => ({
   kind: 'wait',
@@ -331,15 +293,15 @@ const waitFor = (first: AWSFargateProfile): LaneWait => ({
   isForeign: false,
 });
 
+const isBefore = (one: AWSFargateProfile, other: AWSFargateProfile): boolean => orderOf(one) < orderOf(other);
+
+const orderOf = (object: AWSFargateProfile): string => turnOrderOf(object) + idOf(object);
+
+/** What decides about the place of an object among those of its cluster; `undefined` if it wants no turn. */
+const placeOf = (object: AWSFargateProfile): string | undefined =>
+  wantsTurn(object) ? [turnGroupOf(object), orderOf(object), object.metadata.uid].join(' ') : undefined;
+
 const isSame = (one: AWSFargateProfile | undefined, other: AWSFargateProfile | undefined): boolean =>
   one !== undefined && one.metadata.uid === other?.metadata.uid;
 
 const idOf = (object: Pick<AWSFargateProfile, 'metadata'>): string => keyText(keyOf(object));
-
-const textOf = ({ index, value, regionAndIdentity }: Place): string => `${index} ${value} ${regionAndIdentity}`;
-
-function placeOf(object: NamingCluster): Place | undefined {
-  const place = clusterIndexOf(object);
-  const { region = '', identityRef } = object.spec.eksCluster ?? {};
-  return place && { ...place, regionAndIdentity: [region, identityRef?.kind, identityRef?.name].join('/') };
-}

@@ -68,11 +68,6 @@ export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState
   return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
 }
 
-/** With the wait from before a reconcile whose result could not be written into status. */
-export function withPreviousWait({ waiting }: RetryState, { waiting: _unwritten, ...state }: RetryState): RetryState {
-  return waiting === undefined ? state : { ...state, waiting };
-}
-
 /** The end of the backoff after a failure with this reason. */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;

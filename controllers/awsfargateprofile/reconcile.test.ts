@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { DeadlineExceeded } from 'controller-runtime/async';
-import { Store } from 'controller-runtime/cache';
 import type { KubeObject } from 'controller-runtime/client';
 import type { Requeue } from 'controller-runtime/controller';
 import { fieldAt, textAt } from 'controller-runtime/json';
@@ -18,7 +17,7 @@ import {
 import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/cloud/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { type Note, noteOf } from '../shared/note.ts';
-import { BY_ROLE, PROFILE_INDEXES, newTypedCaches, rolesOf } from '../shared/caches.ts';
+import { newStores } from '../shared/caches.ts';
 import { RetryStore } from './memory.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
@@ -64,7 +63,7 @@ describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
   let session: SimulatedSession;
-  let stores: { readonly profiles: Store; readonly clusters: Store; readonly controlPlanes: Store };
+  let stores: ReturnType<typeof newStores>;
   let retryStore: RetryStore;
   let lanes: Lanes;
   let roleLocks: LockQueue;
@@ -98,38 +97,31 @@ describe('Reconciler', () => {
     };
     const { client, clock, random } = api;
     const logger = new MemoryLogger();
-    stores = {
-      profiles: new Store({
-        name: 'profiles',
-        logger,
-        indexes: { ...PROFILE_INDEXES, [BY_ROLE]: (object) => rolesOf(decodeAWSFargateProfile(object)) },
-      }),
-      clusters: new Store({ name: 'clusters', logger }),
-      controlPlanes: new Store({ name: 'control planes', logger }),
-    };
+    stores = newStores(logger);
+    const { typed } = stores;
     retryStore = new RetryStore(clock);
     lanes = new Lanes({
       clock,
-      profiles: newTypedCaches(stores).profiles,
-      isStoppedOtherwise: (object) => retryStore.isStoppedOtherwise(object),
+      caches: stores,
+      retryStore,
       wake: ({ name }, place) => requests.push(`wake ${name} as ${place}`),
-      overtaken: ({ name }) => requests.push(`overtake ${name}`),
+      overtaken: () => {},
     });
     roleLocks = new LockQueue((id) => void requests.push(`wake ${id}`));
     reconciler = new Reconciler({
-      ...newTypedCaches(stores),
+      ...typed,
       clock,
       random,
       profileWriter: new ProfileWriter({
         client,
         store: stores.profiles,
-        profiles: newTypedCaches(stores).profiles,
+        profiles: typed.profiles,
         onForeignChange: () => {},
       }),
       live: newLiveChecks({
         client,
         clusters: () => CLUSTERS,
-        clusterKeyOf: (object) => clusterKeyOf(object, { ...newTypedCaches(stores), limits: NO_LIMITS }),
+        clusterKeyOf: (object) => clusterKeyOf(object, { ...typed, limits: NO_LIMITS }),
       }),
       readLiveInputs: newLiveInputs(client, { clusters: () => CLUSTERS, controlPlanes: () => CONTROL_PLANES }),
       roleUsers: newLiveRoleUsers({ client, clock, schema: { isSettled: () => true } }),

@@ -52,7 +52,6 @@ import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from '.
 import { Finisher } from './finish.ts';
 import { reportUndecodable } from './unreadable.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
-import { describeTransit } from './model/profile-status.ts';
 
 export interface ReconcilerOptions {
   readonly clock: Clock;
@@ -200,10 +199,9 @@ export class Reconciler {
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
 
+    const locks = this.rolesToLock(object).map((role) => [session.account, object.metadata.namespace, role].join('/'));
+    lanes.enter(object);
     try {
-      const locks = this.rolesToLock(object).map((role) =>
-        [session.account, object.metadata.namespace, role].join('/'),
-      );
       const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
         this.decide(object, goal, { session, inputs, lane }, context),
       );
@@ -318,7 +316,10 @@ export class Reconciler {
     };
     const seen = await this.look(session, looking);
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, callContext(target, { session, abandonment })));
-    this.updateLane(object, lane, looking, seen.right);
+    const { profiles } = seen.right;
+    const gone = note.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
+    const own = [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
+    this.options.lanes.compare(lane, object, profiles, own);
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
@@ -412,20 +413,6 @@ export class Reconciler {
     const asked = roleNameOf(object);
     const names = [...noted.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
     return [...new Set(names.map((name) => name.toLowerCase()))];
-  }
-
-  private updateLane(object: AWSFargateProfile, lane: string, looking: Looking, { profiles }: ProfilesAndRoles): void {
-    const { lanes } = this.options;
-    const ours = oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles);
-    for (const found of profiles) {
-      const doing = describeTransit(found.status);
-      const isOwn = ours.includes(found);
-      if (doing !== undefined && isOwn) lanes.saw(lane, found.name, doing, object);
-      else if (doing !== undefined) lanes.sawForeign(lane, found.name, doing);
-      else if (isOwn) lanes.settle(lane, found.name, object);
-    }
-    for (const { name } of looking.note.profiles)
-      if (profiles.every((each) => each.name !== name)) lanes.settle(lane, name, object);
   }
 
   private changesOnRecord(lane: string, object: AWSFargateProfile) {

@@ -81,7 +81,7 @@ describe('connectWatches', () => {
     connectWatches({
       caches,
       queue,
-      lanes: { refresh: ({ metadata }) => void refreshed.push(metadata.name) },
+      lanes: { refresh: (change) => void refreshed.push(change.object.metadata.name) },
       clock,
       profileWriter,
       random: { next: () => 0.5, uuid: () => random.uuid() },
@@ -306,7 +306,7 @@ describe('connectWatches', () => {
     caches.profiles.upsert(profile('undecodable', {}, {}, { clusterName: 7 }));
     caches.profiles.replaceWith(profile('web', { finalizers: [] }));
     caches.profiles.remove(profile('web'));
-    expect(refreshed).to.deep.equal(['web', 'web', 'web', 'web', 'web']);
+    expect(refreshed).to.deep.equal(['web', 'web', 'web', 'undecodable', 'web', 'web']);
   });
 
   it('enqueues its profiles when a Cluster appears', async () => {

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js';
 import type { Change, Store } from 'controller-runtime/cache';
 import { keyOf, keyText, type KubeObject, type ObjectKey, parseKeyText } from 'controller-runtime/client';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
@@ -119,10 +118,9 @@ function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
 }
 
 function enqueueProfile(options: WatchesOptions, change: Change): void {
-  const { caches, queue, lanes, profileWriter, random, resync } = options;
+  const { queue, lanes, profileWriter, random, resync } = options;
   const key = keyOf(change.object);
-  const decoded = caches.typed.profiles.decode(change.object);
-  if (E.isRight(decoded)) lanes.refresh(decoded.right);
+  lanes.refresh(change);
   if (change.type === 'deleted') {
     enqueueWaitingSiblings(options, change.object, 'gone');
   } else if (change.type === 'updated' && isRelevant(change, siblingFields)) {

@@ -37,6 +37,7 @@ import {
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { formatLocation, readNote } from './note.ts';
 import { roleNameOf } from './profile-names.ts';
+import { turnOrderOf, wantsTurn } from './turn-order.ts';
 
 /** AWSFargateProfiles by `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
@@ -54,6 +55,11 @@ const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
 export const BY_ROLE = 'role';
 /** AWSFargateProfiles by account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
+/**
+ * AWSFargateProfiles that want a change in EKS, in their order, by the results of {@link turnGroupOf} and
+ * {@link turnGroupOfLocation}.
+ */
+export const BY_TURN = 'turn';
 /** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** Clusters by `namespace/name` of their control plane. */
@@ -134,9 +140,15 @@ export function newCaches(options: CachesOptions): Caches {
 export function newStores(logger: Logger): Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'> {
   const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
     new Store({ name, logger, indexes });
-  const profiles = newStore(`${PLURAL}.${GROUP}`, {
-    ...PROFILE_INDEXES,
-    [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
+  const profiles = new Store({
+    name: `${PLURAL}.${GROUP}`,
+    logger,
+    indexes: {
+      ...PROFILE_INDEXES,
+      [BY_ROLE]: (object) => rolesOf(typed.profiles.decode(object)),
+      [BY_TURN]: (object) => turnGroupsOf(typed.profiles.decode(object)),
+    },
+    orders: { [BY_TURN]: turnOrderOf },
   });
   const clusters = newStore(`${CLUSTER_PLURAL}.${CLUSTER_GROUP}`, { [BY_CONTROL_PLANE]: controlPlaneOf });
   const controlPlanes = newStore(`${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}`, {
@@ -195,10 +207,15 @@ interface LocatedObject {
  * which comes before status, proves nothing to other namespaces, because each client that may write an object may write it.
  */
 export function locationsOf({ metadata, status }: LocatedObject): readonly string[] {
-  const parts = ['account', 'region', 'eksClusterName'].map((field) => textAt(status, field));
-  if (!parts.includes(undefined)) return [parts.join('/')];
+  const confirmed = confirmedLocationsOf({ status });
+  if (confirmed.length > 0) return confirmed;
   const read = readNote({ metadata });
   return read.kind === 'noted' && read.note.in.kind === 'known' ? [formatLocation(read.note.in)] : [];
+}
+
+function confirmedLocationsOf({ status }: Pick<LocatedObject, 'status'>): readonly string[] {
+  const parts = ['account', 'region', 'eksClusterName'].map((field) => textAt(status, field));
+  return parts.includes(undefined) ? [] : [parts.join('/')];
 }
 
 export const PROFILE_INDEXES = {
@@ -246,6 +263,25 @@ export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[]
     ...values.map((value) => ({ index: BY_EKS_CLUSTER, value }) as const),
     ...(byClusterName.length > 0 ? [] : values.map((value) => ({ index: BY_RECORDED_EKS_CLUSTER, value }) as const)),
   ];
+}
+
+/**
+ * The objects of one cluster, as far as is known before AWS has confirmed it: two regions or accounts may have EKS clusters
+ * of the same name. `undefined` if the spec names no cluster.
+ */
+export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>): string | undefined {
+  const cluster = clusterIndexOf(object);
+  const { region, identityRef } = object.spec.eksCluster ?? {};
+  return cluster && [cluster.index, cluster.value, region, identityRef?.kind, identityRef?.name].join(' ');
+}
+
+/** The objects whose status names this EKS cluster: several Clusters and namespaces may share it. */
+export const turnGroupOfLocation = (location: string): string => `${BY_LOCATION} ${location}`;
+
+function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
+  if (!isRight(decoded) || !wantsTurn(decoded.right)) return [];
+  const group = turnGroupOf(decoded.right);
+  return [...(group === undefined ? [] : [group]), ...confirmedLocationsOf(decoded.right).map(turnGroupOfLocation)];
 }
 
 /** By owner references, and by the label `cluster.x-k8s.io/cluster-name`, because the owner reference is set later. */

@@ -237,8 +237,7 @@ function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory
     const metadata = { ...keyOf(name), uid, resourceVersion: '' };
     retryStore.update({ metadata }, () => state);
   }
-  for (const [lane, facts] of Object.entries(known))
-    lanes['lanes'].set(lane, { turn: undefined, clusters: new Map(), ...facts });
+  for (const [lane, facts] of Object.entries(known)) lanes['lanes'].set(lane, { turn: undefined, ...facts });
 }
 
 function memoryOf({ retryStore, lanes }: Kept): Memory {

@@ -1,9 +1,9 @@
-import { Store, TypedStore } from 'controller-runtime/cache';
+import type { Store } from 'controller-runtime/cache';
 import { keyOf, type ObjectKey } from 'controller-runtime/client';
 import type { Clock } from 'controller-runtime/env';
 import { MemoryLogger } from 'controller-runtime/testing';
-import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { PROFILE_INDEXES } from '../../shared/caches.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { newStores } from '../../shared/caches.ts';
 import { Lanes } from '../lane.ts';
 
 /** Lanes on a cache of their own, which a test fills. */
@@ -14,42 +14,66 @@ export interface TestLanes {
   readonly woken: string[];
   /** The names of the objects whose last pass stopped for something other than their turn. */
   readonly stopped: Set<string>;
+  /** Ends a pass of the object, which something other than its turn stops from now on, or does not stop any more. */
+  readonly stop: (object: AWSFargateProfile, isStopped?: boolean) => void;
+  /** How often the lanes have asked whether something other than its turn stops an object. */
+  readonly questions: () => number;
   /** Stores the object as a new version, as a watch event would. */
   readonly put: (object: AWSFargateProfile) => AWSFargateProfile;
   readonly remove: (object: AWSFargateProfile) => void;
 }
 
 export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLanes {
-  const store = new Store({ name: 'profiles', logger: new MemoryLogger(), indexes: PROFILE_INDEXES });
+  const caches = newStores(new MemoryLogger());
+  const { profiles: store } = caches;
   store.replaceAll([], '100');
   const woken: string[] = [];
   const stopped = new Set<string>();
+  let questions = 0;
   const lanes = new Lanes({
     clock,
-    profiles: new TypedStore(store, decodeAWSFargateProfile),
-    isStoppedOtherwise: ({ metadata }) => stopped.has(metadata.name),
+    caches,
+    retryStore: {
+      isStoppedOtherwise: ({ metadata }) => {
+        questions++;
+        return stopped.has(metadata.name);
+      },
+    },
     wake: (key, place) => {
       woken.push(`${key.name} ${place}`);
       wake?.(key);
     },
     overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
+  // What a test puts into the store itself changes without a word.
+  let isWatched = false;
+  store.onChange((change) => isWatched && lanes.refresh(change));
+  const watched = (change: () => void): void => {
+    isWatched = true;
+    change();
+    isWatched = false;
+  };
   let version = 100;
   return {
     lanes,
     store,
     woken,
     stopped,
+    questions: () => questions,
+    stop(object, isStopped = true) {
+      const wasStopped = stopped.has(object.metadata.name);
+      if (isStopped) stopped.add(object.metadata.name);
+      else stopped.delete(object.metadata.name);
+      if (isStopped !== wasStopped) lanes.reorder(object);
+    },
     put(object) {
       const next = { ...object, metadata: { ...object.metadata, resourceVersion: `${++version}` } };
-      store.upsert(next);
-      lanes.refresh(next);
+      watched(() => store.upsert(next));
       return next;
     },
     remove(object) {
       const lookup = store.lookup(keyOf(object));
-      if (lookup.kind === 'found') store.remove(lookup.object);
-      lanes.refresh(object);
+      if (lookup.kind === 'found') watched(() => store.remove(lookup.object));
     },
   };
 }

@@ -166,6 +166,27 @@ describe('Store', () => {
     expect(() => store.byIndex('size', '1')).to.throw(RangeError, 'no index "size"');
   });
 
+  it('keeps the objects of an index in the order that it declares, whatever changes', () => {
+    const store = new Store({
+      name: 'widgets',
+      logger: new MemoryLogger(),
+      indexes: { painted: (object) => byColour(object).map(() => 'yes') },
+      orders: { painted: (object) => byColour(object).join('') },
+    });
+    store.replaceAll([painted('a', '1', 'red'), painted('b', '2', 'blue'), painted('c', '3', 'blue')], '3');
+    const names = (): readonly string[] => {
+      const listing = store.byIndex('painted', 'yes');
+      return listing.kind === 'listed' ? listing.objects.map(({ metadata }) => metadata.name) : [];
+    };
+    expect(names()).to.deep.equal(['b', 'c', 'a']);
+    store.upsert(painted('b', '4', 'white'));
+    store.upsert(painted('d', '5', 'green'));
+    expect(names()).to.deep.equal(['c', 'd', 'a', 'b']);
+    store.upsert(widget('a', '6'));
+    store.remove(painted('c', '7', 'blue'));
+    expect(names()).to.deep.equal(['d', 'b']);
+  });
+
   it('stores an object whose index function throws, and logs the error', () => {
     const { store, namesOf, logger } = newSynced();
     store.upsert(painted('a', '101', 'broken'));

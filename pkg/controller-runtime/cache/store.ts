@@ -33,6 +33,8 @@ export interface StoreOptions {
   readonly name: string;
   readonly logger: Logger;
   readonly indexes?: Readonly<Record<string, IndexFunc>>;
+  /** By index: the text by which its objects are sorted, those with equal texts by `<namespace>/<name>`. */
+  readonly orders?: Readonly<Record<string, (object: KubeObject) => string>>;
 }
 
 /**
@@ -62,12 +64,13 @@ export class Store {
   readonly name: string;
   private readonly logger: Logger;
   private readonly indexFuncs: Readonly<Record<string, IndexFunc>>;
+  private readonly orders: NonNullable<StoreOptions['orders']>;
   private readonly objects = new Map<string, KubeObject>();
   private readonly all = new Group();
   /** By the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** The values of each object by index: an index function may be expensive. */
-  private readonly indexed = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  /** The places of each object by index: an index function may be expensive. */
+  private readonly indexed = new Map<string, ReadonlyMap<string, Place>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
   private readonly versionHandlers = new Set<() => void>();
@@ -75,10 +78,11 @@ export class Store {
   private unknownReason: string | undefined;
   private isKindServed = true;
 
-  constructor({ name, logger, indexes = {} }: StoreOptions) {
+  constructor({ name, logger, indexes = {}, orders = {} }: StoreOptions) {
     this.name = name;
     this.logger = logger;
     this.indexFuncs = indexes;
+    this.orders = orders;
     this.unknownReason = `${name} are not listed yet`;
     for (const index of Object.keys(indexes)) this.indexes.set(index, new Map());
   }
@@ -111,7 +115,11 @@ export class Store {
     return this.listing(this.all);
   }
 
-  /** @throws RangeError for an index that the options of the store do not declare */
+  /**
+   * As {@link list}, in the order of the index.
+   *
+   * @throws RangeError for an index that the options of the store do not declare
+   */
   byIndex(index: string, value: string): Listing {
     const values = this.indexes.get(index);
     if (values === undefined) throw new RangeError(`the store of ${this.name} has no index "${index}"`);
@@ -229,16 +237,7 @@ export class Store {
 
   private listing(group: Group): Listing {
     if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
-    group.sorted ??= [...group.keys].toSorted();
-    if (group.listed === undefined) {
-      const objects: KubeObject[] = [];
-      for (const key of group.sorted) {
-        const object = group.keys.has(key) ? this.objects.get(key) : undefined;
-        if (object !== undefined) objects.push(object);
-      }
-      group.listed = objects;
-    }
-    return { kind: 'listed', objects: group.listed };
+    return { kind: 'listed', objects: group.list() };
   }
 
   private setUnknown(reason: string | undefined): void {
@@ -279,26 +278,36 @@ export class Store {
 
   private reindex(text: string, after: KubeObject | undefined): void {
     if (after === undefined) this.all.remove(text);
-    else this.all.add(text);
+    else this.all.put(text, after);
     const before = this.indexed.get(text);
-    const now = new Map<string, readonly string[]>();
+    const now = new Map<string, Place>();
     for (const [index, groups] of this.indexes) {
-      const values = (after && this.callSafely(() => this.indexFuncs[index]?.(after))) ?? [];
-      now.set(index, values);
-      for (const value of values) {
-        const group = groups.get(value) ?? new Group();
-        group.add(text);
-        groups.set(value, group);
-      }
-      for (const value of before?.get(index) ?? []) {
-        if (values.includes(value)) continue;
+      const place = after === undefined ? NOWHERE : this.placeOf(index, after);
+      const known = before?.get(index) ?? NOWHERE;
+      now.set(index, place);
+      for (const value of known.values) {
+        if (place.order === known.order && place.values.includes(value)) continue;
         const group = groups.get(value);
-        group?.remove(text);
-        if (group?.keys.size === 0) groups.delete(value);
+        group?.remove(known.order + text);
+        if (group?.isEmpty === true) groups.delete(value);
+      }
+      if (after === undefined) continue;
+      for (const value of place.values) {
+        const group = groups.get(value) ?? new Group();
+        group.put(place.order + text, after);
+        groups.set(value, group);
       }
     }
     if (after === undefined) this.indexed.delete(text);
     else this.indexed.set(text, now);
+  }
+
+  private placeOf(index: string, object: KubeObject): Place {
+    const find = (): Place => {
+      const values = this.indexFuncs[index]?.(object) ?? [];
+      return { values, order: values.length === 0 ? '' : (this.orders[index]?.(object) ?? '') };
+    };
+    return this.callSafely(find) ?? NOWHERE;
   }
 
   private notify(change: Change): void {
@@ -315,20 +324,53 @@ export class Store {
   }
 }
 
-class Group {
-  readonly keys = new Set<string>();
-  /** The keys in order, and removed keys, until a key is added. */
-  sorted: readonly string[] | undefined;
-  listed: readonly KubeObject[] | undefined;
+/** The values of an object in an index, and the text by which the index sorts the object. */
+interface Place {
+  readonly values: readonly string[];
+  readonly order: string;
+}
 
-  add(key: string): void {
-    this.listed = undefined;
-    if (!this.keys.has(key)) this.sorted = undefined;
-    this.keys.add(key);
+const NOWHERE: Place = { values: [], order: '' };
+
+/** Objects that stay sorted by their texts, so that a change in a long list costs few comparisons. */
+class Group {
+  private readonly texts: string[] = [];
+  private readonly objects: KubeObject[] = [];
+  private listed: readonly KubeObject[] | undefined;
+
+  get isEmpty(): boolean {
+    return this.texts.length === 0;
   }
 
-  remove(key: string): void {
-    if (this.keys.delete(key)) this.listed = undefined;
+  put(text: string, object: KubeObject): void {
+    const index = this.indexOf(text);
+    const known = this.texts[index] === text ? 1 : 0;
+    this.texts.splice(index, known, text);
+    this.objects.splice(index, known, object);
+    this.listed = undefined;
+  }
+
+  remove(text: string): void {
+    const index = this.indexOf(text);
+    if (this.texts[index] !== text) return;
+    this.texts.splice(index, 1);
+    this.objects.splice(index, 1);
+    this.listed = undefined;
+  }
+
+  list(): readonly KubeObject[] {
+    return (this.listed ??= [...this.objects]);
+  }
+
+  /** The index of the first text that is not before this one. */
+  private indexOf(text: string): number {
+    let [first, end] = [0, this.texts.length];
+    while (first < end) {
+      const middle = Math.floor((first + end) / 2);
+      if ((this.texts[middle] ?? '') < text) first = middle + 1;
+      else end = middle;
+    }
+    return first;
   }
 }
 

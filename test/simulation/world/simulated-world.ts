@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { sleep } from 'controller-runtime/async';
 import type { KubeObject, ObjectKey } from 'controller-runtime/client';
-import type { Ms } from 'controller-runtime/env';
+import { formatMilliTime, type Ms } from 'controller-runtime/env';
 import { FakeApiServer, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { type Condition, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { AwsCredentialSource, Endpoints } from '../../../pkg/cloud/index.ts';
@@ -230,7 +230,7 @@ export class SimulatedWorld {
 
   /** Changes an annotation of an AWSFargateProfile, so that the manager reconciles it. */
   triggerReconcile(name: string): void {
-    this.patch(PLURAL, name, { metadata: { annotations: { look: String(this.clock.now()) } } });
+    this.patch(PLURAL, name, { metadata: { annotations: { look: formatMilliTime(this.clock.now()) } } });
   }
 
   delete(...names: readonly string[]): void {
