@@ -117,8 +117,10 @@ describe('thousands of objects of one tenant', () => {
         };
         // The first run also compiles the code.
         await run(100);
-        const once = await run(200);
-        expect(await run(800)).to.be.at.most(7 * once);
+        const few = [await run(200), await run(200)];
+        const many = [await run(800), await run(800)];
+        // Other processes on the processor make a run slower, never faster.
+        expect(Math.min(...many)).to.be.at.most(7 * Math.min(...few));
       });
 
       it('are reconciled one in each turn of the event loop, also when they need no request', async () => {

@@ -33,7 +33,7 @@ interface History {
 const USUAL_AGE = 4;
 /**
  * By how much a crash may delay a history: the next manager lists all objects at its start and continues at once, but it
- * may miss the end of a change in EKS by one poll.
+ * may miss the end of a change in EKS by one poll, of 5 s at most, and its first reconcile reads from AWS once more.
  */
 const LONGEST_DELAY: Ms = 6 * SECOND;
 const AGES = [1, 2, 4, 8, 16, 32, 64];
