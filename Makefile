@@ -42,7 +42,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; REPLACE=1: change it without a gap; KEIKO=1: an InstanceGroup)
+demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; REPLACE=1: change it, and move its pods; KEIKO=1: an InstanceGroup)
 	@node tools/demo/main.ts
 
 # lint and test-unit use the processor time that the integration tests leave, which often wait. More than two jobs would start

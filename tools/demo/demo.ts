@@ -82,7 +82,7 @@ async function runProfileDemo(
   const context = { printer, environment, profiles, progress };
 
   await Promise.race([showProfileCreation(context), interrupt, processExited]);
-  if (isReplaced) await Promise.race([showReplacement(context), interrupt, processExited]);
+  if (isReplaced) await Promise.race([showReplacement(context, interrupt), processExited]);
   if (stopped === undefined) {
     await Promise.race([showProfileDeletion(context), interrupt, processExited]);
   } else {

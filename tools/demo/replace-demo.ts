@@ -1,39 +1,73 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
-import type { RemoteAdmin } from '../../test/aws/admin/remote.ts';
+import type { RawObject } from '../../test/envtest/clients/api.ts';
+import { PROFILE_LABEL, WorkloadCluster, isReady } from '../../test/world/workload/workload-cluster.ts';
+import { printComponent } from './environment.ts';
 import { listAwsResources } from './output/aws-resources.ts';
+import { MIN_AVAILABLE, NAMESPACE, REPLICAS, playDeployment } from './played-deployment.ts';
 import { type DemoContext, printAwsResources, runKubectl, withManagerLog } from './profile-demo.ts';
 
-/** How often the stand-in for a pod asks which profile takes it. */
-const ASK_EVERY_MS = 100;
-/** The new profile is ACTIVE for 30 s before the controller deletes the old one. A busy machine takes longer. */
-const DONE_WITHIN_MS = 180_000;
-const POD_NAMESPACE = 'web';
+/**
+ * The new profile is ACTIVE for 30 s before the controller evicts pods, and evictions are ten seconds apart. A busy
+ * machine takes longer.
+ */
+const DONE_WITHIN_MS = 240_000;
+const TICK_MS = 100;
 const CHANGE = {
-  spec: { updateStrategy: { type: 'Replace' }, selectors: [{ namespace: POD_NAMESPACE }, { namespace: 'batch' }] },
+  spec: {
+    updateStrategy: { type: 'Replace', replace: { drainTimeout: '2m' } },
+    selectors: [{ namespace: NAMESPACE }, { namespace: 'batch' }],
+  },
 };
 
 /**
- * Changes the selectors of the AWSFargateProfile `web`, and shows which profile takes a pod meanwhile.
- * @throws if for a moment no ACTIVE profile takes the pod, or if the old profile stays
+ * Changes the selectors of the AWSFargateProfile `web`, and shows how its pods move from the old Fargate profile to the new
+ * one, in a second API server.
+ * @throws if fewer pods are Ready than the PodDisruptionBudget demands, or if the old profile stays
  */
-export async function showReplacement(context: DemoContext): Promise<void> {
+export async function showReplacement(context: DemoContext, interrupt: Promise<never>): Promise<void> {
+  const { printer, environment } = context;
+  const { cluster = '', region = '' } = (await environment.aws.profiles())[0] ?? {};
+  printer.heading('Run pods in the EKS cluster');
+  const groups = ['system:masters'];
+  const workload = await WorkloadCluster.start(environment.aws, { name: cluster, region, groups });
+  try {
+    printComponent(printer, 'API server of the EKS cluster', workload.controlPlane.url);
+    printComponent(printer, 'Stand-ins', 'aws-iam-authenticator, the Fargate scheduler, kubelet and ReplicaSet');
+    await Promise.race([movePods(context, workload), interrupt]);
+  } finally {
+    await workload.stop();
+  }
+}
+
+async function movePods(context: DemoContext, workload: WorkloadCluster): Promise<void> {
   const { printer, environment, profiles, progress } = context;
-  printer.heading('Change the selectors, which EKS cannot change in an existing profile');
   const stop = new AbortController();
-  const pod = followPod(context, stop.signal);
-  const change = ['patch', 'awsfp', 'web', '--type=merge', `--patch=${JSON.stringify(CHANGE)}`];
-  await progress.runCommand(() => runKubectl(context, change));
-  const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, spec, status }) => {
-    // The watch may still show the object as it was before the change, which is complete as well.
-    const isChanged = spec?.['updateStrategy'] !== undefined;
-    const isObserved = status?.['observedGeneration'] === metadata.generation;
-    return isChanged && isObserved && status?.['predecessors'] === undefined && status?.['ready'] === true;
-  });
-  await withManagerLog(environment, Promise.race([done, pod.then(() => undefined)]));
-  stop.abort();
-  const asked = await pod;
-  printer.line(`\nThe pod asked ${asked} times which profile takes it, and always found one.`);
+  const { signal } = stop;
+  const pods = new PodProgress(workload, (line) => printer.line(line));
+  const playing = Promise.all([playDeployment(workload.controlPlane.api, signal), pods.follow(signal)]);
+  const failed = playing.then(() => Promise.reject<void>(new Error('the stand-ins have ended')));
+  try {
+    await Promise.race([pods.untilAllReady(), failed]);
+    workload.watchReady();
+
+    printer.heading('Change the selectors, which EKS cannot change in an existing profile');
+    const change = ['patch', 'awsfp', 'web', '--type=merge', `--patch=${JSON.stringify(CHANGE)}`];
+    await progress.runCommand(() => runKubectl(context, change));
+    const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, spec, status }) => {
+      // The watch may still show the object as it was before the change, which is complete as well.
+      const isChanged = spec?.['updateStrategy'] !== undefined;
+      const isObserved = status?.['observedGeneration'] === metadata.generation;
+      return isChanged && isObserved && status?.['predecessors'] === undefined && status?.['ready'] === true;
+    });
+    await withManagerLog(environment, Promise.race([done, failed]));
+  } finally {
+    stop.abort();
+    failed.catch(() => undefined);
+  }
+  await playing;
+  const { fewestReady } = workload;
+  if (fewestReady < MIN_AVAILABLE) throw new Error(`for a moment, only ${fewestReady} pods were Ready`);
+  printer.line(`\nAt least ${fewestReady} pods were Ready at any time, as the PodDisruptionBudget demands.`);
 
   printer.heading('Resources in AWS');
   printAwsResources(printer, listAwsResources(await environment.aws.snapshot()));
@@ -41,31 +75,38 @@ export async function showReplacement(context: DemoContext): Promise<void> {
   await runKubectl(context, ['describe', 'awsfargateprofiles']);
 }
 
-/** Asks again and again which ACTIVE profile takes a pod, and prints each change of the answer. Returns how often. */
-async function followPod(
-  { printer, environment }: Pick<DemoContext, 'printer' | 'environment'>,
-  signal: AbortSignal,
-): Promise<number> {
-  let [asked, last] = [0, ''];
-  while (!signal.aborted) {
-    const taker = await takerOf(environment.aws);
-    asked += 1;
-    if (taker === undefined) throw new Error(`after ${asked} questions, no ACTIVE profile takes the pod`);
-    if (taker !== last) printer.line(`  a pod in namespace ${POD_NAMESPACE} starts on ${taker}`);
-    last = taker;
-    await delay(ASK_EVERY_MS);
-  }
-  return asked;
-}
+/** Prints on which Fargate profile the Ready pods run, after each change. */
+class PodProgress {
+  private readonly workload: WorkloadCluster;
+  private readonly print: (line: string) => void;
+  private last = '';
+  private readonly allReady = Promise.withResolvers<void>();
 
-/** EKS takes the first profile in the order of their names. */
-async function takerOf(aws: RemoteAdmin): Promise<string | undefined> {
-  const takers = (await aws.profiles()).filter(
-    ({ status, selectors }) =>
-      status === 'ACTIVE' &&
-      selectors.some(
-        ({ namespace, labels }) => matchesWildcard(namespace, POD_NAMESPACE) && Object.keys(labels).length === 0,
-      ),
-  );
-  return takers.map(({ name }) => name).toSorted()[0];
+  constructor(workload: WorkloadCluster, print: (line: string) => void) {
+    this.workload = workload;
+    this.print = print;
+  }
+
+  untilAllReady(): Promise<void> {
+    return this.allReady.promise;
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.show((await this.workload.pods()).filter(isReady));
+      await delay(TICK_MS);
+    }
+  }
+
+  private show(ready: readonly RawObject[]): void {
+    const profiles = ready.map(({ metadata }) => metadata.labels?.[PROFILE_LABEL] ?? '');
+    const counts = [...new Set(profiles)].toSorted().map((name) => {
+      const count = profiles.filter((each) => each === name).length;
+      return `${count} on ${name}`;
+    });
+    const line = `  ${ready.length} of ${REPLICAS} pods are Ready: ${counts.join(', ')}`;
+    if (ready.length > 0 && line !== this.last) this.print(line);
+    this.last = line;
+    if (ready.length === REPLICAS) this.allReady.resolve();
+  }
 }

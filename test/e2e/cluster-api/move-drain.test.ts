@@ -59,7 +59,9 @@ describe('clusterctl move while a manager drains a predecessor', () => {
 
   it('continues the drain at the target, with the same end of drainTimeout, and stops no pod', async () => {
     const cluster = await createManagedCluster(home, 'prod', { simulatesCoreManager: true });
-    const workload = await WorkloadCluster.start(home, cluster.eksName, { groups: ['system:masters'] });
+    const workload = await WorkloadCluster.start(home.aws.admin, { name: cluster.eksName, groups: ['system:masters'] });
+    home.addCleanup(() => workload.stop());
+    await workload.startControllers();
     await home.apply(drained());
     await home.ready('web');
     await workload.deploy('web', 2);

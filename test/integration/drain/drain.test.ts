@@ -55,7 +55,9 @@ describe('a drain on a real workload cluster', () => {
   before(async () => {
     world = await startWorld();
     await world.createEksCluster('prod');
-    workload = await WorkloadCluster.start(world, EKS_CLUSTER);
+    workload = await WorkloadCluster.start(world.aws.admin, { name: EKS_CLUSTER });
+    world.addCleanup(() => workload.stop());
+    await workload.startControllers();
     await world.startManager();
     const { spec } = parse(page.next('drainTimeout')) as { spec: object };
     await world.apply(fargateProfile('web', { selectors: [{ namespace: 'default' }], ...spec }));

@@ -4,16 +4,29 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { type ControlPlane, startControlPlane } from '../../envtest/control-plane/controlplane.ts';
-import { AWS_KEY, type World } from '../world.ts';
+import { AWS_KEY } from '../world.ts';
+import type { Admin } from '../../aws/admin/admin.ts';
+import type { RemoteAdmin } from '../../aws/admin/remote.ts';
 import { IamAuthenticator } from './iam-authenticator.ts';
 
-const LABEL = 'eks.amazonaws.com/fargate-profile';
+export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 const TICK_MS = 100;
 /** How long a container of the tests needs to become ready, and to end. */
 const READY_AFTER_MS = 300;
 const END_AFTER_MS = 300;
 
-/** A second API server: that of an EKS cluster, with real controllers, and with a played kubelet and EKS. */
+/** The AWS emulator, in this process or in another one. */
+type AwsAdmin = Pick<Admin | RemoteAdmin, 'profiles' | 'setCluster'>;
+
+export interface WorkloadOptions {
+  readonly name: string;
+  /** The AWS region of the EKS cluster; default: that of the emulator. */
+  readonly region?: string;
+  /** The groups of the manager's identity in the EKS cluster. */
+  readonly groups?: readonly string[];
+}
+
+/** A second API server: that of an EKS cluster, with a played kubelet and EKS. */
 export class WorkloadCluster {
   readonly controlPlane: ControlPlane;
   readonly authenticator: IamAuthenticator;
@@ -21,29 +34,28 @@ export class WorkloadCluster {
   fewestReady = Number.POSITIVE_INFINITY;
   private isWatched = false;
   private isStopped = false;
-  private readonly world: World;
+  private readonly aws: AwsAdmin;
   private readonly directory: string;
   private readonly seen = new Map<string, number>();
   private readonly ticking: Promise<void>;
 
   private constructor(
-    world: World,
+    aws: AwsAdmin,
     parts: Pick<WorkloadCluster, 'controlPlane' | 'authenticator'> & { readonly directory: string },
   ) {
-    this.world = world;
+    this.aws = aws;
     this.controlPlane = parts.controlPlane;
     this.authenticator = parts.authenticator;
     this.directory = parts.directory;
     this.ticking = this.run();
   }
 
-  /** With the identity of the manager signed in as a user of `groups`. */
+  /** {@link stop} must stop it. */
   static async start(
-    world: World,
-    eksCluster: string,
-    { groups = ['capaf-drain'] }: { readonly groups?: readonly string[] } = {},
+    aws: AwsAdmin,
+    { name, region, groups = ['capaf-drain'] }: WorkloadOptions,
   ): Promise<WorkloadCluster> {
-    const authenticator = new IamAuthenticator(eksCluster);
+    const authenticator = new IamAuthenticator(name);
     authenticator.identities.set(AWS_KEY, { secret: 'secret', username: 'capaf', groups });
     const server = await authenticator.start();
     const directory = await mkdtemp(join(tmpdir(), 'capaf-workload-'));
@@ -66,13 +78,14 @@ export class WorkloadCluster {
     });
     const ca = await readFile(controlPlane.caPath);
     const apiServer = { endpoint: controlPlane.url, certificateAuthority: ca.toString('base64') };
-    world.aws.admin.setCluster({ name: eksCluster, apiServer });
-    await controlPlane.startControllerManager(
-      ['deployment', 'replicaset', 'disruption'].map((each) => `${each}-controller`),
-    );
-    const workload = new WorkloadCluster(world, { controlPlane, authenticator, directory });
-    world.addCleanup(() => workload.stop());
-    return workload;
+    await aws.setCluster({ name, ...(region !== undefined && { region }), apiServer });
+    return new WorkloadCluster(aws, { controlPlane, authenticator, directory });
+  }
+
+  /** The controllers of Deployments and PodDisruptionBudgets. */
+  async startControllers(): Promise<void> {
+    const names = ['deployment', 'replicaset', 'disruption'];
+    await this.controlPlane.startControllerManager(names.map((each) => `${each}-controller`));
   }
 
   async deploy(name: string, replicas: number, over: object = {}): Promise<void> {
@@ -112,7 +125,7 @@ export class WorkloadCluster {
   async readyOn(profile: string): Promise<readonly string[]> {
     const pods = await this.pods();
     return pods
-      .filter((pod) => isReady(pod) && pod.metadata.labels?.[LABEL] === profile)
+      .filter((pod) => isReady(pod) && pod.metadata.labels?.[PROFILE_LABEL] === profile)
       .map(({ metadata }) => metadata.name);
   }
 
@@ -137,7 +150,7 @@ export class WorkloadCluster {
   }
 
   private async tick(): Promise<void> {
-    const profiles = this.world.aws.admin.profiles();
+    const profiles = await this.aws.profiles();
     const active = profiles.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name);
     const pods = await this.pods();
     if (this.isWatched) this.fewestReady = Math.min(this.fewestReady, pods.filter(isReady).length);
@@ -148,11 +161,11 @@ export class WorkloadCluster {
     const { metadata, spec, status } = pod;
     const { api } = this.controlPlane;
     const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
-    const profile = metadata.labels?.[LABEL];
+    const profile = metadata.labels?.[PROFILE_LABEL];
     const [taker] = active;
     if (profile === undefined) {
       if (taker === undefined) return;
-      await api.patch(path, { metadata: { labels: { [LABEL]: taker } } });
+      await api.patch(path, { metadata: { labels: { [PROFILE_LABEL]: taker } } });
       const target = { apiVersion: 'v1', kind: 'Node', name: 'fargate' };
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
       await api.request('POST', `${path}/binding`, { body: binding });
@@ -181,8 +194,8 @@ interface Applied {
   readonly spec: object;
 }
 
-const POD_SPEC = { terminationGracePeriodSeconds: 2, containers: [{ name: 'main', image: 'nginx' }] };
+export const POD_SPEC = { terminationGracePeriodSeconds: 2, containers: [{ name: 'main', image: 'nginx' }] };
 
-const isReady = ({ metadata, status }: RawObject): boolean =>
+export const isReady = ({ metadata, status }: RawObject): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
