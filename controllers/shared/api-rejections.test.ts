@@ -67,7 +67,7 @@ describe('apiRejectionFrom', () => {
     [
       'a rule of the CRD',
       said(422, 'Invalid', 'spec.x: Invalid value'),
-      /^Correct the problem that the API server names/,
+      /^Fix the problem that the API server reports/,
     ],
   ] as const)
     it(`names the remedy for ${what}`, () => {
@@ -100,7 +100,7 @@ describe('apiRejectionFrom', () => {
     const rejection =
       apiRejectionFrom(said(500, 'InternalError', `failed calling webhook "${webhook}": ${'no, '.repeat(500)}`)) ??
       expect.fail('no rejection');
-    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller retries on its own.`;
+    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller keeps retrying.`;
     expect(Buffer.byteLength(text)).to.be.at.most(1024);
   });
 

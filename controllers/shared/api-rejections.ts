@@ -43,7 +43,7 @@ function remedyFor({ status, message }: KubeError): string | undefined {
     if (found !== null) return remedy(found[1] ?? '');
   }
   if (!REFUSALS.has(status)) return undefined;
-  return status === 401 ? GIVE_CREDENTIALS : 'Correct the problem that the API server names';
+  return status === 401 ? GIVE_CREDENTIALS : 'Fix the problem that the API server reports';
 }
 
 /**

@@ -53,7 +53,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       const world = new SimulatedWorld();
       fail(world, operation, error);
       startAndApply(world);
-      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller retries on its own.`);
+      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller keeps retrying.`);
       world.aws.admin.clearFaults();
       await world.ready('web');
       await world.deleteAndFinish('web');
@@ -98,7 +98,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       expect(world.condition('web')?.message)
         .to.contain('AWS rejects the time in the signature of a request')
         .and.to.contain('AWS says: Signature expired (')
-        .and.to.contain("compare the clock of the manager's node with the right time");
+        .and.to.contain("check the clock of the manager's node");
       expect(world.warnings().join('\n')).not.to.contain('CredentialsInvalid');
       world.aws.admin.clearFaults();
       await world.ready('web');
@@ -123,7 +123,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     const world = new SimulatedWorld();
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
     expect(await messageOf(world, 'Refused')).to.contain(
-      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Correct spec.selectors[1].namespace "kafka_east_1": ' +
+      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Fix spec.selectors[1].namespace "kafka_east_1": ' +
         'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. ',
     );
     patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });

@@ -74,10 +74,10 @@ describe('reasonForFailure', () => {
     });
 
   for (const [subnets, correction] of [
-    ['spec', 'Correct spec.subnetIDs, or the AWS resource that it names. The controller'],
+    ['spec', 'Fix spec.subnetIDs, or the AWS resource that it names. The controller'],
     [
       'controlPlane',
-      'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
+      'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
     ],
     ['eks', 'Name private subnets in spec.subnetIDs. The controller'],
   ] as const)
@@ -97,7 +97,7 @@ describe('reasonForFailure', () => {
   ] as const)
     it(`names ${field} when AWS rejects ${operation} because "${message}"`, () => {
       const failure = { ...eks('InvalidParameterException', 400, message), operation };
-      expect(messageFor(failure)).to.include(`Correct ${field}, or`);
+      expect(messageFor(failure)).to.include(`Fix ${field}, or`);
     });
 
   it('polls soon after throttling, however long the object has waited, and backs off from a failing service', () => {

@@ -153,7 +153,7 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
       isDeleting(cluster)
         ? clusterDeletingReason(object)
         : controlPlaneMissing(
-            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
+            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, fix spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
           ),
     );
   }

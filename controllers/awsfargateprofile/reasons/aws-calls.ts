@@ -42,11 +42,9 @@ type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer
 const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
   throttled: [],
   signatureTime: [
-    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. The credentials stay in use",
+    "If this lasts longer than a minute, check the clock of the manager's node. The credentials stay in use",
   ],
-  serviceError: [
-    'If this lasts for more than ten minutes, look at the health of this service in the AWS Health Dashboard',
-  ],
+  serviceError: ['If this lasts longer than ten minutes, check the health of this service in the AWS Health Dashboard'],
   noAnswer: [IF_UNREACHABLE],
 };
 
@@ -72,8 +70,8 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
   if (SUBNETS.test(detail)) return describeSubnetCorrection(subnets);
   const field = FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1];
   return violation !== undefined && (field === undefined || field === SELECTORS)
-    ? `Correct ${violation}`
-    : `Correct ${field ?? 'the spec'}, or the AWS resource that it names`;
+    ? `Fix ${violation}`
+    : `Fix ${field ?? 'the spec'}, or the AWS resource that it names`;
 }
 
 export const AWS_CALL_REASONS = {
@@ -113,10 +111,10 @@ export const AWS_CALL_REASONS = {
       `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+        `Fix the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
           isOfObject
             ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
-            : 'correct spec.region of the control plane, if it names the wrong region'
+            : 'fix spec.region of the control plane, if it names the wrong region'
         }`,
         CONTINUES,
         abandonment,

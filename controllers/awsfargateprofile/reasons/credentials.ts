@@ -80,9 +80,9 @@ export const CREDENTIAL_REASONS = {
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
     remedy: () =>
-      `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
+      `If this lasts longer than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
   }),
-  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or correct the reference to it`)),
+  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or fix the reference to it`)),
   IdentityNotAllowed: missing(
     fixed('Allow the namespace in spec.allowedNamespaces of the identity, or use another identity'),
   ),
@@ -91,13 +91,13 @@ export const CREDENTIAL_REASONS = {
   ),
   IdentityInvalid: unusable(
     fixed(
-      'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
+      'Fix the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
     ),
   ),
   SecretNotFound: missing(
     absent(
       (secret) =>
-        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
+        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or fix spec.secretRef of the identity`,
     ),
   ),
   SecretIncomplete: missing(
@@ -116,7 +116,7 @@ export const CREDENTIAL_REASONS = {
   ),
   AssumeRoleRefused: unusable(
     fixed(
-      'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+      'Fix spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
       RETRIES,
     ),
   ),

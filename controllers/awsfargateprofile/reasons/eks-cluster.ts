@@ -17,8 +17,8 @@ export const EKS_CLUSTER_REASONS = {
       (account === undefined ? '' : ` of account ${account}`),
     remedy: ({ isOfObject = false }) =>
       isOfObject
-        ? `Create the EKS cluster, or correct spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes its role too. If you need the profile in another EKS cluster, create another AWSFargateProfile. ${RETRIES}`
-        : `The provider of the control plane creates the EKS cluster: look at the conditions of the control plane. Or, if the EKS cluster exists elsewhere, correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
+        ? `Create the EKS cluster, or fix spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes its role too. If you need the profile in another EKS cluster, create another AWSFargateProfile. ${RETRIES}`
+        : `The provider of the control plane creates the EKS cluster: look at the conditions of the control plane. Or, if the EKS cluster exists elsewhere, fix spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
   }),
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',

@@ -35,7 +35,7 @@ export function describeIssues(issues: readonly ReportedIssue[]): string {
 }
 
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
-  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
+  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS names';
 
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
@@ -193,14 +193,14 @@ export const PROFILE_REASONS = {
     poll: pollDoubling(10 * SECOND, 10 * MINUTE),
     describe: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
     remedy: ({ issues }) =>
-      `${remedyForIssues(issues)}. The controller retries on its own: it deletes the failed profile and creates it again`,
+      `${remedyForIssues(issues)}. The controller keeps retrying: it deletes the failed profile and recreates it`,
   }),
   DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
     ...eks,
     poll: pollDoubling(10 * SECOND, 10 * MINUTE),
     describe: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
-    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller retries the deletion on its own`,
+    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller keeps retrying the deletion`,
   }),
   UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
     nature: 'wait',

@@ -20,9 +20,9 @@ const ROLE_OF_CAPA =
   'This is the name of the role that Cluster API Provider AWS shares between all Fargate profiles of the account, so the controller uses a role of this name but does not create it';
 
 const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
-  notAllowed: `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
+  notAllowed: `Fix the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
   denied: 'Remove the statement that denies this from the trust policy of the role',
-  condition: 'Correct this condition in the trust policy of the role, so that it allows what EKS sends',
+  condition: 'Fix this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
 /** How a user lets EKS admit a role by an access entry, which may have a path. */
@@ -65,7 +65,7 @@ export const ROLE_REASONS = {
         : other === undefined
           ? isOfCapa
             ? `Set spec.roleName to another name, or remove it: then the controller creates a role. Or create the role yourself, ${ROLE_CONTENTS}. ${RETRIES}`
-            : `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+            : `Create the role ${ROLE_CONTENTS}. Or fix the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
   /** `mistake` is undefined if only EKS rejects the role. `ours`: the controller manages the trust policy. */
@@ -79,7 +79,7 @@ export const ROLE_REASONS = {
     remedy: ({ mistake, ours }) => {
       if (mistake !== undefined) return `${TRUST_CORRECTIONS[mistake]}. ${RETRIES}`;
       return ours
-        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
+        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: fix that policy, or ask AWS Support for the cause. ${RETRIES}`
         : `The controller finds no mistake in the trust policy of the role. Look at conditions in it that only AWS can evaluate, for example on an organization, and at other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
     },
   }),

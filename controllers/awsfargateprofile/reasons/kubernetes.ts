@@ -56,7 +56,7 @@ export const CLUSTER_REASONS = {
     poll: pollEvery(10 * SECOND),
     describe: ({ controlPlane, reason: refusal }) =>
       `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}: ${refusal}`,
-    remedy: ({ remedy = 'Correct the problem that the API server names' }) =>
+    remedy: ({ remedy = 'Fix the problem that the API server reports' }) =>
       `${remedy}. The finalizer keeps the control plane until its Fargate profiles are deleted; without it the controller creates no profile. ${RETRIES}`,
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
@@ -167,8 +167,8 @@ export const API_SERVER_REASONS = {
       `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
     remedy: ({ isInvalid = false }) =>
       isInvalid
-        ? `Correct each field that this message names. ${RETRIES}`
-        : `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
+        ? `Fix each field that this message names. ${RETRIES}`
+        : `If this lasts longer than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
@@ -220,14 +220,14 @@ export const SPEC_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ detail }) => detail,
-    remedy: () => `Correct this field. ${CONTINUES}`,
+    remedy: () => `Fix this field. ${CONTINUES}`,
   }),
   TagsInvalid: defineReason<Description>({
     nature: 'human',
     poll: pollRarely,
     describe: ({ detail }) => `AWS does not accept the tags for this object: ${detail}`,
     remedy: () =>
-      `Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
+      `Fix the tags that this message names, in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
   }),
   NoPrivateSubnets: defineReason<{ readonly controlPlane: string }>({
     nature: 'human',

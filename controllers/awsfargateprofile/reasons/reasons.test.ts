@@ -143,7 +143,7 @@ describe('messageOf', () => {
       { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
     ];
     expect(messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess }))).to.equal(
-      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues on its own.',
+      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues.',
     );
     const boundary = { field: 'spec.rolePermissionsBoundary', value: 'arn:x', allowed: ['arn:y'] };
     expect(
@@ -187,7 +187,7 @@ describe('messageOf', () => {
 
   it('does not refer to a problem that EKS does not name', () => {
     expect(messageOf(newReason('DeleteFailed', { name: 'team-a_web', issues: [] }))).to.equal(
-      'EKS failed to delete Fargate profile "team-a_web". EKS gives no reason. Ask AWS Support for the reason. The controller retries the deletion on its own.',
+      'EKS failed to delete Fargate profile "team-a_web". EKS gives no reason. Ask AWS Support for the reason. The controller keeps retrying the deletion.',
     );
   });
 

@@ -1,11 +1,11 @@
 import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 
-export const RETRIES = 'The controller retries on its own';
-export const CONTINUES = 'The controller then continues on its own';
+export const RETRIES = 'The controller keeps retrying';
+export const CONTINUES = 'The controller then continues';
 
 export const IF_UNREACHABLE =
-  'If this lasts for more than ten minutes, look at the network between the manager and AWS: proxy, firewall, VPC endpoint';
+  'If this lasts longer than ten minutes, check the network between the manager and AWS: proxy, firewall, VPC endpoint';
 
 export const quoted = (text: string): string => `"${text}"`;
 export const listed = (texts: readonly string[]): string => texts.join(', ');
@@ -38,9 +38,9 @@ export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
 export function describeSubnetCorrection(source: SubnetSource): string {
   switch (source) {
     case 'spec':
-      return 'Correct spec.subnetIDs, or the AWS resource that it names';
+      return 'Fix spec.subnetIDs, or the AWS resource that it names';
     case 'controlPlane':
-      return 'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
+      return 'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
     case 'eks':
       return 'Name private subnets in spec.subnetIDs';
   }
