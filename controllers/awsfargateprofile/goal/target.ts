@@ -184,7 +184,9 @@ function findCreationBlocker(
   if (isDeleting(controlPlane)) return newReason('ClusterDeleting', { what: named });
   return controlPlane.ready
     ? undefined
-    : newReason('WaitingForEKSControlPlane', { detail: `${named} is not ready yet` });
+    : newReason('WaitingForEKSControlPlane', {
+        detail: `${named} is not ready yet. If this lasts, look at its conditions`,
+      });
 }
 
 function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {

@@ -102,7 +102,7 @@ export function describeAbandonment(abandonment: Abandonment, condition = ''): s
     abandonment === 'retain'
       ? 'set spec.deletionPolicy to Retain'
       : `remove ${FINALIZER} from metadata.finalizers of this object`;
-  return `Or${condition} ${action}: then the deletion of this object ends, and its profile and role stay in AWS`;
+  return `Or${condition} ${action}; the deletion of this object then ends, and its profile and role stay in AWS`;
 }
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };

@@ -7,12 +7,12 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 const NAMES = ['web', 'api'] as const;
 const REASON = 'ClusterDeletionProtected';
 const MESSAGE =
-  `EKS cluster "${EKS_CLUSTER}" is to be deleted, but EKS refuses that while the deletion protection of the cluster is on. ` +
-  'The deletion of its Fargate profiles would only stop their pods, so the controller deletes nothing of this object in AWS. ' +
-  `If you want to delete the EKS cluster, run: aws eks update-cluster-config --name ${EKS_CLUSTER} --region us-east-1 --no-deletion-protection. ` +
+  `EKS refuses to delete EKS cluster "${EKS_CLUSTER}" while its deletion protection is on. ` +
+  'Deleting its Fargate profiles would only stop their pods, so the controller deletes nothing in AWS for this object. ' +
+  `To delete the EKS cluster, run: aws eks update-cluster-config --name ${EKS_CLUSTER} --region us-east-1 --no-deletion-protection. ` +
   'The controller then continues. ' +
-  `Or, if you want to keep the EKS cluster, remove ${FINALIZER} from metadata.finalizers of this object: ` +
-  'then the deletion of this object ends, and its profile and role stay in AWS.';
+  `Or, to keep the EKS cluster, remove ${FINALIZER} from metadata.finalizers of this object; ` +
+  'the deletion of this object then ends, and its profile and role stay in AWS.';
 
 describe('the deletion of a cluster with deletion protection', () => {
   let world: SimulatedWorld;
