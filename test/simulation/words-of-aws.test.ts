@@ -20,8 +20,8 @@ async function messageOf(world: SimulatedWorld, reason: string, type = 'Ready'):
 
 describe('the words of AWS, not its error code alone, decide', () => {
   const NOT_OFFERED =
-    'AWS names no denied action. Look whether AWS offers EKS Fargate in region "us-east-1", and whether account 123456789012 may use it; ' +
-    'AWS Support can tell. If both is so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
+    'AWS names no denied action. Check that AWS offers EKS Fargate in region "us-east-1" and that account 123456789012 may use it, ' +
+    'for example with AWS Support. If so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
   for (const [operation, error, remedy] of [
     [
       'CreateFargateProfile',
@@ -46,7 +46,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     [
       'CreateRole',
       `AccessDenied:${MANAGER} is not authorized to perform: iam:CreateRole on resource: arn:aws:iam::1:role/x with an explicit deny in a service control policy: arn:aws:organizations::1:policy/o-1/service_control_policy/p-1`,
-      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
+      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
     ],
   ] as const)
     it(`about the remedy for ${error}`, async () => {

@@ -148,8 +148,10 @@ describe('reasonForCredentials', () => {
       messageOf(
         reasonForCredentials({ reason: 'CredentialsInvalid', message: 'no', whose }, { ...CONTEXT, identity: TENANT }),
       );
-    expect(messageFor('the manager itself')).to.contain('from which the pod of the manager gets them');
-    expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('pod');
+    expect(messageFor('the manager itself')).to.contain('Renew the credentials of the manager, and restart it if');
+    expect(messageFor('AWSClusterStaticIdentity "base"'))
+      .to.contain('in its Secret')
+      .and.not.to.contain('of the manager');
   });
 
   it('reports nothing about an interrupted pass', () => {

@@ -465,8 +465,8 @@ describe('plan, about the role', () => {
         'set spec.roleARN to the ARN of the role',
         'To let the controller create a role with another name, set spec.roleName',
       ];
-      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. Or wait`);
-      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. Or wait`);
+      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. When`);
+      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. When`);
     });
 
     it('asks for the right principal, or for the right condition, or for the removal of a denial', () => {
@@ -496,9 +496,9 @@ describe('plan, about the role', () => {
         );
       });
 
-    it('is to be created again once the object is provisioned, because the API server refuses another ARN', () => {
+    it('is to be recreated once the object is provisioned, because the API server refuses another ARN', () => {
       expect(messageFor({ roleARN: otherPath }, sharedRole(), PROVISIONED)).to.match(
-        /\. Create the role again with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition tells afterwards /,
+        /\. Recreate the role with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition then says how to recreate the entry\. /,
       );
     });
   });

@@ -80,12 +80,12 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
     const whose = account === undefined ? 'the account' : `account ${account}`;
-    return `AWS names no denied action. Look whether AWS offers EKS Fargate in region ${quoted(region)}, and whether ${whose} may use it; AWS Support can tell. If both is so, allow ${called} ${OWN_CREDENTIALS}`;
+    return `AWS names no denied action. Check that AWS offers EKS Fargate in region ${quoted(region)} and that ${whose} may use it, for example with AWS Support. If so, allow ${called} ${OWN_CREDENTIALS}`;
   }
   const remedy = remedyForPolicy(action ?? called, policy);
   // The API server refuses a change of these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
-    ? `${remedy}. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
+    ? `${remedy}. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
     : remedy;
 }
 

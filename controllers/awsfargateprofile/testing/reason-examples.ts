@@ -124,8 +124,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     about: 'IAMFargateRolesReady',
   },
   AWSUnavailable: {
-    detail:
-      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+    detail: 'AWS does not answer a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
   },
   AWSError: {
     detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)',
