@@ -96,7 +96,7 @@ describe('the deletion of a cluster with deletion protection', () => {
     expect(message)
       .to.match(/^Failed to read whether the deletion protection of EKS cluster "\S+" is on\. AWS says: .*AccessDenied/)
       .and.to.match(
-        /The controller continues with the deletion\. If the protection is on, EKS refuses to delete the cluster afterwards\. Allow the controller eks:DescribeCluster: then it deletes nothing while the protection is on\.$/,
+        /The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on\. Allow the controller eks:DescribeCluster, and it deletes nothing while the protection is on\.$/,
       );
     world.aws.admin.allow({ action: 'eks:DescribeCluster' });
     await finish();
