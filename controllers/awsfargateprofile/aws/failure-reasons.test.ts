@@ -100,6 +100,14 @@ describe('reasonForFailure', () => {
       expect(messageFor(failure)).to.include(`Fix ${field}, or`);
     });
 
+  it('says that AWS does not answer only if it was asked and sent nothing', () => {
+    const unusable = 'AWS gives no usable answer to a request of the controller: ';
+    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request of the controller: ');
+    expect(messageFor(unanswered('NotPrepared', late))).to.include(unusable);
+    expect(messageFor(eks('ServerException', 503))).to.include(unusable);
+    expect(messageFor(eks('Undecodable', 502))).to.include(unusable);
+  });
+
   it('polls soon after throttling, however long the object has waited, and backs off from a failing service', () => {
     const pollsAfter = (failure: AwsFailure): readonly number[] =>
       [0, 40_000].map((waited) => pollOf(reasonForFailure(failure, CONTEXT), waited));
